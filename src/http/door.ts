@@ -1,0 +1,158 @@
+import { MirrorError } from '../model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { Budget } from './budget.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** One request through the door. */
+export interface HttpRequest {
+  /** Constant name of the call for metrics and logs, such as `google.events.batch`; never an address. */
+  label: string;
+  method: string;
+  url: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+  signal: AbortSignal;
+  /** Until the whole answer has been read; the door's default when absent. */
+  timeoutMs?: number;
+  /** An answer longer than this is refused. Default 64 MiB. */
+  maxResponseBytes?: number;
+  /** Taken from before the request is sent; paused when the answer is 429. */
+  budget?: Budget;
+}
+
+/** An answer, read whole. Redirects are answers too: the door follows none. */
+export interface HttpResponse {
+  status: number;
+  headers: Headers;
+  body: Buffer;
+  /** What the answer asks us to wait, from Retry-After or X-RateLimit-Reset; null when it says nothing. */
+  retryAfterMs: number | null;
+}
+
+/** Told of every request: label, status (0 when none came) and how long it took. */
+export type HttpObserver = (label: string, status: number, durationMs: number) => void;
+
+/** The one way to the network. */
+export interface HttpDoor {
+  /**
+   * Sends one request and reads the whole answer, whatever its status.
+   * @throws MirrorError `remote` when no whole answer came; `ambiguous` when the request may have been carried out
+   */
+  send(request: HttpRequest): Promise<HttpResponse>;
+  /** The same door in the shape of `fetch`, for libraries that bring their own client; `label` names their calls. */
+  asFetch(label: string, budget?: Budget): typeof fetch;
+}
+
+/** Settings of a door. */
+export interface HttpDoorOptions {
+  userAgent: string;
+  /** Default time for one request in milliseconds. */
+  timeoutMs?: number;
+  observe?: HttpObserver;
+  clock: () => number;
+}
+
+const DEFAULT_TIMEOUT_MS = 30 * SECOND_MS;
+const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PROPFIND', 'REPORT']);
+
+/** Opens the door to the network. */
+export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
+  async function send(request: HttpRequest): Promise<HttpResponse> {
+    await request.budget?.take(request.signal);
+    const startedAt = options.clock();
+    let status = 0;
+    try {
+      const response = await sendOnce(request, options);
+      status = response.status;
+      if (status === 429) await request.budget?.pause(response.retryAfterMs ?? MINUTE_MS);
+      return response;
+    } finally {
+      options.observe?.(request.label, status, options.clock() - startedAt);
+    }
+  }
+  return { send, asFetch: (label, budget) => fetchThrough(send, label, budget) };
+}
+
+async function sendOnce(request: HttpRequest, options: HttpDoorOptions): Promise<HttpResponse> {
+  const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+  const signal = AbortSignal.any([request.signal, timeout]);
+  try {
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: { 'user-agent': options.userAgent, ...request.headers },
+      ...(request.body === undefined ? {} : { body: request.body as NonNullable<RequestInit['body']> }),
+      redirect: 'manual',
+      signal,
+    });
+    const body = await readBody(response, request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
+    const wait = retryAfterMs(response.headers, options.clock());
+    return { status: response.status, headers: response.headers, body, retryAfterMs: wait };
+  } catch (error) {
+    throw networkError(error, request, timeout);
+  }
+}
+
+async function readBody(response: Response, limitBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > limitBytes) {
+      throw new MirrorError('the answer is larger than allowed', {
+        actor: 'contract',
+        code: 'answer-too-large',
+        retry: 'later',
+      });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function networkError(error: unknown, request: HttpRequest, timeout: AbortSignal): MirrorError {
+  if (error instanceof MirrorError) return error;
+  const ambiguous = !IDEMPOTENT.has(request.method);
+  if (request.signal.aborted) {
+    return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
+  }
+  if (timeout.aborted) {
+    return new MirrorError('no answer in time', { actor: 'remote', code: 'timeout', retry: 'later', ambiguous });
+  }
+  return new MirrorError('the connection failed', {
+    actor: 'remote',
+    code: 'connection-failed',
+    retry: 'later',
+    ambiguous,
+    cause: error,
+  });
+}
+
+function fetchThrough(send: HttpDoor['send'], label: string, budget: Budget | undefined): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
+    const answer = await send({
+      label,
+      method: request.method,
+      url: request.url,
+      headers: Object.fromEntries(request.headers),
+      signal: request.signal,
+      ...(body === undefined ? {} : { body }),
+      ...(budget === undefined ? {} : { budget }),
+    });
+    const bodyless = answer.status === 204 || answer.status === 304 || request.method === 'HEAD';
+    return new Response(bodyless ? null : new Uint8Array(answer.body), {
+      status: answer.status,
+      headers: withoutCoding(answer.headers),
+    });
+  };
+}
+
+/** The body is decoded already; the headers that spoke of its coding would mislead a second reader. */
+function withoutCoding(headers: Headers): Headers {
+  const copy = new Headers(headers);
+  copy.delete('content-encoding');
+  copy.delete('content-length');
+  return copy;
+}

@@ -1,0 +1,64 @@
+/**
+ * Errors by who must act. Set where the error is born, read by one function that decides now, later or never.
+ * A message holds constant words, ids and codes only: no bodies, no names, no secrets, no addresses with credentials.
+ */
+
+/**
+ * Who must act:
+ * - `settings`: the operator, by changing the configuration;
+ * - `authorization`: a person, by connecting again;
+ * - `remote`: nobody, wait for the other side;
+ * - `contract`: a developer, the other side answered what we do not understand;
+ * - `conflict`: the daemon itself, by reading again and planning again;
+ * - `guard`: a person, by approving or rejecting a hold.
+ */
+export type Actor = 'settings' | 'authorization' | 'remote' | 'contract' | 'conflict' | 'guard';
+
+/** When the same call may be tried again: at once, after a wait, or never without a change. */
+export type Retry = 'now' | 'later' | 'never';
+
+/** What a {@link MirrorError} carries beside its message. */
+export interface MirrorErrorOptions {
+  actor: Actor;
+  /** Stable kebab-case code, bounded in number: it becomes a metric label. */
+  code: string;
+  retry: Retry;
+  /** What the other side asked us to wait, in milliseconds. */
+  retryAfterMs?: number;
+  /** The call may have been carried out although no answer came. */
+  ambiguous?: boolean;
+  /** HTTP status, when one was received. */
+  status?: number;
+  /** What to do, for a person. */
+  remedy?: string;
+  cause?: unknown;
+}
+
+/** The one error class of the daemon. `cause` is kept for stack traces and is never logged with its content. */
+export class MirrorError extends Error {
+  override readonly name = 'MirrorError';
+  readonly actor: Actor;
+  readonly code: string;
+  readonly retry: Retry;
+  readonly retryAfterMs: number | undefined;
+  readonly ambiguous: boolean;
+  readonly status: number | undefined;
+  readonly remedy: string | undefined;
+
+  constructor(message: string, options: MirrorErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.actor = options.actor;
+    this.code = options.code;
+    this.retry = options.retry;
+    this.retryAfterMs = options.retryAfterMs;
+    this.ambiguous = options.ambiguous ?? false;
+    this.status = options.status;
+    this.remedy = options.remedy;
+  }
+}
+
+/** Any thrown value as a {@link MirrorError}; what we did not foresee becomes a `contract` error that is tried later. */
+export function asMirrorError(error: unknown): MirrorError {
+  if (error instanceof MirrorError) return error;
+  return new MirrorError('unexpected failure', { actor: 'contract', code: 'unexpected', retry: 'later', cause: error });
+}

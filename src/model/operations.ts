@@ -1,0 +1,82 @@
+import type { MirrorError } from './errors.ts';
+import type { CalendarItem } from './items.ts';
+import type { Instant } from './time.ts';
+
+/**
+ * The name that we choose for a remote object: base32hex, lower case, 32 characters of `[0-9a-v]` (160 bits of an HMAC).
+ * A legal Google event id, a safe CalDAV file name and UID. It tells nothing without the tenant's key.
+ */
+export type ItemKey = string;
+
+/** Why an operation is in the plan. */
+export type ReasonCode =
+  | 'new'
+  | 'content-changed'
+  | 'adopt-differs'
+  | 'cancelled'
+  | 'excluded'
+  | 'vanished'
+  | 'retry-after-hold';
+
+/** What a target was last given for one record. */
+export interface Link {
+  recordId: string;
+  /** Keyed hash of the item that was written, 16 characters of base64url. */
+  fingerprint: string;
+  /** The target's version tag (ETag) after our write; null when it gave none. */
+  versionTag: string | null;
+  /** Start of the item that was written. */
+  startAt: Instant;
+  /** Which epoch of the key the remote object bears; above 0 when a target refused to revive an id. */
+  epoch: number;
+  /** The remote id, only when it can't be derived from the key (an adopted object under a foreign name). */
+  remoteId: string | null;
+}
+
+/** One write that a connector is asked to make. `key` is already that of the epoch to use. */
+export type Operation =
+  | {
+      kind: 'create';
+      recordId: string;
+      key: ItemKey;
+      /** Sealed record id that is stamped on the remote object, so that a lost state can be rebuilt. */
+      locator: string;
+      item: CalendarItem;
+    }
+  | {
+      kind: 'update';
+      recordId: string;
+      key: ItemKey;
+      locator: string;
+      item: CalendarItem;
+      versionTag: string | null;
+      remoteId: string | null;
+    }
+  | { kind: 'delete'; recordId: string; key: ItemKey; versionTag: string | null; remoteId: string | null };
+
+/** What became of one operation; exactly one per operation, matched by `recordId`. */
+export type Outcome =
+  | {
+      recordId: string;
+      result: 'written';
+      /** `adopted`: our object was there already; `recreated`: an update found nothing and made it anew. */
+      effect: 'created' | 'updated' | 'adopted' | 'revived' | 'recreated';
+      versionTag: string | null;
+      /** Set only when the remote object does not bear the name derived from the key. */
+      remoteId: string | null;
+    }
+  | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
+  /** The target will not take this key again: the caller sends the operation anew with the next epoch. */
+  | { recordId: string; result: 'key-burnt' }
+  | { recordId: string; result: 'failed'; error: MirrorError };
+
+/** An object of ours as it stands in a target, found by our marker. */
+export interface RemoteItem {
+  key: ItemKey;
+  /** The stamped locator, null when somebody removed it. */
+  locator: string | null;
+  remoteId: string;
+  versionTag: string | null;
+  /** The content read back, null when it can't be read as an item (a person changed it beyond that). */
+  item: CalendarItem | null;
+}

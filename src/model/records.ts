@@ -1,0 +1,78 @@
+import type { Instant } from './time.ts';
+
+/** Where an appointment stands, in our words; `unknown` is what the profile's table does not name. */
+export type AppointmentStatus =
+  | 'booked'
+  | 'confirmed'
+  | 'arrived'
+  | 'in_progress'
+  | 'completed'
+  | 'cancelled'
+  | 'no_show'
+  | 'unknown';
+
+/** When an appointment is: instants, or whole days (`endDate` exclusive, `YYYY-MM-DD`). */
+export type AppointmentTime =
+  | { kind: 'timed'; startAt: Instant; endAt: Instant }
+  | { kind: 'all-day'; startDate: string; endDate: string; startAt: Instant; endAt: Instant };
+
+/** The patient as far as an appointment tells; patient data, never logged. */
+export interface AppointmentPatient {
+  id: string;
+  firstName: string | null;
+  lastName: string | null;
+}
+
+/** One booking, or blocked time when `patientId` is null. Ids are opaque strings. */
+export interface Appointment {
+  id: string;
+  agendaId: string;
+  locationId: string | null;
+  patientId: string | null;
+  patient: AppointmentPatient | null;
+  treatmentId: string | null;
+  time: AppointmentTime;
+  status: AppointmentStatus;
+  /** The clinic's own status word, for reports of unknown ones. */
+  rawStatus: string | null;
+  updatedAt: Instant | null;
+}
+
+/** A calendar in the clinic: of a doctor, a resource or a workstation. */
+export interface Agenda {
+  id: string;
+  name: string;
+  locationId: string | null;
+  isActive: boolean;
+}
+
+/** An operating site. `zone` is an IANA name when the clinic tells one. */
+export interface Location {
+  id: string;
+  name: string;
+  address: string | null;
+  zone: string | null;
+}
+
+/** A service that the clinic delivers. */
+export interface Treatment {
+  id: string;
+  name: string;
+}
+
+/** A person in the clinic's registry; patient data, never logged. */
+export interface Patient {
+  id: string;
+  firstName: string | null;
+  lastName: string | null;
+}
+
+/** A source row that could not become a record: set aside, counted and shown; the others go on. */
+export interface SetAside {
+  /** The row's id when it has one; a row without one cannot be told from an absent record. */
+  recordId: string | null;
+  /** Stable kebab-case code: `missing-id`, `bad-time`, `wrong-type`, … */
+  code: string;
+  /** The field at fault, never its value. */
+  field: string;
+}
