@@ -1,0 +1,46 @@
+/**
+ * Every key that the daemon keeps in Redis (BullMQ's own stand under `{clinic-mirror}:` beside them).
+ *
+ * | key                                  | type   | lifetime          | writer            | reader                |
+ * |--------------------------------------|--------|-------------------|-------------------|-----------------------|
+ * | `cm:{T}:links:<target>`              | hash   | target's          | planner           | planner, lane         |
+ * | `cm:{T}:links:<target>:<gen>:<n>`    | hash   | target's          | lane, planner     | planner, lane         |
+ * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
+ * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
+ * | `cm:{T}:target:<target>`             | hash   | target's          | planner, lane     | status                |
+ * | `cm:{T}:deletions:<target>`          | zset   | one hour          | lane              | guard                 |
+ * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
+ * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
+ * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
+ * | `cm:{login}:<state>`                 | string | ten minutes       | login             | callback, once        |
+ * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
+ * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
+ * | `cm:{B}:budget`, `cm:{B}:budget:*`   | string | seconds           | budget            | budget                |
+ *
+ * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
+ * shared budget. No value holds patient data or a secret in clear: items and credentials are sealed.
+ */
+function tenantKey(tenant: string, ...parts: readonly (string | number)[]): string {
+  return ['cm', `{${tenant}}`, ...parts].join(':');
+}
+
+/** Names of the keys; arguments are ids from the configuration. */
+export const keys = {
+  linksMeta: (tenant: string, target: string) => tenantKey(tenant, 'links', target),
+  linksBucket: (tenant: string, target: string, generation: number, bucket: number) =>
+    tenantKey(tenant, 'links', target, generation, bucket),
+  outbox: (tenant: string, target: string) => tenantKey(tenant, 'outbox', target),
+  outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
+  target: (tenant: string, target: string) => tenantKey(tenant, 'target', target),
+  deletions: (tenant: string, target: string) => tenantKey(tenant, 'deletions', target),
+  holds: (tenant: string) => tenantKey(tenant, 'holds'),
+  runs: (tenant: string) => tenantKey(tenant, 'runs'),
+  credential: (tenant: string, connection: string) => tenantKey(tenant, 'credential', connection),
+  login: (state: string) => `cm:{login}:${state}`,
+  lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
+  fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
+  budget: (budget: string) => `cm:{budget-${budget}}:budget`,
+} as const;
+
+/** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */
+export const QUEUE_PREFIX = '{clinic-mirror}';

@@ -1,0 +1,88 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { MirrorError } from '../model/errors.ts';
+
+const FORMAT = 's1';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** A key for sealing: 32 bytes and the id that sealed values name it by (`[a-z0-9-]`). */
+export interface SealingKey {
+  id: string;
+  key: Uint8Array;
+}
+
+/** Seals and opens values of one tenant. `context` is what the value belongs to: it opens under no other. */
+export interface Sealer {
+  seal(plaintext: string, context: string): string;
+  /** @throws MirrorError `settings` when the key is unknown, `contract` when the value was changed or moved */
+  open(sealed: string, context: string): string;
+  /** Whether the value was sealed with another key than the active one. */
+  isStale(sealed: string): boolean;
+}
+
+/**
+ * AES-256-GCM with a key per tenant, derived by HKDF-SHA256 from the ring's keys. The first key of the ring seals, all open:
+ * a key is rotated by putting a new one first and removing the old one when nothing is stale any more.
+ * A sealed value reads `s1.<key id>.<base64url of nonce, tag and ciphertext>`; tenant and context are its associated data.
+ */
+export function createSealer(ring: readonly SealingKey[], tenant: string): Sealer {
+  const derived = new Map(ring.map(({ id, key }) => [id, deriveKey(key, tenant)]));
+  const active = ring[0];
+  if (active === undefined) {
+    throw new MirrorError('no sealing key is configured', {
+      actor: 'settings',
+      code: 'no-sealing-key',
+      retry: 'never',
+    });
+  }
+  return {
+    seal: (plaintext, context) => seal(plaintext, active.id, requireKey(derived, active.id), `${tenant}/${context}`),
+    open: (sealed, context) => open(sealed, derived, `${tenant}/${context}`),
+    isStale: (sealed) => !sealed.startsWith(`${FORMAT}.${active.id}.`),
+  };
+}
+
+function deriveKey(key: Uint8Array, tenant: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, tenant, 'clinic-mirror sealing', 32));
+}
+
+function requireKey(derived: ReadonlyMap<string, Buffer>, id: string): Buffer {
+  const key = derived.get(id);
+  if (key !== undefined) return key;
+  throw new MirrorError(`a stored value was sealed with the key "${id}", which is not configured`, {
+    actor: 'settings',
+    code: 'sealing-key-unknown',
+    retry: 'never',
+    remedy: 'add the old key to secrets.sealingKeys after the active one',
+  });
+}
+
+function seal(plaintext: string, keyId: string, key: Buffer, associated: string): string {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(`${keyId}/${associated}`));
+  const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+  return `${FORMAT}.${keyId}.${Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString('base64url')}`;
+}
+
+function open(sealed: string, derived: ReadonlyMap<string, Buffer>, associated: string): string {
+  const [format, keyId, payload] = sealed.split('.');
+  if (format !== FORMAT || keyId === undefined || payload === undefined) throw unreadable();
+  const bytes = Buffer.from(payload, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', requireKey(derived, keyId), bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  }).setAAD(Buffer.from(`${keyId}/${associated}`));
+  try {
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+    return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    throw unreadable();
+  }
+}
+
+function unreadable(): MirrorError {
+  return new MirrorError('a sealed value does not open: it was changed, moved or sealed with another key', {
+    actor: 'contract',
+    code: 'seal-broken',
+    retry: 'never',
+  });
+}
