@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+// Plain JavaScript, so that an older Node gets as far as starting the pinned one.
+import { fileURLToPath } from 'node:url';
+import { becomeNode, noSuitableNode, pinnedNode, runningNodeSuffices } from './pinned-node.js';
+
+if (runningNodeSuffices()) {
+  await import('../src/cli.ts');
+} else {
+  const node = pinnedNode();
+  if (node === undefined) {
+    console.error(noSuitableNode());
+    process.exit(1);
+  }
+  becomeNode(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)]);
+}

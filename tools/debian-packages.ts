@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Progress } from './progress.ts';
+
+const run = promisify(execFile);
+const APT_TIMEOUT_MS = 180_000;
+const SYSTEM_LISTS = '/var/lib/apt/lists';
+
+/** Asks apt, with every file that apt writes in a folder of ours. */
+interface Apt {
+  get(...args: string[]): Promise<string>;
+  cache(...args: string[]): Promise<string>;
+}
+
+/**
+ * Fetches Debian (or Ubuntu) packages with the machine's own apt, which checks their signatures, and unpacks them into
+ * `folder`. Nothing is installed, nothing of the system is written, and no rights are needed. An existing `folder` is
+ * replaced, in one step.
+ *
+ * @param choose names the packages; it may ask for dependencies. Called again after the package lists were renewed.
+ * @throws when apt or dpkg-deb is missing, or a package cannot be fetched; with the reason that apt gives.
+ */
+export async function unpackDebianPackages(
+  folder: string,
+  choose: (dependenciesOf: DependenciesOf) => Promise<readonly string[]>,
+  progress: Progress,
+): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true });
+  const workFolder = await mkdtemp(`${folder}.tmp-`);
+  try {
+    const downloads = await download(workFolder, choose, progress);
+    const unpacked = join(workFolder, 'unpacked');
+    for (const file of downloads) await run('dpkg-deb', ['--extract', file, unpacked]);
+    await chmod(unpacked, 0o755);
+    await rm(folder, { recursive: true, force: true });
+    await rename(unpacked, folder);
+  } catch (error) {
+    throw new Error(reasonOf(error), { cause: error });
+  } finally {
+    await rm(workFolder, { recursive: true, force: true });
+  }
+}
+
+/** The packages on which the given ones depend directly (virtual ones left out). */
+export type DependenciesOf = (packages: readonly string[]) => Promise<string[]>;
+
+/** The given packages and all on which they depend, directly or not, as far as `wanted` agrees. */
+export async function withDependencies(
+  packages: readonly string[],
+  wanted: (name: string) => boolean,
+  dependenciesOf: DependenciesOf,
+): Promise<string[]> {
+  const found = new Set(packages);
+  let newest = [...packages];
+  while (newest.length > 0) {
+    const dependencies = await dependenciesOf(newest);
+    newest = [...new Set(dependencies)].filter((name) => wanted(name) && !found.has(name));
+    for (const name of newest) found.add(name);
+  }
+  return [...found].sort();
+}
+
+/** The .deb files. Takes the machine's package lists, and fresh private ones when those are missing or out of date. */
+async function download(
+  workFolder: string,
+  choose: (dependenciesOf: DependenciesOf) => Promise<readonly string[]>,
+  progress: Progress,
+): Promise<string[]> {
+  const archives = join(workFolder, 'downloads');
+  await mkdir(archives);
+  const fetchAll = async (apt: Apt) => {
+    const names = await choose((packages) => directDependencies(apt, packages));
+    await apt.get('download', ...names);
+  };
+  try {
+    await fetchAll(await privateApt(workFolder, archives, SYSTEM_LISTS));
+  } catch (error) {
+    if (isMissingProgram(error)) throw error;
+    progress('The package lists of this machine are missing or out of date: fetching private ones …');
+    const lists = join(workFolder, 'lists');
+    await mkdir(join(lists, 'partial'), { recursive: true });
+    const apt = await privateApt(workFolder, archives, lists);
+    // One source of several may fail and not be needed: whether the packages can be had decides.
+    const update = await apt.get('update').catch((updateError: unknown) => reasonOf(updateError));
+    await fetchAll(apt).catch((downloadError: unknown) => {
+      throw new Error(`${reasonOf(downloadError)}\n${update}`.trim(), { cause: downloadError });
+    });
+  }
+  const files = await readdir(archives);
+  return files.filter((name) => name.endsWith('.deb')).map((name) => join(archives, name));
+}
+
+async function privateApt(workFolder: string, archives: string, lists: string): Promise<Apt> {
+  const configuration = join(workFolder, 'apt.conf');
+  await mkdir(join(workFolder, 'cache', 'archives', 'partial'), { recursive: true });
+  await mkdir(join(workFolder, 'state'), { recursive: true });
+  await mkdir(join(workFolder, 'log'), { recursive: true });
+  await writeFile(configuration, await aptConfiguration(workFolder, lists));
+  const options = {
+    cwd: archives,
+    timeout: APT_TIMEOUT_MS,
+    maxBuffer: 64 * 1024 * 1024,
+    env: { ...process.env, APT_CONFIG: configuration, LC_ALL: 'C' },
+  };
+  return {
+    get: async (...args) => (await run('apt-get', ['--quiet', '--quiet', ...args], options)).stdout,
+    cache: async (...args) => (await run('apt-cache', args, options)).stdout,
+  };
+}
+
+/** What the machine says of proxies and the like is kept; its hooks and its folders are not. */
+async function aptConfiguration(workFolder: string, lists: string): Promise<string> {
+  const { stdout } = await run('apt-config', ['dump']);
+  const acquire = stdout.split('\n').filter((line) => line.startsWith('Acquire::') || line.startsWith('APT::Archi'));
+  const own = {
+    'Acquire::Languages': 'none',
+    'Acquire::Retries': '2',
+    'APT::Sandbox::User': '',
+    'Dir::Cache': join(workFolder, 'cache'),
+    'Dir::Cache::pkgcache': '',
+    'Dir::Cache::srcpkgcache': '',
+    'Dir::Etc::main': '/dev/null',
+    'Dir::Etc::parts': '/dev/null',
+    'Dir::Log': join(workFolder, 'log'),
+    'Dir::State': join(workFolder, 'state'),
+    'Dir::State::lists': lists,
+    'Dir::State::status': '/var/lib/dpkg/status',
+  };
+  const lines = Object.entries(own).map(([name, value]) => `${name} "${value}";`);
+  return [...acquire.filter((line) => !line.startsWith('Acquire::Languages')), ...lines, ''].join('\n');
+}
+
+async function directDependencies(apt: Apt, packages: readonly string[]): Promise<string[]> {
+  const only = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'].map((kind) => `--no-${kind}`);
+  const answer = await apt.cache('depends', ...only, ...packages);
+  return [...answer.matchAll(/Depends: ([a-z0-9][a-z0-9+.-]+)/g)].map((match) => match[1] ?? '');
+}
+
+function isMissingProgram(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (isMissingProgram(error) && 'path' in error) return `there is no ${String(error.path)} command`;
+  const printed = 'stderr' in error && typeof error.stderr === 'string' ? error.stderr.trim() : '';
+  return printed === '' ? error.message : printed;
+}

@@ -1,0 +1,7 @@
+/** Tells the person at the terminal what takes time. One line per call, without a line end. */
+export type Progress = (message: string) => void;
+
+/** Progress on standard error, where it doesn't mix with a command's output. */
+export function terminalProgress(message: string): void {
+  process.stderr.write(`[set-up] ${message}\n`);
+}

@@ -1,0 +1,138 @@
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { unpackDebianPackages } from './debian-packages.ts';
+import { withFileLock } from './file-lock.js';
+import { type GuardedProcess, startGuarded } from './guarded-process.ts';
+import { type Progress, terminalProgress } from './progress.ts';
+import { type ServerCommand, ServerUnavailable, versionOf } from './server-command.ts';
+import { librariesIn } from './unpacked-libraries.ts';
+
+const CACHE = fileURLToPath(new URL('../.cache/redis', import.meta.url));
+const PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1', 'libatomic1'];
+const START_TIMEOUT_MS = 15_000;
+
+/** A running Redis that nobody else uses. */
+export interface PrivateRedis extends GuardedProcess {
+  readonly url: string;
+  readonly port: number;
+}
+
+export interface StartRedisOptions {
+  /** Where its data lies. Kept when it's given; else a temporary folder that goes with the server. */
+  readonly dir?: string;
+  /** Given again to start a server that ended at the address it had. A free one otherwise. */
+  readonly port?: number;
+  /** Whether each write goes to the append-only file; true unless told. */
+  readonly appendOnly?: boolean;
+  /** Saves finding it once more. */
+  readonly server?: ServerCommand;
+}
+
+/**
+ * Finds a Redis (or Valkey) program: in PATH, else in `.cache/redis`, else as Debian's package, fetched into there
+ * without rights and without installing anything. Whoever has a REDIS_URL need not ask.
+ *
+ * @throws ServerUnavailable when none can be had; the message names the command that installs one
+ */
+export async function resolveRedisServer(progress: Progress = terminalProgress): Promise<ServerCommand> {
+  const found = await installedOrCached();
+  if (found !== undefined) return found;
+  return await withFileLock(
+    `${CACHE}.lock`,
+    () => progress('Another start is fetching Redis: waiting for it …'),
+    async () => (await installedOrCached()) ?? (await fetchRedis(progress)),
+  );
+}
+
+/**
+ * Starts a Redis of our own on a free loopback port: `noeviction`, append-only file on, no snapshots. It ends with
+ * stop() or with this process, however that ends.
+ *
+ * @throws ServerUnavailable when there is no program; Error with its output when it doesn't start
+ */
+export async function startRedis(options: StartRedisOptions = {}): Promise<PrivateRedis> {
+  const server = options.server ?? (await resolveRedisServer());
+  let attemptsLeft = options.port === undefined ? 5 : 1;
+  while (true) {
+    const port = options.port ?? (await freeLoopbackPort());
+    try {
+      return await startOn(port, server, options);
+    } catch (error) {
+      attemptsLeft -= 1;
+      const taken = error instanceof Error && error.message.includes('Address already in use');
+      if (!taken || attemptsLeft === 0) throw error;
+    }
+  }
+}
+
+async function startOn(port: number, server: ServerCommand, options: StartRedisOptions): Promise<PrivateRedis> {
+  const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'clinic-mirror-redis-')));
+  const settings = {
+    bind: '127.0.0.1',
+    port: String(port),
+    dir,
+    appendonly: options.appendOnly === false ? 'no' : 'yes',
+    appendfsync: 'everysec',
+    save: '',
+    'maxmemory-policy': 'noeviction',
+    daemonize: 'no',
+    loglevel: 'notice',
+    // Redis 7 refuses to start on some ARM kernels for a risk that only snapshots have.
+    ...(process.arch === 'arm64' ? { 'ignore-warnings': 'ARM64-COW-BUG' } : {}),
+  };
+  const { process: guarded } = await startGuarded({
+    server,
+    args: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+    ...(options.dir === undefined ? { ownFolder: dir } : {}),
+    ready: /Ready to accept connections/,
+    readyTimeoutMs: START_TIMEOUT_MS,
+  });
+  return { ...guarded, port, url: `redis://127.0.0.1:${port}` };
+}
+
+async function installedOrCached(): Promise<ServerCommand | undefined> {
+  const candidates = [
+    { command: 'redis-server', args: [], env: {} },
+    { command: 'valkey-server', args: [], env: {} },
+    { command: join(CACHE, 'usr/bin/redis-server'), args: [], env: { LD_LIBRARY_PATH: await librariesIn(CACHE) } },
+  ];
+  for (const candidate of candidates) {
+    if ((await versionOf(candidate)) !== undefined) return candidate;
+  }
+  return undefined;
+}
+
+async function fetchRedis(progress: Progress): Promise<ServerCommand> {
+  const startedAt = Date.now();
+  progress("No Redis on this machine: fetching the distribution's package (1.4 MB), which installs nothing …");
+  let reason = 'the fetched program does not run';
+  try {
+    await unpackDebianPackages(CACHE, async () => PACKAGES, progress);
+    const server = await installedOrCached();
+    if (server !== undefined) {
+      progress(`Redis fetched in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
+      return server;
+    }
+  } catch (error) {
+    reason = error instanceof Error ? error.message : String(error);
+  }
+  throw new ServerUnavailable(
+    `No Redis on this machine, and its package cannot be fetched (${reason}).\n` +
+      'Install it ("apt-get install redis-server", "dnf install redis", "brew install redis") or set REDIS_URL.',
+  );
+}
+
+async function freeLoopbackPort(): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const listener = createServer();
+  listener.once('error', reject);
+  listener.listen(0, '127.0.0.1', () => {
+    const address = listener.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    listener.close(() => resolve(port));
+  });
+  return await promise;
+}

@@ -1,0 +1,138 @@
+// node tools/with-setup.js <script.ts> [arguments…]
+// Installs what package-lock.json names when that isn't done yet, then runs the script with the pinned Node.
+// Plain JavaScript: runs on any Node >= 20, before anything is installed.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import {
+  becomeNode,
+  noSuitableNode,
+  pinnedNode,
+  pinnedVersion,
+  projectRoot,
+  runningNodeSuffices,
+} from '../bin/pinned-node.js';
+import { withFileLock } from './file-lock.js';
+
+const modules = `${projectRoot}node_modules`;
+const stampFile = `${modules}/.package-lock-installed`;
+
+/**
+ * Settings of an outer `npm run` that would make an inner `npm ci` install something else or somewhere else. Others
+ * (registry, proxies, cache, certificates) are the user's and stay.
+ */
+const MISLEADING_NPM_SETTINGS =
+  /^npm_config_(also|cpu|dev|dry_run|global|libc|local_prefix|location|omit|include|only|optional|os|package_lock|package_lock_only|prefix|production|workspaces?|include_workspace_root|install_strategy)$/i;
+
+async function main() {
+  const [script, ...args] = process.argv.slice(2);
+  if (script === undefined) fail('usage: node tools/with-setup.js <script.ts> [arguments…]');
+  if (Number.parseInt(process.versions.node, 10) < 20) fail(`Node 20 or newer is needed; this is ${process.version}.`);
+
+  const installed = await installWhenNeeded();
+  const scriptFile = resolve(script);
+  const node = pinnedNode();
+  if (!installed && process.versions.node === pinnedVersion()) {
+    await runHere(scriptFile, args);
+  } else if (node !== undefined) {
+    becomeNode(node, [scriptFile, ...args]);
+  } else if (pinnedVersion() === undefined && runningNodeSuffices()) {
+    await runHere(scriptFile, args);
+  } else {
+    fail(noSuitableNode());
+  }
+}
+
+async function runHere(scriptFile, args) {
+  process.argv = [process.execPath, scriptFile, ...args];
+  await import(pathToFileURL(scriptFile).href);
+}
+
+/** Runs `npm ci` unless it was done for this very lock file; true when it was run. */
+async function installWhenNeeded() {
+  if (isInstalled()) return false;
+  return await withFileLock(
+    `${projectRoot}.cache/npm-ci.lock`,
+    () => progress('Another start is installing the dependencies: waiting for it …'),
+    async () => {
+      if (isInstalled()) return false;
+      progress(existsSync(modules) ? 'Dependencies have changed: npm ci …' : 'Installing dependencies: npm ci …');
+      const startedAt = Date.now();
+      await npmCi();
+      writeFileSync(stampFile, wantedStamp());
+      progress(`Dependencies installed in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
+      return true;
+    },
+  );
+}
+
+function isInstalled() {
+  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp();
+}
+
+/** Packages differ by CPU, so that a folder shared between machines is installed anew on each. */
+function wantedStamp() {
+  const hash = createHash('sha256')
+    .update(readFileSync(`${projectRoot}package-lock.json`))
+    .digest('hex');
+  return `${hash} ${process.platform} ${process.arch}\n`;
+}
+
+/**
+ * The npm that runs us is run by the Node that runs it; without one, the npm in PATH. Never by node_modules/.bin/node,
+ * which `npm ci` is about to remove.
+ */
+function npmCi() {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !MISLEADING_NPM_SETTINGS.test(name) && name !== 'NODE_ENV'),
+  );
+  env.PATH = (env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.startsWith(modules))
+    .join(delimiter);
+  // An install script is needed by none of our dependencies, and not run.
+  const args = [
+    'ci',
+    '--include=dev',
+    '--include=optional',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+  ];
+  const { npm_execpath: npmScript, npm_node_execpath: npmNode } = process.env;
+  const outer = npmScript?.endsWith('npm-cli.js') && npmNode !== undefined && !npmNode.startsWith(modules);
+  const [command, commandArgs] = outer ? [npmNode, [npmScript, ...args]] : ['npm', args];
+
+  return new Promise((done) => {
+    // Standard output belongs to the script: npm's goes to the terminal as ours does.
+    const child = spawn(command, commandArgs, { cwd: projectRoot, env, stdio: ['ignore', 2, 2] });
+    child.on('error', (error) =>
+      fail(
+        error.code === 'ENOENT'
+          ? 'npm 10 or newer is needed, and not in PATH.'
+          : `npm cannot be started: ${error.message}`,
+      ),
+    );
+    child.on('exit', (code, signal) => {
+      if (code === 0) return done();
+      fail(
+        `npm ci failed (${signal ?? `exit code ${code}`}); its message is above. ` +
+          'It needs a package registry in reach, and leave to write to node_modules.',
+      );
+    });
+  });
+}
+
+function progress(message) {
+  console.error(`[set-up] ${message}`);
+}
+
+function fail(message) {
+  console.error(`[set-up] ${message}`);
+  process.exit(1);
+}
+
+await main();
