@@ -19,14 +19,9 @@ interface Apt {
  * `folder`. Nothing is installed, nothing of the system is written, and no rights are needed. An existing `folder` is
  * replaced, in one step.
  *
- * @param choose names the packages; it may ask for dependencies. Called again after the package lists were renewed.
  * @throws when apt or dpkg-deb is missing, or a package cannot be fetched; with the reason that apt gives.
  */
-export async function unpackDebianPackages(
-  folder: string,
-  choose: (dependenciesOf: DependenciesOf) => Promise<readonly string[]>,
-  progress: Progress,
-): Promise<void> {
+export async function unpackDebianPackages(folder: string, choose: PackageChoice, progress: Progress): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   const workFolder = await mkdtemp(`${folder}.tmp-`);
   try {
@@ -42,6 +37,9 @@ export async function unpackDebianPackages(
     await rm(workFolder, { recursive: true, force: true });
   }
 }
+
+/** Names the packages to fetch. Asked again when the package lists had to be renewed. */
+export type PackageChoice = (dependenciesOf: DependenciesOf) => Promise<readonly string[]>;
 
 /** The packages on which the given ones depend directly (virtual ones left out). */
 export type DependenciesOf = (packages: readonly string[]) => Promise<string[]>;
@@ -63,11 +61,7 @@ export async function withDependencies(
 }
 
 /** The .deb files. Takes the machine's package lists, and fresh private ones when those are missing or out of date. */
-async function download(
-  workFolder: string,
-  choose: (dependenciesOf: DependenciesOf) => Promise<readonly string[]>,
-  progress: Progress,
-): Promise<string[]> {
+async function download(workFolder: string, choose: PackageChoice, progress: Progress): Promise<string[]> {
   const archives = join(workFolder, 'downloads');
   await mkdir(archives);
   const fetchAll = async (apt: Apt) => {
@@ -119,8 +113,8 @@ async function aptConfiguration(workFolder: string, lists: string): Promise<stri
     'Acquire::Retries': '2',
     'APT::Sandbox::User': '',
     'Dir::Cache': join(workFolder, 'cache'),
-    'Dir::Cache::pkgcache': '',
-    'Dir::Cache::srcpkgcache': '',
+    'Dir::Cache::pkgcache': 'pkgcache.bin',
+    'Dir::Cache::srcpkgcache': 'srcpkgcache.bin',
     'Dir::Etc::main': '/dev/null',
     'Dir::Etc::parts': '/dev/null',
     'Dir::Log': join(workFolder, 'log'),

@@ -2,16 +2,24 @@ import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { unpackDebianPackages } from './debian-packages.ts';
-import { withFileLock } from './file-lock.js';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
-import { type ServerCommand, ServerUnavailable, versionOf } from './server-command.ts';
+import { resolveServer, type ServerCommand, type ServerSource } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
 
-const CACHE = fileURLToPath(new URL('../.cache/redis', import.meta.url));
-const PACKAGES = ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1', 'libatomic1'];
+const REDIS: ServerSource = {
+  name: 'Redis',
+  commands: ['redis-server', 'valkey-server'],
+  cacheName: 'redis',
+  unpacked: async (folder) => ({
+    command: join(folder, 'usr/bin/redis-server'),
+    args: [],
+    env: { LD_LIBRARY_PATH: await librariesIn(folder) },
+  }),
+  packages: async () => ['redis-server', 'redis-tools', 'libjemalloc2', 'liblzf1', 'libatomic1'],
+  downloadSize: '1.4 MB',
+  advice: 'Install it with "apt-get install redis-server", "dnf install redis" or "brew install redis".',
+};
 const START_TIMEOUT_MS = 15_000;
 
 /** A running Redis that nobody else uses. */
@@ -38,13 +46,7 @@ export interface StartRedisOptions {
  * @throws ServerUnavailable when none can be had; the message names the command that installs one
  */
 export async function resolveRedisServer(progress: Progress = terminalProgress): Promise<ServerCommand> {
-  const found = await installedOrCached();
-  if (found !== undefined) return found;
-  return await withFileLock(
-    `${CACHE}.lock`,
-    () => progress('Another start is fetching Redis: waiting for it …'),
-    async () => (await installedOrCached()) ?? (await fetchRedis(progress)),
-  );
+  return await resolveServer(REDIS, progress);
 }
 
 /**
@@ -91,38 +93,6 @@ async function startOn(port: number, server: ServerCommand, options: StartRedisO
     readyTimeoutMs: START_TIMEOUT_MS,
   });
   return { ...guarded, port, url: `redis://127.0.0.1:${port}` };
-}
-
-async function installedOrCached(): Promise<ServerCommand | undefined> {
-  const candidates = [
-    { command: 'redis-server', args: [], env: {} },
-    { command: 'valkey-server', args: [], env: {} },
-    { command: join(CACHE, 'usr/bin/redis-server'), args: [], env: { LD_LIBRARY_PATH: await librariesIn(CACHE) } },
-  ];
-  for (const candidate of candidates) {
-    if ((await versionOf(candidate)) !== undefined) return candidate;
-  }
-  return undefined;
-}
-
-async function fetchRedis(progress: Progress): Promise<ServerCommand> {
-  const startedAt = Date.now();
-  progress("No Redis on this machine: fetching the distribution's package (1.4 MB), which installs nothing …");
-  let reason = 'the fetched program does not run';
-  try {
-    await unpackDebianPackages(CACHE, async () => PACKAGES, progress);
-    const server = await installedOrCached();
-    if (server !== undefined) {
-      progress(`Redis fetched in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
-      return server;
-    }
-  } catch (error) {
-    reason = error instanceof Error ? error.message : String(error);
-  }
-  throw new ServerUnavailable(
-    `No Redis on this machine, and its package cannot be fetched (${reason}).\n` +
-      'Install it ("apt-get install redis-server", "dnf install redis", "brew install redis") or set REDIS_URL.',
-  );
 }
 
 async function freeLoopbackPort(): Promise<number> {

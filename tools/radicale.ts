@@ -1,0 +1,142 @@
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { withDependencies } from './debian-packages.ts';
+import { type GuardedProcess, startGuarded } from './guarded-process.ts';
+import { type Progress, terminalProgress } from './progress.ts';
+import { outputOf, resolveServer, type ServerCommand, type ServerSource, ServerUnavailable } from './server-command.ts';
+import { librariesIn } from './unpacked-libraries.ts';
+
+/**
+ * Radicale with a Python of its own: the modules of a distribution run with the Python of that distribution only, and
+ * whichever Python comes first in PATH may be another.
+ */
+const RADICALE: ServerSource = {
+  name: 'Radicale',
+  commands: ['radicale'],
+  cacheName: 'radicale',
+  unpacked: async (folder) => ({
+    command: join(folder, 'usr/bin/python3'),
+    args: ['-s', '-m', 'radicale'],
+    env: {
+      PYTHONHOME: join(folder, 'usr'),
+      PYTHONPATH: '',
+      PYTHONUTF8: '1',
+      LD_LIBRARY_PATH: await librariesIn(folder),
+    },
+  }),
+  packages: (dependenciesOf) => withDependencies(['python3-radicale'], isPartOfPython, dependenciesOf),
+  downloadSize: '12 MB',
+  advice: 'Install it: "apt-get install radicale", or "pip install radicale".',
+};
+
+/** Every machine on which Node runs has these; another copy beside the machine's loader would not work. */
+const BASE_LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
+
+function isPartOfPython(packageName: string): boolean {
+  return /^(python3|lib|zlib1g)/.test(packageName) && !BASE_LIBRARIES.includes(packageName);
+}
+
+const START_TIMEOUT_MS = 30_000;
+
+export interface RadicaleUser {
+  /** Also the first part of the path to the user's calendars: `<url>/<name>/`. */
+  readonly name: string;
+  readonly password: string;
+}
+
+/** A running Radicale (CalDAV and CardDAV server) that nobody else uses, its storage empty at the start. */
+export interface PrivateRadicale extends GuardedProcess {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly port: number;
+  readonly users: readonly RadicaleUser[];
+}
+
+export interface StartRadicaleOptions {
+  /** One user, `clinic` with the password `secret`, unless told. */
+  readonly users?: readonly RadicaleUser[];
+  /** After which age a sync token is forgotten (`max_sync_token_age`); the program's default is 30 days. */
+  readonly maxSyncTokenAgeSeconds?: number;
+  /** Whether PUT without If-Match over an existing item is refused (`strict_preconditions`; not every version has it). */
+  readonly strictPreconditions?: boolean;
+  /** Saves finding it once more. */
+  readonly server?: ServerCommand;
+}
+
+/**
+ * Finds a Radicale that runs: in PATH, else in `.cache/radicale`, else as Debian's package together with its Python.
+ *
+ * @throws ServerUnavailable when none can be had; the message names the command that installs one
+ */
+export async function resolveRadicaleServer(progress: Progress = terminalProgress): Promise<ServerCommand> {
+  return await resolveServer(RADICALE, progress);
+}
+
+/**
+ * Starts a Radicale of our own on a free loopback port, with basic authentication and a storage that goes with it. It
+ * ends with stop() or with this process, however that ends.
+ *
+ * @returns the server, or why there cannot be one: no program, or a version without an option that was asked for
+ * @throws Error with its output when it doesn't start
+ */
+export async function startRadicale(
+  options: StartRadicaleOptions = {},
+): Promise<PrivateRadicale | { unavailable: string }> {
+  const users = options.users ?? [{ name: 'clinic', password: 'secret' }];
+  let server: ServerCommand;
+  try {
+    server = options.server ?? (await resolveRadicaleServer());
+  } catch (error) {
+    if (error instanceof ServerUnavailable) return { unavailable: error.message };
+    throw error;
+  }
+  if (
+    options.strictPreconditions !== undefined &&
+    !(await outputOf(server, '--help')).includes('strict-preconditions')
+  ) {
+    return { unavailable: 'this version of Radicale has no strict_preconditions' };
+  }
+  const ownFolder = await mkdtemp(join(tmpdir(), 'clinic-mirror-radicale-'));
+  const { process: guarded, match } = await startGuarded({
+    server,
+    args: ['--config', await writeConfiguration(ownFolder, users, options)],
+    ownFolder,
+    ready: /Listening on '\[?127\.0\.0\.1\]?:(\d+)'[\s\S]*server ready/,
+    readyTimeoutMs: START_TIMEOUT_MS,
+  });
+  const port = Number(match[1]);
+  return { ...guarded, users, port, url: `http://127.0.0.1:${port}` };
+}
+
+/** Sections and options as in Radicale's documentation, https://radicale.org/v3.html#configuration */
+async function writeConfiguration(
+  folder: string,
+  users: readonly RadicaleUser[],
+  options: StartRadicaleOptions,
+): Promise<string> {
+  const { maxSyncTokenAgeSeconds, strictPreconditions } = options;
+  const usersFile = join(folder, 'users');
+  const storage = join(folder, 'collections');
+  const configurationFile = join(folder, 'config');
+  const lines = [
+    '[server]',
+    'hosts = 127.0.0.1:0',
+    'max_connections = 100',
+    '[auth]',
+    'type = htpasswd',
+    `htpasswd_filename = ${usersFile}`,
+    'htpasswd_encryption = plain',
+    'delay = 0',
+    '[storage]',
+    `filesystem_folder = ${storage}`,
+    ...(maxSyncTokenAgeSeconds === undefined ? [] : [`max_sync_token_age = ${maxSyncTokenAgeSeconds}`]),
+    ...(strictPreconditions === undefined ? [] : [`strict_preconditions = ${strictPreconditions}`]),
+    '[logging]',
+    'level = info',
+  ];
+  await mkdir(storage);
+  await writeFile(usersFile, users.map(({ name, password }) => `${name}:${password}\n`).join(''), { mode: 0o600 });
+  await writeFile(configurationFile, `${lines.join('\n')}\n`);
+  return configurationFile;
+}
