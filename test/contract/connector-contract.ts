@@ -1,0 +1,56 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { cases } from './cases/index.ts';
+import { createKit } from './contract-kit.ts';
+import type { ContractTarget } from './contract-target.ts';
+import { type CaseResult, saveReport } from './report.ts';
+
+/** What a connector's test file may say beside its target. */
+export interface ContractOptions {
+  /** Cases that cannot exist for this vendor or its test server: title → the reason, which is printed and kept. */
+  skips?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Runs the one suite that every connector must pass, each case on a fresh target, and keeps the results in
+ * `.cache/contract/<name>.json`.
+ * @param name the connector's name, as in the registry
+ * @param open gives a fresh, empty target for one case
+ */
+export function describeConnector(
+  name: string,
+  open: () => Promise<ContractTarget>,
+  { skips = {} }: ContractOptions = {},
+): void {
+  const results: CaseResult[] = [];
+  describe(`the contract of connectors: ${name}`, () => {
+    for (const group of new Set(cases.map((one) => one.group))) {
+      describe(group, () => {
+        for (const { title, run } of cases.filter((one) => one.group === group)) {
+          test(title, async (context) => {
+            const reason = skips[title];
+            context.onTestFinished(({ task }) => {
+              const result = reason !== undefined ? 'skipped' : task.result?.state === 'pass' ? 'passed' : 'failed';
+              results.push({ group, title, result, reason: reason ?? null });
+            });
+            if (reason !== undefined) context.skip(reason);
+            const target = await open();
+            try {
+              await run(createKit(target));
+            } finally {
+              await target.close();
+            }
+          });
+        }
+      });
+    }
+    test('skips name existing cases', () => {
+      const titles = new Set(cases.map((one) => one.title));
+      expect(Object.keys(skips).filter((title) => !titles.has(title))).toEqual([]);
+      expect(titles.size, 'two cases bear the same title').toBe(cases.length);
+    });
+    afterAll(() => {
+      if (results.length === cases.length) saveReport({ connector: name, cases: results });
+      for (const [title, reason] of Object.entries(skips)) console.info(`${name}: skipped "${title}": ${reason}`);
+    });
+  });
+}

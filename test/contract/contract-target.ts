@@ -1,0 +1,115 @@
+import type { Authorizer, Connector, ConnectorSupports } from '../../src/connectors/connector.ts';
+import type { HttpDoor } from '../../src/http/door.ts';
+import type { Logger } from '../../src/log/logger.ts';
+import type { Operation } from '../../src/model/operations.ts';
+import type { Instant } from '../../src/model/time.ts';
+import type { FaultProxy, ProxiedAnswer, ProxyMatch } from './fault-proxy.ts';
+
+/**
+ * What a connector brings to the contract suite: a calendar on a real or sandbox server behind a fault proxy, ways to
+ * open workers on it, a person's hands on the server, and the vendor's dialect of the faults. Opened anew for each case.
+ */
+export interface ContractTarget {
+  supports: ConnectorSupports;
+  /** The calendar that the cases write to; it exists and holds nothing. */
+  container: string;
+  /** A login that works. */
+  authorizer: Authorizer;
+  /** Opens one worker; its requests go through the proxy. */
+  open(worker: Worker): Connector;
+  proxy: FaultProxy;
+  server: ContractServer;
+  dialect: ContractDialect;
+  close(): Promise<void>;
+}
+
+/** What the suite chooses for a worker; the rest of the context is the adapter's. */
+export interface Worker {
+  mark: string;
+  authorizer: Authorizer;
+  http: HttpDoor;
+  log: Logger;
+  /** Opens with settings that let the connector create a calendar of this name; else with `container`. */
+  createCalendar: string | null;
+}
+
+/** A person's hands on the server, past the connector and past the proxy. */
+export interface ContractServer {
+  /** Everything in the container that is not deleted, foreign objects included. */
+  objects(container?: string): Promise<RemoteObject[]>;
+  /** A person types another title. */
+  editByHand(remoteId: string, changes: { title: string }): Promise<void>;
+  deleteByHand(remoteId: string): Promise<void>;
+  /** A person or another program takes our mark off the object. */
+  removeMarkByHand(remoteId: string): Promise<void>;
+  /** Puts an object without our mark; at the place of `key` when given. Gives its remote id. */
+  putForeign(title: string, key?: string): Promise<string>;
+  /** Ids of all calendars of the account. */
+  containers(): Promise<string[]>;
+  deleteContainer(container: string): Promise<void>;
+  /** Mails that the server sent or would have sent to anybody; null when it has no such thing. */
+  mails(): Promise<number> | null;
+}
+
+/** An object as a person sees it, read by the adapter without the connector's own code. */
+export interface RemoteObject {
+  remoteId: string;
+  /** The mark that it bears; null for a foreign one. */
+  mark: string | null;
+  locator: string | null;
+  title: string;
+  /** As shown: without escaping; '' when there is none. */
+  description: string;
+  location: string;
+  /** Timed: instants and the zone of the start. */
+  startAt: Instant | null;
+  endAt: Instant | null;
+  zone: string | null;
+  /** All-day: `YYYY-MM-DD`, end exclusive. */
+  startDate: string | null;
+  endDate: string | null;
+  busy: boolean;
+  isPrivate: boolean;
+  attendees: number;
+  alarms: number;
+  /** Changes with every write, so that a case can see that nothing was written. */
+  version: string;
+}
+
+/** How this vendor's wire expresses what the cases need. Verbs that a vendor cannot have are absent; their cases are skipped with a reason. */
+export interface ContractDialect {
+  /** Requests that carry writes. */
+  writes: ProxyMatch;
+  /** Requests of `read`. */
+  reads: ProxyMatch;
+  /** "You are too fast", with the value of Retry-After when given. */
+  throttled(retryAfter: string | null): ProxiedAnswer;
+  /** The login is not accepted. */
+  unauthorized(): ProxiedAnswer;
+  /** The login lacks the right for this (un-ticked scope, read-only calendar). */
+  forbidden(): ProxiedAnswer;
+  /** The server is in trouble: 503. */
+  unavailable(): ProxiedAnswer;
+  /** Most HTTP requests that n first creates may cost, in calls of `supports.batchSize`. */
+  requestsForCreates(n: number): number;
+  /** Most HTTP requests that reading n objects may cost. */
+  requestsForReading(n: number): number;
+  /** Most HTTP requests that n creates may cost whose first answer was lost after the server had carried them out. */
+  requestsForRetriedCreates(n: number): number;
+  /** Adds fields and values that nobody knows to an answer of `read`. */
+  withUnknownFields(answer: ProxiedAnswer): ProxiedAnswer;
+  /** Makes the server refuse this operation for good (400 or the like), by changing it or by arming the proxy; gives the operation to send. */
+  poison(operation: Operation): Operation;
+  /** Makes the server answer this one operation with a passing failure, once. */
+  failOnce(operation: Operation): void;
+  /** Lets the server carry out the operation and keeps back its answer alone, once. */
+  dropAnswerOf?(operation: Operation): void;
+  /** Gives the answers within the next write in the opposite order. */
+  reverseAnswers?(): void;
+  /** The server takes at most this many operations in a request from now on. */
+  lowerBatchLimit?(limit: number): void;
+  /** The server's pages of `read` hold this many objects from now on. */
+  pageLength?(length: number): void;
+  /** The server gives an empty page that has a successor before the first one. */
+  emptyFirstPage?(): void;
+}
