@@ -1,0 +1,174 @@
+import { appointmentValues, SAVE_APPOINTMENT, toAppointment } from './appointment-rows.ts';
+import { type Database, integer, integerOrNull, type SQLInputValue } from './database.ts';
+import type { Slice } from './patients.ts';
+import type { Appointment, AppointmentStatus } from './records.ts';
+
+/** Rows read at once when a whole table is walked, so that a walk may go on while others write. */
+const WALK_ROWS = 1000;
+
+/** Remembered ends of pages and counts; past this they are forgotten all at once. */
+const REMEMBERED = 500;
+
+/** Which appointments a list shows; hard-deleted ones never. Times are epoch ms. */
+export interface AppointmentFilter {
+  /** Only what ends after this instant … */
+  from?: number | undefined;
+  /** … and starts before this one. */
+  to?: number | undefined;
+  agendaIds?: readonly string[] | undefined;
+  statuses?: readonly string[] | undefined;
+  patientId?: string | undefined;
+  /** Changed at this instant or later. */
+  updatedSince?: number | undefined;
+  withoutStatus?: AppointmentStatus | undefined;
+}
+
+export interface AppointmentStore {
+  /** Inserts or replaces. */
+  save(appointment: Appointment): void;
+  /** The appointment, hard-deleted ones too; undefined when the tenant has none of that id. */
+  get(tenantId: string, id: string): Appointment | undefined;
+  /** Ordered by start, then id. */
+  list(tenantId: string, filter: AppointmentFilter, offset: number, limit: number): Slice<Appointment>;
+  /** Uncancelled appointments of an agenda that share an instant with [startAt, endAt), ordered by start. */
+  occupying(agendaId: string, startAt: number, endAt: number): Appointment[];
+  /** Up to `limit` visits (no blocked time) in one of `statuses` that start at `startAt` or later, in order. */
+  visitsFrom(tenantId: string, statuses: readonly AppointmentStatus[], startAt: number, limit: number): Appointment[];
+  /** Every appointment by id, hard-deleted ones too, read in small portions. */
+  walk(tenantId: string): Generator<Appointment>;
+}
+
+type Where = { sql: string; values: SQLInputValue[] };
+
+/**
+ * The appointments in SQLite. A page is found by OFFSET; when the page before it was read and nothing was written since,
+ * by the key of its last row, which is the same page in constant time.
+ */
+export function createAppointmentStore(database: Database): AppointmentStore {
+  const pageEnds = new Map<string, { startAt: number; id: string }>();
+  const totals = new Map<string, number>();
+  const longest = new Map<string, number>();
+
+  function save(appointment: Appointment): void {
+    database.statement(SAVE_APPOINTMENT).run(...appointmentValues(appointment));
+    const length = appointment.endAt - appointment.startAt;
+    longest.set(appointment.tenantId, Math.max(longestOf(appointment.tenantId), length));
+    pageEnds.clear();
+    totals.clear();
+  }
+
+  function longestOf(tenantId: string): number {
+    const known = longest.get(tenantId);
+    if (known !== undefined) return known;
+    const row = database
+      .statement('SELECT max(end_at - start_at) AS longest FROM appointments WHERE tenant_id = ?')
+      .get(tenantId);
+    const found = row === undefined ? 0 : (integerOrNull(row, 'longest') ?? 0);
+    longest.set(tenantId, found);
+    return found;
+  }
+
+  function get(tenantId: string, id: string): Appointment | undefined {
+    const row = database.statement('SELECT * FROM appointments WHERE id = ? AND tenant_id = ?').get(id, tenantId);
+    return row === undefined ? undefined : toAppointment(row);
+  }
+
+  function list(tenantId: string, filter: AppointmentFilter, offset: number, limit: number): Slice<Appointment> {
+    const where = whereOf(tenantId, filter, longestOf(tenantId));
+    const key = JSON.stringify(where);
+    const end = offset === 0 ? undefined : pageEnds.get(`${offset} ${key}`);
+    const found =
+      end === undefined
+        ? database
+            .statement(`SELECT * FROM appointments WHERE ${where.sql} ORDER BY start_at, id LIMIT ? OFFSET ?`)
+            .all(...where.values, limit, offset)
+        : database
+            .statement(
+              `SELECT * FROM appointments WHERE ${where.sql} AND (start_at, id) > (?, ?) ORDER BY start_at, id LIMIT ?`,
+            )
+            .all(...where.values, end.startAt, end.id, limit);
+    const rows = found.map(toAppointment);
+    const last = rows.at(-1);
+    if (last !== undefined)
+      remember(pageEnds, `${offset + rows.length} ${key}`, { startAt: last.startAt, id: last.id });
+    return { rows, total: totalOf(where, key) };
+  }
+
+  function totalOf(where: Where, key: string): number {
+    const known = totals.get(key);
+    if (known !== undefined) return known;
+    const row = database
+      .statement(`SELECT count(*) AS total FROM appointments WHERE ${where.sql}`)
+      .get(...where.values);
+    const total = row === undefined ? 0 : integer(row, 'total');
+    remember(totals, key, total);
+    return total;
+  }
+
+  function occupying(agendaId: string, startAt: number, endAt: number): Appointment[] {
+    return database
+      .statement(
+        `SELECT * FROM appointments WHERE agenda_id = ? AND start_at < ? AND end_at > ?
+         AND status <> 'Cancelled' AND deleted_at IS NULL ORDER BY start_at`,
+      )
+      .all(agendaId, endAt, startAt)
+      .map(toAppointment);
+  }
+
+  function visitsFrom(
+    tenantId: string,
+    statuses: readonly AppointmentStatus[],
+    startAt: number,
+    limit: number,
+  ): Appointment[] {
+    return database
+      .statement(
+        `SELECT * FROM appointments WHERE tenant_id = ? AND start_at >= ? AND patient_id IS NOT NULL
+         AND status IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL ORDER BY start_at, id LIMIT ?`,
+      )
+      .all(tenantId, startAt, JSON.stringify(statuses), limit)
+      .map(toAppointment);
+  }
+
+  function* walk(tenantId: string): Generator<Appointment> {
+    const portion = database.statement(
+      'SELECT * FROM appointments WHERE id > ? AND +tenant_id = ? ORDER BY id LIMIT ?',
+    );
+    let after = '';
+    for (;;) {
+      const rows = portion.all(after, tenantId, WALK_ROWS).map(toAppointment);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < WALK_ROWS) return;
+      after = last.id;
+    }
+  }
+
+  return { save, get, list, occupying, visitsFrom, walk };
+}
+
+/** `longestMs` bounds how long before `from` an appointment that still overlaps it can have begun. */
+function whereOf(tenantId: string, filter: AppointmentFilter, longestMs: number): Where {
+  const clauses = ['tenant_id = ?', 'deleted_at IS NULL'];
+  const values: SQLInputValue[] = [tenantId];
+
+  function add(clause: string, ...more: SQLInputValue[]): void {
+    clauses.push(clause);
+    values.push(...more);
+  }
+
+  if (filter.from !== undefined) add('start_at >= ? AND end_at > ?', filter.from - longestMs, filter.from);
+  if (filter.to !== undefined) add('start_at < ?', filter.to);
+  if (filter.agendaIds !== undefined)
+    add('agenda_id IN (SELECT value FROM json_each(?))', JSON.stringify(filter.agendaIds));
+  if (filter.statuses !== undefined) add('status IN (SELECT value FROM json_each(?))', JSON.stringify(filter.statuses));
+  if (filter.patientId !== undefined) add('patient_id = ?', filter.patientId);
+  if (filter.updatedSince !== undefined) add('updated_at >= ?', filter.updatedSince);
+  if (filter.withoutStatus !== undefined) add('status <> ?', filter.withoutStatus);
+  return { sql: clauses.join(' AND '), values };
+}
+
+function remember<T>(memory: Map<string, T>, key: string, value: T): void {
+  if (memory.size >= REMEMBERED) memory.clear();
+  memory.set(key, value);
+}

@@ -1,0 +1,98 @@
+import { type Database, integer, type Row, text, textOrNull } from './database.ts';
+import type { Patient, PatientDetails, PatientSummary } from './records.ts';
+
+/** A page of a list, as OFFSET and LIMIT ask for it, with how many rows there are in all. */
+export interface Slice<T> {
+  rows: T[];
+  total: number;
+}
+
+export interface PatientStore {
+  insert(patient: Patient): void;
+  update(patient: Patient): void;
+  /** The patient, or undefined when the tenant has none of that id. */
+  get(tenantId: string, id: string): Patient | undefined;
+  /** Ordered by id; `updatedSince` (epoch ms, inclusive) leaves out older changes. */
+  list(tenantId: string, offset: number, limit: number, updatedSince?: number): Slice<Patient>;
+  /** The patient at a position of the tenant's order by id, for picking one by chance. */
+  atPosition(tenantId: string, position: number): PatientSummary | undefined;
+  count(tenantId: string): number;
+}
+
+export function createPatientStore(database: Database): PatientStore {
+  function insert(patient: Patient): void {
+    database
+      .statement('INSERT INTO patients VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+      .run(
+        patient.id,
+        patient.tenantId,
+        patient.firstName,
+        patient.lastName,
+        patient.phone,
+        patient.email,
+        JSON.stringify(patient.details),
+        patient.createdAt,
+        patient.updatedAt,
+      );
+  }
+
+  function update(patient: Patient): void {
+    database
+      .statement(
+        'UPDATE patients SET first_name = ?, last_name = ?, phone = ?, email = ?, details = ?, updated_at = ? WHERE id = ?',
+      )
+      .run(
+        patient.firstName,
+        patient.lastName,
+        patient.phone,
+        patient.email,
+        JSON.stringify(patient.details),
+        patient.updatedAt,
+        patient.id,
+      );
+  }
+
+  function get(tenantId: string, id: string): Patient | undefined {
+    const row = database.statement('SELECT * FROM patients WHERE id = ? AND tenant_id = ?').get(id, tenantId);
+    return row === undefined ? undefined : toPatient(row);
+  }
+
+  function list(tenantId: string, offset: number, limit: number, updatedSince = 0): Slice<Patient> {
+    const rows = database
+      .statement('SELECT * FROM patients WHERE tenant_id = ? AND updated_at >= ? ORDER BY id LIMIT ? OFFSET ?')
+      .all(tenantId, updatedSince, limit, offset);
+    const counted = database
+      .statement('SELECT count(*) AS total FROM patients WHERE tenant_id = ? AND updated_at >= ?')
+      .get(tenantId, updatedSince);
+    return { rows: rows.map(toPatient), total: counted === undefined ? 0 : integer(counted, 'total') };
+  }
+
+  function atPosition(tenantId: string, position: number): PatientSummary | undefined {
+    const row = database
+      .statement('SELECT * FROM patients WHERE tenant_id = ? ORDER BY id LIMIT 1 OFFSET ?')
+      .get(tenantId, position);
+    return row === undefined ? undefined : toPatient(row);
+  }
+
+  function count(tenantId: string): number {
+    const row = database.statement('SELECT count(*) AS total FROM patients WHERE tenant_id = ?').get(tenantId);
+    return row === undefined ? 0 : integer(row, 'total');
+  }
+
+  return { insert, update, get, list, atPosition, count };
+}
+
+function toPatient(row: Row): Patient {
+  const details: PatientDetails = JSON.parse(text(row, 'details'));
+  return {
+    id: text(row, 'id'),
+    tenantId: text(row, 'tenant_id'),
+    firstName: text(row, 'first_name'),
+    lastName: text(row, 'last_name'),
+    phone: textOrNull(row, 'phone'),
+    email: textOrNull(row, 'email'),
+    details,
+    createdAt: integer(row, 'created_at'),
+    updatedAt: integer(row, 'updated_at'),
+  };
+}
