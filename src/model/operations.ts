@@ -10,13 +10,16 @@ export type ItemKey = string;
 
 /** Why an operation is in the plan. */
 export type ReasonCode =
+  /** The target holds nothing for the record. */
   | 'new'
+  /** The projection differs from what the target was last given. */
   | 'content-changed'
-  | 'adopt-differs'
+  /** The clinic says that the appointment is cancelled. */
   | 'cancelled'
+  /** The appointment stands, and no longer belongs in this target: another agenda, a status that it does not show. */
   | 'excluded'
-  | 'vanished'
-  | 'retry-after-hold';
+  /** The appointment is gone from the clinic, confirmed by reading it alone. */
+  | 'vanished';
 
 /** What a target was last given for one record. */
 export interface Link {

@@ -7,6 +7,7 @@
  * | `cm:{T}:links:<target>:<gen>:<n>`    | hash   | target's          | lane, planner     | planner, lane         |
  * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
+ * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
  * | `cm:{T}:target:<target>`             | hash   | target's          | planner, lane     | status                |
  * | `cm:{T}:deletions:<target>`          | zset   | one hour          | lane              | guard                 |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
@@ -31,6 +32,7 @@ export const keys = {
     tenantKey(tenant, 'links', target, generation, bucket),
   outbox: (tenant: string, target: string) => tenantKey(tenant, 'outbox', target),
   outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
+  outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),
   target: (tenant: string, target: string) => tenantKey(tenant, 'target', target),
   deletions: (tenant: string, target: string) => tenantKey(tenant, 'deletions', target),
   holds: (tenant: string) => tenantKey(tenant, 'holds'),

@@ -1,0 +1,53 @@
+import type { CalendarItem } from './items.ts';
+import type { ReasonCode } from './operations.ts';
+import type { Instant } from './time.ts';
+
+/** What a target should come to hold for one record: this item, or nothing. */
+export type Wanted =
+  | { want: 'present'; item: CalendarItem; fingerprint: string; startAt: Instant }
+  | { want: 'absent'; startAt: Instant };
+
+/** One difference between what should be and what the target was last given. */
+export interface PlannedChange {
+  recordId: string;
+  reason: ReasonCode;
+  wanted: Wanted;
+  /** Names of the item's fields that differ, as far as known; never their values. */
+  fields: readonly string[];
+}
+
+/** A change that waits in the outbox, without its content. */
+export interface PendingChange {
+  recordId: string;
+  reason: ReasonCode;
+  want: 'present' | 'absent';
+  /** Fingerprint of the wanted item; null when nothing is wanted. */
+  fingerprint: string | null;
+  startAt: Instant;
+  attempts: number;
+  /** Code of the last failure, null before the first. */
+  lastError: string | null;
+  /** Not tried again by itself: it waits for newer content or a person. */
+  parked: boolean;
+  enqueuedAt: Instant;
+  dueAt: Instant;
+}
+
+/** The two sorts of deletion that the guard counts apart. */
+export type DeletionClass = 'cancelled' | 'vanished';
+
+/** Operations kept back by the guard until a person decides or they expire. */
+export interface Hold {
+  /** Short id to name it by on the command line. */
+  id: string;
+  target: string;
+  kind: DeletionClass | 'first-run';
+  state: 'open' | 'approved' | 'rejected';
+  recordIds: readonly string[];
+  /** Links of the target when it was held: what the share was computed from. */
+  linkCount: number;
+  createdAt: Instant;
+  decidedAt: Instant | null;
+  /** After this an open hold is rejected, and a decision is forgotten. */
+  expiresAt: Instant;
+}

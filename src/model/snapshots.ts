@@ -1,0 +1,46 @@
+import type { Appointment, SetAside } from './records.ts';
+import type { TimeWindow } from './time.ts';
+
+/**
+ * Why a reading proves nothing about what it does not hold:
+ * - `total-mismatch`: the clinic told a total that the rows received do not make up, or that fell meanwhile;
+ * - `repeated-page`: a page came again, so the pages after it were never seen;
+ * - `page-cap`: the profile's limit of pages was reached;
+ * - `end-unproved`: no rule of the profile could tell that the last page was the last.
+ */
+export type PartialReason = 'total-mismatch' | 'repeated-page' | 'page-cap' | 'end-unproved';
+
+/** What every reading of a window holds, complete or not. */
+export interface SnapshotContent {
+  /** The window that was asked for. Records are those that overlap it: start before its end, end after its start. */
+  window: TimeWindow;
+  /** The agendas that were asked for; null for all of them. */
+  agendaIds: string[] | null;
+  /** Newest version of each appointment by id, cancelled ones included as far as the clinic lists them. */
+  records: Map<string, Appointment>;
+  /** Rows that are there and can't be used. Those with a `recordId` are present, not absent. */
+  setAside: SetAside[];
+  /** How many of `setAside` have no id: any absent record might be one of them. */
+  unidentified: number;
+  /** Pages that were used; those of a reading that was begun again count too. */
+  pages: number;
+  /** HTTP requests that were sent, retries included. */
+  requests: number;
+}
+
+/** A reading whose every page was received and whose end was proved: only this one may speak of absence. */
+export interface CompleteSnapshot extends SnapshotContent {
+  completeness: 'complete';
+}
+
+/** A reading that may lack records: good for creates and updates, never for deletes. */
+export interface PartialSnapshot extends SnapshotContent {
+  completeness: 'partial';
+  reason: PartialReason;
+}
+
+/** The appointments of a window as the clinic listed them. */
+export type AppointmentSnapshot = CompleteSnapshot | PartialSnapshot;
+
+/** One record, read alone: it is there, the clinic says that it is not, or it is there and can't be used. */
+export type Lookup<Found> = { found: Found } | { absent: true } | { setAside: SetAside };

@@ -1,0 +1,83 @@
+import { type Instant, MINUTE_MS } from './time.ts';
+
+/** Offsets change at most on a quarter of an hour, so one look-up serves a whole quarter. */
+const QUARTER_MS = 15 * MINUTE_MS;
+/** Bound of the cache of one zone: about 200 days of quarters. */
+const CACHE_LIMIT = 20_000;
+
+interface ZoneCache {
+  format: Intl.DateTimeFormat;
+  offsets: Map<number, number>;
+}
+
+const caches = new Map<string, ZoneCache>();
+
+/**
+ * The offset from UTC that held in a zone at an instant, in milliseconds (east positive).
+ * @throws RangeError for a zone that the IANA data does not know
+ */
+export function offsetMs(zone: string, at: Instant): number {
+  const cache = cacheOf(zone);
+  const quarter = Math.floor(at / QUARTER_MS);
+  const known = cache.offsets.get(quarter);
+  if (known !== undefined) return known;
+  if (cache.offsets.size >= CACHE_LIMIT) cache.offsets.clear();
+  const offset = lookUpOffset(cache.format, quarter * QUARTER_MS);
+  cache.offsets.set(quarter, offset);
+  return offset;
+}
+
+/** An instant as RFC 3339 local time with offset in a zone, whole seconds: `2026-03-29T09:00:00+02:00`. */
+export function toZonedIso(zone: string, at: Instant): string {
+  const offset = offsetMs(zone, at);
+  const local = new Date(Math.floor(at / 1_000) * 1_000 + offset).toISOString().slice(0, 19);
+  const sign = offset < 0 ? '-' : '+';
+  const minutes = Math.round(Math.abs(offset) / MINUTE_MS);
+  return `${local}${sign}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+}
+
+/** Whether the IANA data knows a zone by this name. */
+export function isZone(name: string): boolean {
+  try {
+    cacheOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function cacheOf(zone: string): ZoneCache {
+  const known = caches.get(zone);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const cache = { format, offsets: new Map<number, number>() };
+  caches.set(zone, cache);
+  return cache;
+}
+
+function lookUpOffset(format: Intl.DateTimeFormat, at: Instant): number {
+  const parts = new Map(format.formatToParts(at).map((part) => [part.type, Number(part.value)]));
+  const field = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+  const local = Date.UTC(
+    field('year'),
+    field('month') - 1,
+    field('day'),
+    field('hour'),
+    field('minute'),
+    field('second'),
+  );
+  return local - at;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}

@@ -1,0 +1,192 @@
+import type { Link } from '../model/operations.ts';
+import { keys } from './keys.ts';
+import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
+import type { RedisClient } from './redis.ts';
+
+/**
+ * Links per bucket that a new table is laid out for. A hash of at most 128 small fields stays a listpack in Redis
+ * (hash-max-listpack-entries), which takes half the memory of a large hash.
+ */
+const LINKS_PER_BUCKET = 64;
+/** A table is laid out anew when its buckets hold more than this on average. */
+const CROWDED_BUCKET = 120;
+const SEPARATOR = '\t';
+
+/** How the links of a target are spread over hashes. */
+export interface LinkLayout {
+  generation: number;
+  buckets: number;
+}
+
+/** The link tables of one tenant. */
+export interface LinkStore {
+  /** All links of a target by record id. */
+  read(target: string): Promise<Map<string, Link>>;
+  /** Those of the given records that have one. */
+  readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
+  /** Writes links in bulk, as adoption does. Fenced. */
+  writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
+  /** Forgets links whose records left the window. Fenced. */
+  release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
+  /** Lays the table out for this many links when it is crowded; both writers must be kept out meanwhile. */
+  fit(target: string, expected: number, lease: Lease): Promise<void>;
+  /** Key of the bucket that holds a record's link, for scripts that write links with other things. */
+  bucketKey(target: string, layout: LinkLayout, recordId: string): string;
+  layout(target: string): Promise<LinkLayout>;
+}
+
+const WRITE = `${FENCE}
+for i = 2, #ARGV, 3 do redis.call('HSET', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]) end
+return 1`;
+
+const REMOVE = `${FENCE}
+for i = 2, #ARGV, 2 do redis.call('HDEL', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) end
+return 1`;
+
+const FLIP = `${FENCE}
+redis.call('HSET', KEYS[2], 'generation', ARGV[2], 'buckets', ARGV[3])
+return 1`;
+
+/** Opens the link tables of a tenant. */
+export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
+  const layout = (target: string) => readLayout(redis, tenant, target);
+  const bucketKey = (target: string, { generation, buckets }: LinkLayout, recordId: string) =>
+    keys.linksBucket(tenant, target, generation, bucketOf(recordId, buckets));
+
+  async function write(target: string, at: LinkLayout, links: readonly Link[], lease: Lease): Promise<void> {
+    for (const slice of slices(links, 500)) {
+      const named = new KeyIndex(lease.key);
+      const tuples = slice.flatMap((link) => [
+        named.position(bucketKey(target, at, link.recordId)),
+        link.recordId,
+        encodeLink(link),
+      ]);
+      await fenced(redis.eval(WRITE, named.keys.length, ...named.keys, lease.token, ...tuples));
+    }
+  }
+
+  async function read(target: string, at: LinkLayout): Promise<Map<string, Link>> {
+    const links = new Map<string, Link>();
+    const pipeline = redis.pipeline();
+    for (let bucket = 0; bucket < at.buckets; bucket += 1) {
+      pipeline.hgetall(keys.linksBucket(tenant, target, at.generation, bucket));
+    }
+    for (const [error, fields] of (await pipeline.exec()) ?? []) {
+      if (error !== null) throw error;
+      for (const [recordId, value] of Object.entries(fields as Record<string, string>)) {
+        links.set(recordId, decodeLink(recordId, value));
+      }
+    }
+    return links;
+  }
+
+  return {
+    layout,
+    bucketKey,
+    read: async (target) => read(target, await layout(target)),
+    async readSome(target, recordIds) {
+      const at = await layout(target);
+      const pipeline = redis.pipeline();
+      for (const recordId of recordIds) pipeline.hget(bucketKey(target, at, recordId), recordId);
+      const answers = (await pipeline.exec()) ?? [];
+      const links = new Map<string, Link>();
+      for (const [index, recordId] of recordIds.entries()) {
+        const [error, value] = answers[index] ?? [null, null];
+        if (error !== null) throw error;
+        if (typeof value === 'string') links.set(recordId, decodeLink(recordId, value));
+      }
+      return links;
+    },
+    writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
+    async release(target, recordIds, lease) {
+      const at = await layout(target);
+      for (const slice of slices(recordIds, 500)) {
+        const named = new KeyIndex(lease.key);
+        const tuples = slice.flatMap((id) => [named.position(bucketKey(target, at, id)), id]);
+        await fenced(redis.eval(REMOVE, named.keys.length, ...named.keys, lease.token, ...tuples));
+      }
+    },
+    async fit(target, expected, lease) {
+      const before = await layout(target);
+      if (expected <= before.buckets * CROWDED_BUCKET) return;
+      const links = await read(target, before);
+      const after = { generation: before.generation + 1, buckets: bucketsFor(expected) };
+      await write(target, after, [...links.values()], lease);
+      const meta = keys.linksMeta(tenant, target);
+      await fenced(redis.eval(FLIP, 2, lease.key, meta, lease.token, after.generation, after.buckets));
+      const old = Array.from({ length: before.buckets }, (_, bucket) =>
+        keys.linksBucket(tenant, target, before.generation, bucket),
+      );
+      for (const slice of slices(old, 500)) await redis.unlink(...slice);
+    },
+  };
+}
+
+/** Numbers the keys of a script as they come up; Lua counts from 1. */
+export class KeyIndex {
+  readonly keys: string[];
+  readonly #positions = new Map<string, number>();
+
+  constructor(...first: string[]) {
+    this.keys = [];
+    for (const key of first) this.position(key);
+  }
+
+  position(key: string): number {
+    const known = this.#positions.get(key);
+    if (known !== undefined) return known;
+    this.keys.push(key);
+    this.#positions.set(key, this.keys.length);
+    return this.keys.length;
+  }
+}
+
+/** Awaits a fenced script. @throws MirrorError `conflict`, code `lease-lost` */
+export async function fenced<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw isFenced(error) ? fencedError() : error;
+  }
+}
+
+/** Cuts a list into pieces of at most `size`. */
+export function* slices<T>(list: readonly T[], size: number): Generator<T[]> {
+  for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
+}
+
+/** A link as stored under its record id: tab-separated, the start in base 36 seconds. */
+export function encodeLink(link: Link): string {
+  const start = Math.round(link.startAt / 1_000).toString(36);
+  return [link.fingerprint, start, link.epoch, link.versionTag ?? '', link.remoteId ?? ''].join(SEPARATOR);
+}
+
+function decodeLink(recordId: string, value: string): Link {
+  const [fingerprint = '', start = '0', epoch = '0', versionTag = '', remoteId = ''] = value.split(SEPARATOR);
+  return {
+    recordId,
+    fingerprint,
+    startAt: Number.parseInt(start, 36) * 1_000,
+    epoch: Number(epoch),
+    versionTag: versionTag === '' ? null : versionTag,
+    remoteId: remoteId === '' ? null : remoteId,
+  };
+}
+
+async function readLayout(redis: RedisClient, tenant: string, target: string): Promise<LinkLayout> {
+  const [generation, buckets] = await redis.hmget(keys.linksMeta(tenant, target), 'generation', 'buckets');
+  return { generation: Number(generation ?? 0), buckets: Number(buckets ?? 1) };
+}
+
+function bucketsFor(links: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, links / LINKS_PER_BUCKET)));
+}
+
+/** FNV-1a over the id's UTF-16 code units. */
+function bucketOf(recordId: string, buckets: number): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < recordId.length; index += 1) {
+    hash = Math.imul(hash ^ recordId.charCodeAt(index), 0x01000193) >>> 0;
+  }
+  return hash % buckets;
+}

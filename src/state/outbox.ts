@@ -1,0 +1,262 @@
+import type { CalendarItem } from '../model/items.ts';
+import type { Link, ReasonCode } from '../model/operations.ts';
+import type { PendingChange, PlannedChange } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import { FENCE, type Lease } from './leases.ts';
+import { encodeLink, fenced, KeyIndex, type LinkStore, slices } from './links.ts';
+import type { RedisClient } from './redis.ts';
+import type { Sealer } from './sealing.ts';
+
+/** An entry as the lane takes it: the wanted item opened. */
+export interface OutboxEntry extends PendingChange {
+  revision: number;
+  item: CalendarItem | null;
+  /** It was sent before, so the target may hold something that no link tells of. */
+  sent: boolean;
+  /** Epoch of the key to use; above the link's when the target burnt the last one. */
+  epoch: number;
+}
+
+/** What the lane learned of one entry. */
+export type Settlement =
+  /** Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. */
+  | { entry: OutboxEntry; kind: 'done'; link: Link | null }
+  /** To be tried again at `dueAt`, or left for a person when `parked`. */
+  | { entry: OutboxEntry; kind: 'retry'; error: string; dueAt: Instant; parked: boolean }
+  /** The key is burnt: at once again with the next epoch. */
+  | { entry: OutboxEntry; kind: 'next-epoch' };
+
+/** The outboxes of one tenant: changes decided and not yet acknowledged, newest wins per record, contents sealed. */
+export interface Outbox {
+  /** Everything that waits, without content. */
+  pending(target: string): Promise<Map<string, PendingChange>>;
+  /** Puts changes in, replacing older ones for the same records. Fenced by the planner's lease. */
+  put(target: string, changes: readonly PlannedChange[], now: Instant, lease: Lease): Promise<void>;
+  /** At most `limit` entries that are due, oldest first. */
+  due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
+  /** Notes, before the call, that the entries are being sent. Fenced by the lane's lease. */
+  markSent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void>;
+  /** Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease. */
+  settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
+  /** Makes parked and waiting entries due now. @returns how many */
+  hurry(target: string, now: Instant): Promise<number>;
+  counts(target: string): Promise<{ pending: number; failing: number }>;
+  /** When the next entry is due; null when none waits. */
+  nextDueAt(target: string): Promise<Instant | null>;
+}
+
+/** Stored form of an entry; one letter a field, since every waiting record pays for it. */
+interface StoredEntry {
+  /** revision */ r: number;
+  /** wanted: present or absent */ w: 'p' | 'a';
+  /** fingerprint */ f: string | null;
+  /** start, epoch ms */ s: number;
+  /** reason */ why: ReasonCode;
+  /** attempts */ n: number;
+  /** last error code */ e: string | null;
+  /** parked */ p: boolean;
+  /** enqueued at */ q: number;
+  /** due at */ d: number;
+  /** sent before */ i: boolean;
+  /** key epoch */ k: number;
+  /** sealed item */ x: string | null;
+}
+
+/** Due time of a parked entry: it sorts behind everything that waits. */
+const PARKED_DUE_AT = 1e14;
+
+// KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
+const PUT = `${FENCE}
+for i = 3, #ARGV, 2 do
+  local entry = cjson.decode(ARGV[i + 1])
+  local old = redis.call('HGET', KEYS[3], ARGV[i])
+  entry.r = redis.call('HINCRBY', KEYS[2], 'revision', 1)
+  if old then
+    local before = cjson.decode(old)
+    entry.i = before.i
+    entry.k = before.k
+  end
+  redis.call('HSET', KEYS[3], ARGV[i], cjson.encode(entry))
+  redis.call('ZADD', KEYS[4], ARGV[2], ARGV[i])
+  redis.call('ZREM', KEYS[5], ARGV[i])
+end
+return 1`;
+
+// KEYS: lease, outbox. ARGV: token, then (recordId, revision) pairs.
+const MARK_SENT = `${FENCE}
+for i = 2, #ARGV, 2 do
+  local old = redis.call('HGET', KEYS[2], ARGV[i])
+  if old then
+    local entry = cjson.decode(old)
+    entry.i = true
+    redis.call('HSET', KEYS[2], ARGV[i], cjson.encode(entry))
+  end
+end
+return 1`;
+
+// KEYS: lease, outbox, due, failing, buckets… ARGV: token, now, then (kind, recordId, revision, …4) tuples:
+// done: bucket position, link or '', -, - | retry: error, due, parked, - | next-epoch: -, -, -, epoch
+const SETTLE = `${FENCE}
+for i = 3, #ARGV, 7 do
+  local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+  if kind == 'done' then
+    local bucket = KEYS[tonumber(ARGV[i + 3])]
+    if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
+  end
+  local old = redis.call('HGET', KEYS[2], id)
+  if old then
+    local entry = cjson.decode(old)
+    local same = entry.r == revision
+    if kind == 'done' then
+      if same then
+        redis.call('HDEL', KEYS[2], id)
+        redis.call('ZREM', KEYS[3], id)
+      else
+        entry.i = false
+        redis.call('HSET', KEYS[2], id, cjson.encode(entry))
+      end
+      redis.call('ZREM', KEYS[4], id)
+    elseif kind == 'retry' and same then
+      entry.n = entry.n + 1
+      entry.e = ARGV[i + 3]
+      entry.d = tonumber(ARGV[i + 4])
+      entry.p = ARGV[i + 5] == '1'
+      redis.call('HSET', KEYS[2], id, cjson.encode(entry))
+      redis.call('ZADD', KEYS[3], ARGV[i + 4], id)
+      redis.call('ZADD', KEYS[4], 'NX', ARGV[2], id)
+    elseif kind == 'next-epoch' then
+      entry.k = tonumber(ARGV[i + 6])
+      redis.call('HSET', KEYS[2], id, cjson.encode(entry))
+      redis.call('ZADD', KEYS[3], ARGV[2], id)
+    end
+  end
+end
+return 1`;
+
+/** Opens the outboxes of a tenant. */
+export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer, links: LinkStore): Outbox {
+  const names = (target: string) => ({
+    outbox: keys.outbox(tenant, target),
+    due: keys.outboxDue(tenant, target),
+    failing: keys.outboxFailing(tenant, target),
+  });
+  const context = (target: string, recordId: string) => `outbox/${target}/${recordId}`;
+
+  return {
+    async pending(target) {
+      const stored = await redis.hgetall(names(target).outbox);
+      return new Map(Object.entries(stored).map(([id, value]) => [id, pendingOf(id, parse(value))]));
+    },
+    async put(target, changes, now, lease) {
+      const { outbox, due, failing } = names(target);
+      for (const slice of slices(changes, 250)) {
+        const pairs = slice.flatMap((change) => [
+          change.recordId,
+          JSON.stringify(storedOf(change, now, sealer, context(target, change.recordId))),
+        ]);
+        const named = [lease.key, keys.target(tenant, target), outbox, due, failing];
+        await fenced(redis.eval(PUT, named.length, ...named, lease.token, now, ...pairs));
+      }
+    },
+    async due(target, now, limit) {
+      const { outbox, due } = names(target);
+      const ids = await redis.zrangebyscore(due, '-inf', now, 'LIMIT', 0, limit);
+      if (ids.length === 0) return [];
+      const values = await redis.hmget(outbox, ...ids);
+      return ids.flatMap((id, index) => {
+        const value = values[index];
+        return value == null ? [] : [entryOf(id, parse(value), sealer, context(target, id))];
+      });
+    },
+    async markSent(target, entries, lease) {
+      const pairs = entries.flatMap((entry) => [entry.recordId, entry.revision]);
+      await fenced(redis.eval(MARK_SENT, 2, lease.key, names(target).outbox, lease.token, ...pairs));
+    },
+    async settle(target, settlements, now, lease) {
+      const layout = await links.layout(target);
+      const { outbox, due, failing } = names(target);
+      const named = new KeyIndex(lease.key, outbox, due, failing);
+      const tuples = settlements.flatMap((settlement) => {
+        const { recordId } = settlement.entry;
+        const bucket = named.position(links.bucketKey(target, layout, recordId));
+        return [settlement.kind, recordId, settlement.entry.revision, ...settlementArguments(settlement, bucket)];
+      });
+      await fenced(redis.eval(SETTLE, named.keys.length, ...named.keys, lease.token, now, ...tuples));
+    },
+    async hurry(target, now) {
+      const { outbox, due } = names(target);
+      const ids = await redis.hkeys(outbox);
+      const pipeline = redis.pipeline();
+      for (const id of ids) pipeline.zadd(due, 'XX', now, id);
+      await pipeline.exec();
+      return ids.length;
+    },
+    async counts(target) {
+      const { outbox, failing } = names(target);
+      const [pending, failed] = await Promise.all([redis.hlen(outbox), redis.zcard(failing)]);
+      return { pending, failing: failed };
+    },
+    async nextDueAt(target) {
+      const [, score] = await redis.zrange(names(target).due, 0, 0, 'WITHSCORES');
+      return score === undefined || Number(score) >= PARKED_DUE_AT ? null : Number(score);
+    },
+  };
+}
+
+function settlementArguments(settlement: Settlement, bucket: number): (string | number)[] {
+  if (settlement.kind === 'done') return [bucket, settlement.link === null ? '' : encodeLink(settlement.link), '', ''];
+  if (settlement.kind === 'next-epoch') return ['', '', '', settlement.entry.epoch + 1];
+  const { error, dueAt, parked } = settlement;
+  return [error, parked ? PARKED_DUE_AT : dueAt, parked ? '1' : '0', ''];
+}
+
+function storedOf(change: PlannedChange, now: Instant, sealer: Sealer, context: string): StoredEntry {
+  const { wanted } = change;
+  const present = wanted.want === 'present';
+  return {
+    r: 0,
+    w: present ? 'p' : 'a',
+    f: present ? wanted.fingerprint : null,
+    s: wanted.startAt,
+    why: change.reason,
+    n: 0,
+    e: null,
+    p: false,
+    q: now,
+    d: now,
+    i: false,
+    k: 0,
+    x: present ? sealer.seal(JSON.stringify(wanted.item), context) : null,
+  };
+}
+
+function parse(value: string): StoredEntry {
+  return JSON.parse(value) as StoredEntry;
+}
+
+function pendingOf(recordId: string, stored: StoredEntry): PendingChange {
+  return {
+    recordId,
+    reason: stored.why,
+    want: stored.w === 'p' ? 'present' : 'absent',
+    fingerprint: stored.f ?? null,
+    startAt: stored.s,
+    attempts: stored.n,
+    lastError: stored.e ?? null,
+    parked: stored.p,
+    enqueuedAt: stored.q,
+    dueAt: stored.d,
+  };
+}
+
+function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context: string): OutboxEntry {
+  const sealed = stored.x ?? null;
+  return {
+    ...pendingOf(recordId, stored),
+    revision: stored.r,
+    item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as CalendarItem),
+    sent: stored.i,
+    epoch: stored.k,
+  };
+}

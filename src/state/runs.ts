@@ -1,0 +1,58 @@
+import type { Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+
+/** What one cycle did for one target, in numbers. */
+export interface TargetRun {
+  target: string;
+  planned: Record<string, number>;
+  held: number;
+  released: number;
+  unchanged: number;
+  /** Absent records that were read alone, and how many of them were there after all. */
+  confirmed: number;
+  stillThere: number;
+  /** Absent records left for the next cycle. */
+  unconfirmed: number;
+}
+
+/** One cycle's report: counts and codes only. */
+export interface RunReport {
+  id: string;
+  startedAt: Instant;
+  finishedAt: Instant;
+  snapshot: { completeness: 'complete' | 'partial'; reason: string | null; records: number; requests: number } | null;
+  /** Rows set aside, by code. */
+  setAside: Record<string, number>;
+  /** Up to 20 examples: id and field, never a value. */
+  setAsideExamples: readonly { recordId: string | null; code: string; field: string }[];
+  unknownStatuses: readonly string[];
+  targets: readonly TargetRun[];
+  /** Code of what ended the cycle early. */
+  error: { code: string; actor: string; message: string; remedy: string | null } | null;
+}
+
+const KEPT_RUNS = 50;
+
+/** The reports of one tenant, newest first. */
+export interface RunStore {
+  add(report: RunReport): Promise<void>;
+  list(limit: number): Promise<RunReport[]>;
+}
+
+/** Opens the reports of a tenant. */
+export function createRunStore(redis: RedisClient, tenant: string): RunStore {
+  const key = keys.runs(tenant);
+  return {
+    async add(report) {
+      await redis
+        .pipeline()
+        .lpush(key, JSON.stringify(report))
+        .ltrim(key, 0, KEPT_RUNS - 1)
+        .exec();
+    },
+    async list(limit) {
+      return (await redis.lrange(key, 0, limit - 1)).map((value) => JSON.parse(value) as RunReport);
+    },
+  };
+}

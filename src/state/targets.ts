@@ -1,0 +1,102 @@
+import type { DeletionClass, PlannedChange } from '../model/plan.ts';
+import { HOUR_MS, type Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+
+/** Why a target stands still, in words that every surface repeats. */
+export interface TargetTrouble {
+  code: string;
+  actor: string;
+  message: string;
+  remedy: string | null;
+  sinceAt: Instant;
+}
+
+/** What is known of a target beside its links and outbox. */
+export interface TargetRecord {
+  /** The calendar that the connector works in; null until it was prepared. */
+  container: string | null;
+  /** When its own objects were last read to rebuild links; null: links can't be trusted to be all. */
+  adoptedAt: Instant | null;
+  /** When reading began of the newest complete snapshot that was planned. */
+  plannedAsOf: Instant | null;
+  /** The newest such time at which nothing was pending, failing or held. */
+  settledAsOf: Instant | null;
+  firstRunApprovedAt: Instant | null;
+  trouble: TargetTrouble | null;
+  /** The target asked to be left alone until then. */
+  pausedUntil: Instant | null;
+  created: number;
+  updated: number;
+  deleted: number;
+  adopted: number;
+  ambiguous: number;
+}
+
+/** Counters of a target. */
+export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'ambiguous';
+
+/** The target records of one tenant. */
+export interface TargetStore {
+  read(target: string): Promise<TargetRecord>;
+  /** Sets the given fields; null clears one. */
+  write(target: string, fields: Partial<Omit<TargetRecord, TargetCounter>>): Promise<void>;
+  count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
+  /** Notes deletions that nobody approved, for the guard's rolling hour. */
+  noteDeletions(target: string, kind: DeletionClass, changes: readonly PlannedChange[], now: Instant): Promise<void>;
+  recentDeletions(target: string, now: Instant): Promise<Record<DeletionClass, number>>;
+}
+
+const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'ambiguous'];
+
+/** Opens the target records of a tenant. */
+export function createTargetStore(redis: RedisClient, tenant: string): TargetStore {
+  return {
+    async read(target) {
+      return recordOf(await redis.hgetall(keys.target(tenant, target)));
+    },
+    async write(target, fields) {
+      const key = keys.target(tenant, target);
+      const pipeline = redis.pipeline();
+      for (const [name, value] of Object.entries(fields)) {
+        if (value === null) pipeline.hdel(key, name);
+        else pipeline.hset(key, name, typeof value === 'object' ? JSON.stringify(value) : value);
+      }
+      await pipeline.exec();
+    },
+    async count(target, counters) {
+      const pipeline = redis.pipeline();
+      for (const [name, by] of Object.entries(counters)) {
+        if (by !== 0) pipeline.hincrby(keys.target(tenant, target), name, by);
+      }
+      await pipeline.exec();
+    },
+    async noteDeletions(target, kind, changes, now) {
+      const key = keys.deletions(tenant, target);
+      const pipeline = redis.pipeline();
+      for (const change of changes) pipeline.zadd(key, now, `${kind}:${change.recordId}`);
+      pipeline.pexpire(key, HOUR_MS);
+      await pipeline.exec();
+    },
+    async recentDeletions(target, now) {
+      const members = await redis.zrangebyscore(keys.deletions(tenant, target), now - HOUR_MS, '+inf');
+      const cancelled = members.filter((member) => member.startsWith('cancelled:')).length;
+      return { cancelled, vanished: members.length - cancelled };
+    },
+  };
+}
+
+function recordOf(fields: Record<string, string>): TargetRecord {
+  const instant = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
+  const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
+  return {
+    container: fields['container'] ?? null,
+    adoptedAt: instant('adoptedAt'),
+    plannedAsOf: instant('plannedAsOf'),
+    settledAsOf: instant('settledAsOf'),
+    firstRunApprovedAt: instant('firstRunApprovedAt'),
+    pausedUntil: instant('pausedUntil'),
+    trouble: fields['trouble'] === undefined ? null : (JSON.parse(fields['trouble']) as TargetTrouble),
+    ...(counters as Record<TargetCounter, number>),
+  };
+}

@@ -1,0 +1,53 @@
+import type { CalendarItem } from '../model/items.ts';
+import type { Link, RemoteItem } from '../model/operations.ts';
+import type { Instant } from '../model/time.ts';
+import type { TargetIdentity } from './identity.ts';
+
+/** What was found in a target that we hold no links for. */
+export interface Adoption {
+  links: Link[];
+  /** Objects with our mark that name no record, or a record that another object names too: reported, never touched. */
+  ambiguous: number;
+}
+
+/**
+ * Rebuilds links from the objects that bear our mark. A record is known by its locator and confirmed by its key; time and
+ * title never count. The content is compared by fingerprint: what a person edited meanwhile differs and is written anew.
+ * @param unreadableStartAt start to assume for an object whose content a person changed beyond reading
+ */
+export function adopt(
+  remoteItems: Iterable<RemoteItem>,
+  identity: TargetIdentity,
+  unreadableStartAt: Instant,
+): Adoption {
+  const links = new Map<string, Link>();
+  const contested = new Set<string>();
+  let ambiguous = 0;
+  for (const remote of remoteItems) {
+    const link = linkOf(remote, identity, unreadableStartAt);
+    if (link === null) ambiguous += 1;
+    else if (links.has(link.recordId)) contested.add(link.recordId);
+    else links.set(link.recordId, link);
+  }
+  // Of several objects for one record the one linked here is kept up to date; the others are for a person to look at.
+  return { links: [...links.values()], ambiguous: ambiguous + contested.size };
+}
+
+function linkOf(remote: RemoteItem, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
+  const recordId = remote.locator === null ? null : identity.recordIdOf(remote.locator);
+  if (recordId === null) return null;
+  const epoch = identity.epochOf(recordId, remote.key);
+  if (epoch === null) return null;
+  return {
+    recordId,
+    fingerprint: remote.item === null ? '' : identity.fingerprint(remote.item),
+    versionTag: remote.versionTag,
+    startAt: remote.item === null ? unreadableStartAt : startOf(remote.item),
+    epoch,
+    remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
+  };
+}
+
+function startOf({ time }: CalendarItem): Instant {
+  return Date.parse(time.kind === 'timed' ? time.start : `${time.startDate}T00:00:00Z`);
+}

@@ -1,0 +1,130 @@
+import type { CalendarItem } from '../model/items.ts';
+import type { Link, ReasonCode } from '../model/operations.ts';
+import type { PendingChange, PlannedChange } from '../model/plan.ts';
+import type { Appointment } from '../model/records.ts';
+import type { Instant, TimeWindow } from '../model/time.ts';
+import { differingFields, type TargetIdentity } from './identity.ts';
+
+/** What the target was last given, and what is on its way to it. */
+export interface TargetState {
+  links: ReadonlyMap<string, Link>;
+  pending: ReadonlyMap<string, PendingChange>;
+}
+
+/** What the clinic shows, for one target. */
+export interface DiffInput {
+  /** Every appointment that is known to exist, those confirmed by reading them alone included. */
+  appointments: Iterable<Appointment>;
+  /** Records that were absent from a complete snapshot and confirmed gone by reading them alone. */
+  vanished: ReadonlySet<string>;
+  window: TimeWindow;
+  /** Whether the appointment's agenda feeds this target. */
+  belongs(appointment: Appointment): boolean;
+  /** The item that the target should hold, null when its policy keeps the appointment out. */
+  project(appointment: Appointment, key: string): CalendarItem | null;
+  identity: TargetIdentity;
+  state: TargetState;
+}
+
+/** The difference between what should be and what the target was last given. */
+export interface Diff {
+  changes: PlannedChange[];
+  /** Links that left the window by the passing of time: forgotten, their objects stay. */
+  released: string[];
+  unchanged: number;
+}
+
+/** What a record's object is, or is about to be. */
+interface Effective {
+  fingerprint: string | null;
+  startAt: Instant;
+}
+
+/**
+ * Record ids that a complete snapshot should have shown and did not: they must be read alone before anything is deleted.
+ * @param seen ids in the snapshot, rows that were set aside included
+ */
+export function absentCandidates(
+  state: TargetState,
+  window: TimeWindow,
+  seen: (recordId: string) => boolean,
+): string[] {
+  const candidates: string[] = [];
+  const consider = (recordId: string, startAt: Instant) => {
+    if (startAt >= window.fromAt && startAt < window.toAt && !seen(recordId)) candidates.push(recordId);
+  };
+  for (const link of state.links.values()) {
+    if (state.pending.get(link.recordId)?.want !== 'absent') consider(link.recordId, link.startAt);
+  }
+  for (const pending of state.pending.values()) {
+    if (pending.want === 'present' && !state.links.has(pending.recordId)) consider(pending.recordId, pending.startAt);
+  }
+  return candidates;
+}
+
+/** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
+export function diff(input: DiffInput): Diff {
+  const result: Diff = { changes: [], released: [], unchanged: 0 };
+  const settled = new Set<string>();
+  for (const appointment of input.appointments) {
+    const change = compare(appointment, input, result);
+    if (change === 'leave') continue;
+    settled.add(appointment.id);
+    if (change !== null) result.changes.push(change);
+  }
+  for (const recordId of input.vanished) {
+    const effective = effectiveOf(recordId, input.state);
+    settled.add(recordId);
+    if (effective !== null) result.changes.push(absent(recordId, 'vanished', effective.startAt));
+  }
+  for (const link of input.state.links.values()) {
+    const left = link.startAt < input.window.fromAt && !settled.has(link.recordId);
+    if (left && !input.state.pending.has(link.recordId)) result.released.push(link.recordId);
+  }
+  return result;
+}
+
+/** `leave`: this appointment says nothing about the target; null: it is as it should be. */
+function compare(appointment: Appointment, input: DiffInput, result: Diff): PlannedChange | null | 'leave' {
+  const { id } = appointment;
+  const effective = effectiveOf(id, input.state);
+  if (!overlaps(appointment, input.window) && (effective === null || effective.startAt < input.window.fromAt)) {
+    return 'leave';
+  }
+  const epoch = input.state.links.get(id)?.epoch ?? 0;
+  const shown = input.belongs(appointment) ? input.project(appointment, input.identity.key(id, epoch)) : null;
+  if (shown === null) {
+    if (effective === null) return 'leave';
+    return absent(id, appointment.status === 'cancelled' ? 'cancelled' : 'excluded', effective.startAt);
+  }
+  const fingerprint = input.identity.fingerprint(shown);
+  if (effective?.fingerprint === fingerprint) {
+    result.unchanged += 1;
+    return null;
+  }
+  return {
+    recordId: id,
+    reason: effective === null || effective.fingerprint === null ? 'new' : 'content-changed',
+    wanted: { want: 'present', item: shown, fingerprint, startAt: appointment.time.startAt },
+    fields:
+      effective === null || effective.fingerprint === null ? [] : differingFields(effective.fingerprint, fingerprint),
+  };
+}
+
+/** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */
+function effectiveOf(recordId: string, state: TargetState): Effective | null {
+  const pending = state.pending.get(recordId);
+  if (pending !== undefined) {
+    return pending.want === 'absent' ? null : { fingerprint: pending.fingerprint, startAt: pending.startAt };
+  }
+  return state.links.get(recordId) ?? null;
+}
+
+function overlaps(appointment: Appointment, window: TimeWindow): boolean {
+  const { startAt, endAt } = appointment.time;
+  return startAt < window.toAt && Math.max(endAt, startAt + 1) > window.fromAt;
+}
+
+function absent(recordId: string, reason: ReasonCode, startAt: Instant): PlannedChange {
+  return { recordId, reason, wanted: { want: 'absent', startAt }, fields: [] };
+}

@@ -1,0 +1,134 @@
+import type { CalendarItem, ItemTime } from '../model/items.ts';
+import type { Agenda, Appointment, AppointmentStatus, Location, Patient, Treatment } from '../model/records.ts';
+import { toZonedIso } from '../model/zones.ts';
+
+/** How much the title tells. The default, `appointment`, names nobody. */
+export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';
+
+/** Fields beyond the title that a tenant may allow. */
+export type AllowedField = 'location' | 'agenda' | 'treatment' | 'status';
+
+/** What a target may show of an appointment. */
+export interface ProjectionPolicy {
+  title: TitleLevel;
+  fields: readonly AllowedField[];
+  /** Statuses that the target shows; others are kept out of it. */
+  statuses: readonly AppointmentStatus[];
+  language: 'it' | 'en';
+  /** IANA zone of appointments whose location names none. */
+  zone: string;
+}
+
+/** The catalogue that ids in appointments refer to; entries may be missing. */
+export interface Directory {
+  agendas: ReadonlyMap<string, Agenda>;
+  locations: ReadonlyMap<string, Location>;
+  treatments: ReadonlyMap<string, Treatment>;
+  /** Filled only when a target's title names patients. */
+  patients: ReadonlyMap<string, Patient>;
+}
+
+const TEXTS = {
+  it: { busy: 'Occupato', appointment: 'Appuntamento', status: 'Stato' },
+  en: { busy: 'Busy', appointment: 'Appointment', status: 'Status' },
+} as const;
+
+const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
+  it: {
+    booked: 'prenotato',
+    confirmed: 'confermato',
+    arrived: 'arrivato',
+    in_progress: 'in corso',
+    completed: 'completato',
+    cancelled: 'annullato',
+    no_show: 'non presentato',
+    unknown: 'sconosciuto',
+  },
+  en: {
+    booked: 'booked',
+    confirmed: 'confirmed',
+    arrived: 'arrived',
+    in_progress: 'in progress',
+    completed: 'completed',
+    cancelled: 'cancelled',
+    no_show: 'no show',
+    unknown: 'unknown',
+  },
+};
+
+/** Characters of a code title: enough to tell a day's appointments apart, meaningless without the key. */
+const CODE_LENGTH = 4;
+
+/**
+ * What the target should hold for an appointment, or null when its policy keeps the appointment out.
+ * @param key the record's key for this target, from which the `code` title is taken
+ */
+export function project(
+  appointment: Appointment,
+  policy: ProjectionPolicy,
+  directory: Directory,
+  key: string,
+): CalendarItem | null {
+  if (!policy.statuses.includes(appointment.status)) return null;
+  return {
+    title: titleOf(appointment, policy, directory, key),
+    description: descriptionOf(appointment, policy, directory),
+    location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
+    time: timeOf(appointment, policy, directory),
+    busy: true,
+  };
+}
+
+function titleOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory, key: string): string {
+  const texts = TEXTS[policy.language];
+  if (policy.title === 'busy' || appointment.patientId === null) return texts.busy;
+  if (policy.title === 'appointment') return texts.appointment;
+  if (policy.title === 'code') return `${texts.appointment} ${key.slice(0, CODE_LENGTH).toUpperCase()}`;
+  const names = patientNames(appointment, directory);
+  if (names.length === 0) return texts.appointment;
+  return policy.title === 'initials' ? names.map(initial).join(' ') : names.join(' ');
+}
+
+function patientNames(appointment: Appointment, directory: Directory): string[] {
+  const patient =
+    appointment.patient ?? (appointment.patientId === null ? null : directory.patients.get(appointment.patientId));
+  const names = [patient?.firstName, patient?.lastName].map((name) => name?.trim() ?? '');
+  return names.filter((name) => name !== '');
+}
+
+/** First letter as a person sees it: one grapheme, so that combined characters stay whole. */
+function initial(name: string): string {
+  for (const { segment } of new Intl.Segmenter().segment(name)) return `${segment.toLocaleUpperCase()}.`;
+  return '';
+}
+
+function descriptionOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory): string | null {
+  const lines: (string | undefined)[] = [];
+  if (policy.fields.includes('agenda')) lines.push(directory.agendas.get(appointment.agendaId)?.name);
+  if (policy.fields.includes('treatment') && appointment.treatmentId !== null) {
+    lines.push(directory.treatments.get(appointment.treatmentId)?.name);
+  }
+  if (policy.fields.includes('status')) {
+    lines.push(`${TEXTS[policy.language].status}: ${STATUS_TEXTS[policy.language][appointment.status]}`);
+  }
+  const text = lines.filter((line) => line !== undefined && line !== '').join('\n');
+  return text === '' ? null : text;
+}
+
+function locationText(appointment: Appointment, directory: Directory): string | null {
+  const location = locationOf(appointment, directory);
+  if (location === undefined) return null;
+  return location.address === null ? location.name : `${location.name}, ${location.address}`;
+}
+
+function locationOf(appointment: Appointment, directory: Directory): Location | undefined {
+  const id = appointment.locationId ?? directory.agendas.get(appointment.agendaId)?.locationId ?? null;
+  return id === null ? undefined : directory.locations.get(id);
+}
+
+function timeOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory): ItemTime {
+  const { time } = appointment;
+  if (time.kind === 'all-day') return { kind: 'all-day', startDate: time.startDate, endDate: time.endDate };
+  const zone = locationOf(appointment, directory)?.zone ?? policy.zone;
+  return { kind: 'timed', start: toZonedIso(zone, time.startAt), end: toZonedIso(zone, time.endAt), zone };
+}
