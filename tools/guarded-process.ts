@@ -11,6 +11,8 @@ export interface GuardedProcess {
   readonly ended: Promise<string>;
   /** The last lines that it printed. */
   recentOutput(): string;
+  /** Ends it as a crash does (SIGKILL) and waits for that. Its folder stays until stop(). */
+  crash(): Promise<void>;
   /** Ends it (SIGTERM, after 5 s SIGKILL), removes its folder, and waits until both is done. May be called twice. */
   stop(): Promise<void>;
 }
@@ -18,7 +20,7 @@ export interface GuardedProcess {
 export interface GuardedProcessOptions {
   readonly server: ServerCommand;
   readonly args: readonly string[];
-  /** Removed when the process has ended, whoever ended it. */
+  /** Removed by stop(), and when this process ends without calling it. */
   readonly ownFolder?: string;
   /** Settles the start with the first match's groups in the process's output. */
   readonly ready: RegExp;
@@ -27,7 +29,8 @@ export interface GuardedProcessOptions {
 
 /**
  * The guard waits for the end of its input, which comes with stop() and with any death of this process, SIGKILL too.
- * Then it ends the server ($1, a process id) and removes the server's folder ($2). In a container nobody may collect an
+ * Then it ends the server ($1, a process id) and removes the server's folder ($2). When it is told that the server has
+ * ended by itself, it never touches that id again, which may be another process's. In a container nobody may collect an
  * orphan that has ended (state Z): it counts as gone.
  */
 const GUARD = `
@@ -35,11 +38,14 @@ alive() {
   kill -0 "$1" 2>/dev/null || return 1
   case "$(cat "/proc/$1/stat" 2>/dev/null)" in *") Z "*) return 1 ;; esac
 }
-read -r _
-kill -TERM "$1" 2>/dev/null
-tries=0
-while alive "$1" && [ "$tries" -lt 250 ]; do sleep 0.02; tries=$((tries + 1)); done
-kill -KILL "$1" 2>/dev/null
+end() {
+  kill -TERM "$1" 2>/dev/null
+  tries=0
+  while alive "$1" && [ "$tries" -lt 250 ]; do sleep 0.02; tries=$((tries + 1)); done
+  if alive "$1"; then kill -KILL "$1" 2>/dev/null; fi
+}
+read -r told
+if [ "$told" = ended ]; then read -r _; else end "$1"; fi
 if [ -n "$2" ]; then rm -rf -- "$2"; fi
 `;
 
@@ -94,6 +100,11 @@ function watch(child: ChildProcess, guard: ChildProcess, pid: number): WatchedPr
     ended,
     onOutput: () => {},
     recentOutput: () => output,
+    async crash() {
+      child.ref();
+      child.kill('SIGKILL');
+      await ended;
+    },
     async stop() {
       child.ref();
       guard.ref();
@@ -111,8 +122,7 @@ function watch(child: ChildProcess, guard: ChildProcess, pid: number): WatchedPr
     });
   }
   guard.stdin?.on('error', () => {});
-  // A server that ended by itself has an id that another process may get: the guard must not keep it.
-  void ended.then(() => guard.stdin?.end());
+  void ended.then(() => guard.stdin?.writable && guard.stdin.write('ended\n'));
   return watched;
 }
 

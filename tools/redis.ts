@@ -26,6 +26,8 @@ const START_TIMEOUT_MS = 15_000;
 export interface PrivateRedis extends GuardedProcess {
   readonly url: string;
   readonly port: number;
+  /** Where its data lies. */
+  readonly dir: string;
 }
 
 export interface StartRedisOptions {
@@ -92,7 +94,7 @@ async function startOn(port: number, server: ServerCommand, options: StartRedisO
     ready: /Ready to accept connections/,
     readyTimeoutMs: START_TIMEOUT_MS,
   });
-  return { ...guarded, port, url: `redis://127.0.0.1:${port}` };
+  return { ...guarded, port, dir, url: `redis://127.0.0.1:${port}` };
 }
 
 async function freeLoopbackPort(): Promise<number> {

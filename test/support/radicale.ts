@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
+import { type PrivateRadicale, type StartRadicaleOptions, startRadicale } from '../../tools/radicale.ts';
+
+/**
+ * Gives the test file (or a `describe`) a Radicale of its own, its storage empty at the start of the file. Where there
+ * is none, its tests are skipped with the reason; in continuous integration the whole run fails instead.
+ *
+ *     const radicale = useRadicale();
+ *     test('…', async () => { await fetch(`${radicale().url}/clinic/`); … });
+ */
+export function useRadicale(options: Omit<StartRadicaleOptions, 'server'> = {}): () => PrivateRadicale {
+  let running: PrivateRadicale | undefined;
+  let unavailable: string | undefined;
+
+  beforeAll(async () => {
+    const server = inject('radicaleServer');
+    const started = 'unavailable' in server ? server : await startRadicale({ ...options, server });
+    if ('unavailable' in started) unavailable = started.unavailable;
+    else running = started;
+  });
+  beforeEach((context) => {
+    if (unavailable !== undefined) context.skip(unavailable);
+  });
+  afterAll(async () => {
+    await running?.stop();
+    running = undefined;
+  });
+
+  return () => {
+    if (running === undefined) throw new Error('the Radicale of useRadicale() exists in tests and hooks only');
+    return running;
+  };
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { waitFor } from './wait-for.ts';
+
+test('returns the first value that holds', async () => {
+  let looks = 0;
+  const value = await waitFor(() => (++looks < 3 ? undefined : looks), { what: 'the third look', intervalMs: 1 });
+  expect(value).toBe(3);
+});
+
+test('zero and the empty string hold', async () => {
+  expect(await waitFor(() => 0, { what: 'a number' })).toBe(0);
+  expect(await waitFor(async () => '', { what: 'a text' })).toBe('');
+});
+
+test('says what it waited for in vain', async () => {
+  const waiting = waitFor(() => false, { what: 'the impossible', timeoutMs: 20 });
+  await expect(waiting).rejects.toThrow('waited 20 ms for the impossible');
+});
+
+test('a condition that throws does not hold yet, and its last error is told', async () => {
+  const failing = () => {
+    throw new Error('not there');
+  };
+  await expect(waitFor(failing, { what: 'it', timeoutMs: 20 })).rejects.toThrow(/for it; .*not there/);
+});

@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface WaitForOptions {
+  /** What is waited for, in words that finish the sentence "waited 5000 ms for …". */
+  readonly what: string;
+  /** 5 s unless told. */
+  readonly timeoutMs?: number;
+  /** Between two looks; 10 ms unless told. */
+  readonly intervalMs?: number;
+}
+
+/**
+ * Looks at a condition until it holds. One that throws doesn't hold yet.
+ *
+ * @returns the first value that isn't false, null or undefined
+ * @throws Error at the time-out, saying what was waited for; its cause is what the condition threw last
+ */
+export async function waitFor<Value>(
+  condition: () => Value | Promise<Value>,
+  options: WaitForOptions,
+): Promise<Exclude<Awaited<Value>, false | null | undefined>> {
+  const { what, timeoutMs = 5_000, intervalMs = 10 } = options;
+  const deadline = performance.now() + timeoutMs;
+  let lastError: unknown;
+  while (true) {
+    try {
+      const value = await condition();
+      if (holds(value)) return value;
+      lastError = undefined;
+    } catch (error) {
+      lastError = error;
+    }
+    if (performance.now() >= deadline) {
+      const reason = lastError instanceof Error ? `; the last look failed: ${lastError.message}` : '';
+      throw new Error(`waited ${timeoutMs} ms for ${what}${reason}`, { cause: lastError });
+    }
+    await delay(intervalMs);
+  }
+}
+
+function holds<Value>(value: Value): value is Exclude<Value, false | null | undefined> {
+  return value !== false && value !== null && value !== undefined;
+}
