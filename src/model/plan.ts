@@ -27,7 +27,7 @@ export interface PendingChange {
   attempts: number;
   /** Code of the last failure, null before the first. */
   lastError: string | null;
-  /** Not tried again by itself: it waits for newer content or a person. */
+  /** It waits for newer content or a person, and is tried daily meanwhile. */
   parked: boolean;
   enqueuedAt: Instant;
   dueAt: Instant;

@@ -28,6 +28,8 @@ export interface LinkStore {
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Forgets links whose records left the window. Fenced. */
   release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
+  /** Forgets every link of a target whose calendar was replaced. */
+  clear(target: string, lease: Lease): Promise<void>;
   /** Lays the table out for this many links when it is crowded; both writers must be kept out meanwhile. */
   fit(target: string, expected: number, lease: Lease): Promise<void>;
   /** Key of the bucket that holds a record's link, for scripts that write links with other things. */
@@ -80,6 +82,19 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     return links;
   }
 
+  /** Writes a new generation beside the old one, then flips to it: a reader sees one or the other whole. */
+  async function replace(target: string, links: readonly Link[], buckets: number, lease: Lease): Promise<void> {
+    const before = await layout(target);
+    const after = { generation: before.generation + 1, buckets };
+    await write(target, after, links, lease);
+    const meta = keys.linksMeta(tenant, target);
+    await fenced(redis.eval(FLIP, 2, lease.key, meta, lease.token, after.generation, after.buckets));
+    const old = Array.from({ length: before.buckets }, (_, bucket) =>
+      keys.linksBucket(tenant, target, before.generation, bucket),
+    );
+    for (const slice of slices(old, 500)) await redis.unlink(...slice);
+  }
+
   return {
     layout,
     bucketKey,
@@ -106,18 +121,12 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
         await fenced(redis.eval(REMOVE, named.keys.length, ...named.keys, lease.token, ...tuples));
       }
     },
+    clear: (target, lease) => replace(target, [], 1, lease),
     async fit(target, expected, lease) {
       const before = await layout(target);
       if (expected <= before.buckets * CROWDED_BUCKET) return;
       const links = await read(target, before);
-      const after = { generation: before.generation + 1, buckets: bucketsFor(expected) };
-      await write(target, after, [...links.values()], lease);
-      const meta = keys.linksMeta(tenant, target);
-      await fenced(redis.eval(FLIP, 2, lease.key, meta, lease.token, after.generation, after.buckets));
-      const old = Array.from({ length: before.buckets }, (_, bucket) =>
-        keys.linksBucket(tenant, target, before.generation, bucket),
-      );
-      for (const slice of slices(old, 500)) await redis.unlink(...slice);
+      await replace(target, [...links.values()], bucketsFor(expected), lease);
     },
   };
 }

@@ -22,7 +22,7 @@ export interface OutboxEntry extends PendingChange {
 export type Settlement =
   /** Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. */
   | { entry: OutboxEntry; kind: 'done'; link: Link | null }
-  /** To be tried again at `dueAt`, or left for a person when `parked`. */
+  /** To be tried again at `dueAt`, `parked` when only a change or a person will help. */
   | { entry: OutboxEntry; kind: 'retry'; error: string; dueAt: Instant; parked: boolean }
   /** The key is burnt: at once again with the next epoch. */
   | { entry: OutboxEntry; kind: 'next-epoch' };
@@ -41,6 +41,8 @@ export interface Outbox {
   settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
   /** Makes parked and waiting entries due now. @returns how many */
   hurry(target: string, now: Instant): Promise<number>;
+  /** Empties the outbox of a target whose calendar was replaced. */
+  clear(target: string): Promise<void>;
   counts(target: string): Promise<{ pending: number; failing: number }>;
   /** When the next entry is due; null when none waits. */
   nextDueAt(target: string): Promise<Instant | null>;
@@ -62,9 +64,6 @@ interface StoredEntry {
   /** key epoch */ k: number;
   /** sealed item */ x: string | null;
 }
-
-/** Due time of a parked entry: it sorts behind everything that waits. */
-const PARKED_DUE_AT = 1e14;
 
 // KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
 const PUT = `${FENCE}
@@ -192,14 +191,18 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
       await pipeline.exec();
       return ids.length;
     },
+    async clear(target) {
+      await redis.unlink(...Object.values(names(target)));
+    },
     async counts(target) {
       const { outbox, failing } = names(target);
       const [pending, failed] = await Promise.all([redis.hlen(outbox), redis.zcard(failing)]);
       return { pending, failing: failed };
     },
     async nextDueAt(target) {
-      const [, score] = await redis.zrange(names(target).due, 0, 0, 'WITHSCORES');
-      return score === undefined || Number(score) >= PARKED_DUE_AT ? null : Number(score);
+      const { due } = names(target);
+      const [, score] = await redis.zrangebyscore(due, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+      return score === undefined ? null : Number(score);
     },
   };
 }
@@ -208,7 +211,7 @@ function settlementArguments(settlement: Settlement, bucket: number): (string | 
   if (settlement.kind === 'done') return [bucket, settlement.link === null ? '' : encodeLink(settlement.link), '', ''];
   if (settlement.kind === 'next-epoch') return ['', '', '', settlement.entry.epoch + 1];
   const { error, dueAt, parked } = settlement;
-  return [error, parked ? PARKED_DUE_AT : dueAt, parked ? '1' : '0', ''];
+  return [error, dueAt, parked ? '1' : '0', ''];
 }
 
 function storedOf(change: PlannedChange, now: Instant, sealer: Sealer, context: string): StoredEntry {

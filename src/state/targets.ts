@@ -90,13 +90,13 @@ function recordOf(fields: Record<string, string>): TargetRecord {
   const instant = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
   const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
   return {
-    container: fields['container'] ?? null,
+    container: fields.container ?? null,
     adoptedAt: instant('adoptedAt'),
     plannedAsOf: instant('plannedAsOf'),
     settledAsOf: instant('settledAsOf'),
     firstRunApprovedAt: instant('firstRunApprovedAt'),
     pausedUntil: instant('pausedUntil'),
-    trouble: fields['trouble'] === undefined ? null : (JSON.parse(fields['trouble']) as TargetTrouble),
+    trouble: fields.trouble === undefined ? null : (JSON.parse(fields.trouble) as TargetTrouble),
     ...(counters as Record<TargetCounter, number>),
   };
 }

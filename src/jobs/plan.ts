@@ -1,0 +1,126 @@
+import type { DeletionClass, Hold, PlannedChange } from '../model/plan.ts';
+import type { Appointment } from '../model/records.ts';
+import { HOUR_MS } from '../model/time.ts';
+import { absentCandidates, type Diff, diff, type TargetState } from '../sync/diff.ts';
+import { guard } from '../sync/guard.ts';
+import { project } from '../sync/project.ts';
+import { type Confirmation, type Survey, windowOf } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** What one cycle means to do to one target. */
+export interface TargetPlan {
+  target: OpenTarget;
+  /** Goes to the outbox. */
+  passed: PlannedChange[];
+  /** Kept back until a person decides, by kind of hold. */
+  held: Readonly<Record<Hold['kind'], PlannedChange[]>>;
+  /** Deletions that a person rejected. */
+  refused: PlannedChange[];
+  /** Deletions that a person approved; the guard's hour does not count them. */
+  approved: ReadonlySet<string>;
+  released: string[];
+  unchanged: number;
+  linkCount: number;
+}
+
+/** Ids that a complete snapshot did not show although the target has, or is about to have, something for them. */
+export function missingFrom(survey: Survey, target: OpenTarget, state: TargetState): string[] {
+  const { snapshot } = survey;
+  if (snapshot.completeness !== 'complete') return [];
+  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
+  return absentCandidates(
+    state,
+    windowOf(target, survey.startedAt),
+    (id) => snapshot.records.has(id) || present.has(id),
+  );
+}
+
+/** Plans one target: what differs, less what the guard keeps back. Writes nothing. */
+export async function planTarget(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  survey: Survey,
+  confirmation: Confirmation,
+  state: TargetState,
+): Promise<TargetPlan> {
+  const difference = diff({
+    appointments: appointmentsOf(survey, confirmation),
+    vanished: confirmation.vanished,
+    window: windowOf(target, survey.startedAt),
+    belongs: belongsTo(target),
+    project: (appointment, key) => project(appointment, policyOf(tenant, target), survey.directory, key),
+    identity: target.identity,
+    state,
+  });
+  const record = await tenant.records.read(target.id);
+  const base = { target, released: difference.released, unchanged: difference.unchanged, linkCount: state.links.size };
+  if (target.configuration.firstRun === 'plan' && record.firstRunApprovedAt === null) {
+    return {
+      ...base,
+      passed: [],
+      held: { 'first-run': difference.changes, cancelled: [], vanished: [] },
+      refused: [],
+      approved: new Set(),
+    };
+  }
+  return { ...base, ...(await guarded(tenant, target, difference, state)) };
+}
+
+async function guarded(tenant: OpenTenant, target: OpenTarget, difference: Diff, state: TargetState) {
+  const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id);
+  const decided = (wanted: Hold['state']) =>
+    new Set(holds.filter((hold) => hold.state === wanted).flatMap((hold) => hold.recordIds));
+  const approved = decided('approved');
+  const verdict = guard({
+    changes: difference.changes,
+    linkCount: state.links.size,
+    recentDeletions: await tenant.records.recentDeletions(target.id, tenant.clock()),
+    limits: target.configuration.guard,
+    approved,
+    rejected: decided('rejected'),
+  });
+  return { passed: verdict.passed, held: { 'first-run': [], ...verdict.held }, refused: verdict.refused, approved };
+}
+
+/** Carries a plan into the state: outbox, holds, released links, the guard's hour. */
+export async function commitPlan(
+  tenant: OpenTenant,
+  plan: TargetPlan,
+  lease: Parameters<OpenTenant['outbox']['put']>[3],
+): Promise<void> {
+  const now = tenant.clock();
+  const { id, configuration } = plan.target;
+  for (const kind of ['first-run', 'cancelled', 'vanished'] as const) {
+    const recordIds = plan.held[kind].map(({ recordId }) => recordId);
+    const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
+    await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
+  }
+  for (const kind of ['cancelled', 'vanished'] as const) {
+    const deletions = plan.passed.filter((change) => countsAs(change, kind) && !plan.approved.has(change.recordId));
+    if (deletions.length > 0) await tenant.records.noteDeletions(id, kind, deletions, now);
+  }
+  await tenant.outbox.put(id, plan.passed, now, lease);
+  await tenant.links.release(id, plan.released, lease);
+}
+
+function countsAs(change: PlannedChange, kind: DeletionClass): boolean {
+  if (change.wanted.want === 'present') return false;
+  return (change.reason === 'cancelled') === (kind === 'cancelled');
+}
+
+function* appointmentsOf(survey: Survey, confirmation: Confirmation): Generator<Appointment> {
+  yield* survey.snapshot.records.values();
+  yield* confirmation.found;
+}
+
+function belongsTo(target: OpenTarget): (appointment: Appointment) => boolean {
+  const { agendas } = target.configuration;
+  if (agendas === 'all') return () => true;
+  const ids = new Set(agendas);
+  return ({ agendaId }) => ids.has(agendaId);
+}
+
+function policyOf(tenant: OpenTenant, { configuration }: OpenTarget) {
+  const { title, fields, statuses } = configuration;
+  return { title, fields, statuses, language: tenant.configuration.language, zone: tenant.configuration.zone };
+}

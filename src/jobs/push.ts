@@ -1,0 +1,237 @@
+import { asMirrorError } from '../model/errors.ts';
+import type { Link, Operation, Outcome } from '../model/operations.ts';
+import { SECOND_MS } from '../model/time.ts';
+import type { Lease } from '../state/leases.ts';
+import type { OutboxEntry, Settlement } from '../state/outbox.ts';
+import { laneLease, noteTrouble, type Progress } from './pull.ts';
+import { nextTry } from './retry.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** How one turn of a lane ended. */
+export interface Turn {
+  /** Operations that were settled one way or another. */
+  settled: number;
+  /** Another worker is on this lane, or it rests. */
+  idle: boolean;
+  /** When the lane should have its next turn, in milliseconds from now; null when nothing waits. */
+  nextInMs: number | null;
+}
+
+/** Longest time for one call of a connector. */
+const APPLY_TIMEOUT_MS = 120 * SECOND_MS;
+
+/** How the daemon stops: `stop` between calls at once, `abort` in the middle of one when time is up. */
+export interface StopSignals {
+  stop: AbortSignal;
+  abort: AbortSignal;
+}
+
+/** One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting. */
+export async function pushTarget(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  signals: StopSignals,
+  progress?: Progress,
+): Promise<Turn> {
+  const lease = await tenant.leases.tryTake(laneLease(target.id));
+  if (lease === null) return { settled: 0, idle: true, nextInMs: SECOND_MS };
+  try {
+    const { pausedUntil } = await tenant.records.read(target.id);
+    const restMs = (pausedUntil ?? 0) - tenant.clock();
+    if (restMs > 0) return { settled: 0, idle: true, nextInMs: restMs };
+    return await drain(tenant, target, lease, signals, progress);
+  } finally {
+    await lease.release();
+  }
+}
+
+async function drain(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  lease: Lease,
+  signals: StopSignals,
+  progress: Progress | undefined,
+): Promise<Turn> {
+  const endsAt = tenant.clock() + tenant.slice.durationMs;
+  let settled = 0;
+  try {
+    const container = await openContainer(tenant, target, lease, signals.abort);
+    if (container === null) return { settled, idle: false, nextInMs: null };
+    while (settled < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
+      const count = await pushBatch(tenant, target, container, lease, signals.abort);
+      if (count === 0) break;
+      settled += count;
+      progress?.('writing', settled);
+    }
+    await noteSettled(tenant, target);
+  } catch (error) {
+    const failure = asMirrorError(error);
+    target.preparedContainer = null;
+    if (signals.abort.aborted || failure.code === 'lease-lost') return { settled, idle: false, nextInMs: SECOND_MS };
+    return { settled, idle: false, nextInMs: await noteTrouble(tenant, target, failure) };
+  }
+  const dueAt = await tenant.outbox.nextDueAt(target.id);
+  return { settled, idle: false, nextInMs: dueAt === null ? null : Math.max(0, dueAt - tenant.clock()) };
+}
+
+/**
+ * The calendar to write to. When it is not the one that the links speak of (made anew, or another one configured), links and
+ * outbox are forgotten, and the next cycle reads the new calendar and plans afresh.
+ */
+async function openContainer(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { container: known } = await tenant.records.read(target.id);
+  if (known !== null && target.preparedContainer === known) return known;
+  const container = await target.connector.prepare(known, signal);
+  target.preparedContainer = container;
+  if (known === container) return container;
+  if (known !== null) {
+    await tenant.links.clear(target.id, lease);
+    await tenant.outbox.clear(target.id);
+    tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built anew');
+  }
+  await tenant.records.write(target.id, { container, adoptedAt: null });
+  return null;
+}
+
+/** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
+async function pushBatch(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  container: string,
+  lease: Lease,
+  abort: AbortSignal,
+): Promise<number> {
+  const { batchSize, concurrency } = target.supports;
+  const entries = await tenant.outbox.due(target.id, tenant.clock(), batchSize * concurrency);
+  if (entries.length === 0) return 0;
+  const links = await tenant.links.readSome(
+    target.id,
+    entries.map(({ recordId }) => recordId),
+  );
+  const toSend = new Map<string, { entry: OutboxEntry; operation: Operation; link: Link | null }>();
+  const moot: Settlement[] = [];
+  for (const entry of entries) {
+    const link = links.get(entry.recordId) ?? null;
+    const operation = operationFor(entry, link, target);
+    if (operation === null) moot.push({ entry, kind: 'done', link });
+    else toSend.set(entry.recordId, { entry, operation, link });
+  }
+  if (moot.length > 0) await tenant.outbox.settle(target.id, moot, tenant.clock(), lease);
+  const operations = [...toSend.values()];
+  if (operations.length === 0) return moot.length;
+  await tenant.outbox.markSent(
+    target.id,
+    operations.map(({ entry }) => entry),
+    lease,
+  );
+  const signal = AbortSignal.any([abort, lease.signal, AbortSignal.timeout(APPLY_TIMEOUT_MS)]);
+  const rounds = chunks(operations, batchSize).map(async (batch) => {
+    const outcomes = await target.connector.apply(
+      container,
+      batch.map(({ operation }) => operation),
+      signal,
+    );
+    await settleOutcomes(tenant, target, outcomes, toSend, lease);
+  });
+  const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return entries.length;
+}
+
+/** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
+function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation | null {
+  const { recordId } = entry;
+  const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
+  const key = target.identity.key(recordId, epoch);
+  if (entry.item === null) {
+    if (link === null && !entry.sent) return null;
+    return { kind: 'delete', recordId, key, versionTag: link?.versionTag ?? null, remoteId: link?.remoteId ?? null };
+  }
+  const locator = target.identity.locator(recordId);
+  if (link === null || link.epoch !== epoch) return { kind: 'create', recordId, key, locator, item: entry.item };
+  if (link.fingerprint === entry.fingerprint && !entry.sent) return null;
+  const { versionTag, remoteId } = link;
+  return { kind: 'update', recordId, key, locator, item: entry.item, versionTag, remoteId };
+}
+
+type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
+
+async function settleOutcomes(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  outcomes: readonly Outcome[],
+  sent: Sent,
+  lease: Lease,
+): Promise<void> {
+  const now = tenant.clock();
+  const settlements: Settlement[] = [];
+  const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
+  for (const outcome of outcomes) {
+    const known = sent.get(outcome.recordId);
+    if (known === undefined) continue;
+    settlements.push(settlementOf(outcome, known.entry, known.link, tenant, now));
+    if (outcome.result === 'written') {
+      if (outcome.effect === 'updated') counts.updated += 1;
+      else if (outcome.effect === 'adopted') counts.adopted += 1;
+      else counts.created += 1;
+    }
+    if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
+  }
+  await tenant.outbox.settle(target.id, settlements, now, lease);
+  await tenant.records.count(target.id, counts);
+}
+
+function settlementOf(
+  outcome: Outcome,
+  entry: OutboxEntry,
+  link: Link | null,
+  tenant: OpenTenant,
+  now: number,
+): Settlement {
+  switch (outcome.result) {
+    case 'written': {
+      const { versionTag, remoteId } = outcome;
+      const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
+      const { recordId, startAt, fingerprint } = entry;
+      return {
+        entry,
+        kind: 'done',
+        link: { recordId, startAt, fingerprint: fingerprint ?? '', versionTag, epoch, remoteId },
+      };
+    }
+    case 'deleted':
+      return { entry, kind: 'done', link: null };
+    case 'key-burnt':
+      return { entry: { ...entry, epoch: Math.max(entry.epoch, link?.epoch ?? 0) }, kind: 'next-epoch' };
+    case 'failed': {
+      const next = nextTry(outcome.error, entry.attempts, tenant.random);
+      return {
+        entry,
+        kind: 'retry',
+        error: outcome.error.code,
+        dueAt: now + next.delayMs,
+        parked: next.parked,
+      };
+    }
+  }
+}
+
+/** The target works again; with nothing left it is as fresh as the snapshot that was planned last. */
+async function noteSettled(tenant: OpenTenant, target: OpenTarget): Promise<void> {
+  const record = await tenant.records.read(target.id);
+  const { pending } = await tenant.outbox.counts(target.id);
+  const held = (await tenant.holds.list()).some((hold) => hold.target === target.id && hold.state === 'open');
+  const settled = pending === 0 && !held && record.plannedAsOf !== null ? { settledAsOf: record.plannedAsOf } : {};
+  await tenant.records.write(target.id, { trouble: null, pausedUntil: null, ...settled });
+}
+
+function chunks<Entry>(list: readonly Entry[], size: number): Entry[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+    list.slice(index * size, (index + 1) * size),
+  );
+}

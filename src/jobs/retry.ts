@@ -1,0 +1,41 @@
+import type { MirrorError } from '../model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+
+/** When failed work is tried again. `parked`: it needs a change or a person, and is tried daily in case that came. */
+export interface NextTry {
+  delayMs: number;
+  parked: boolean;
+}
+
+const BASE_MS = SECOND_MS;
+const CAP_MS = 15 * MINUTE_MS;
+const PARKED_AFTER_ATTEMPTS = 12;
+
+/**
+ * The one function that turns an error into now, later or never. What the other side asked for is honoured (up to a day); else
+ * exponential backoff with full jitter, from a second to a quarter of an hour.
+ * @param attempts how often it failed before
+ */
+export function nextTry(error: MirrorError, attempts: number, random: () => number): NextTry {
+  if (error.retry === 'never' || attempts >= PARKED_AFTER_ATTEMPTS) {
+    return { delayMs: DAY_MS + jitter(HOUR_MS, random), parked: true };
+  }
+  if (error.retryAfterMs !== undefined) {
+    return { delayMs: Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random), parked: false };
+  }
+  if (error.retry === 'now' && attempts === 0) return { delayMs: 0, parked: false };
+  return { delayMs: jitter(Math.min(BASE_MS * 2 ** attempts, CAP_MS), random) + 100, parked: false };
+}
+
+/**
+ * How long a whole target rests after an error that concerns all of it. One that needs a person is looked at again each hour, in
+ * case that person acted without telling us.
+ */
+export function targetRestMs(error: MirrorError, random: () => number): number {
+  if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random);
+  return error.retry === 'never' ? HOUR_MS : SECOND_MS + jitter(15 * SECOND_MS, random);
+}
+
+function jitter(upToMs: number, random: () => number): number {
+  return Math.floor(random() * upToMs);
+}

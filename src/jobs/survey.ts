@@ -1,0 +1,137 @@
+import { asMirrorError, type MirrorError } from '../model/errors.ts';
+import type { Appointment } from '../model/records.ts';
+import type { AppointmentSnapshot } from '../model/snapshots.ts';
+import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import type { Directory } from '../sync/project.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** What the clinic showed in one cycle. */
+export interface Survey {
+  snapshot: AppointmentSnapshot;
+  directory: Directory;
+  /** Parts of the catalogue that the login may not read; what depends on them is left out of items' texts. */
+  directoryErrors: MirrorError[];
+  startedAt: Instant;
+}
+
+/** What reading absent records alone told. */
+export interface Confirmation {
+  /** They are there after all; the list did not show them. */
+  found: Appointment[];
+  /** They are gone: 404 or 410 for the record itself. */
+  vanished: Set<string>;
+  /** They could not be asked for now: nothing is said of them. */
+  unconfirmed: number;
+}
+
+/** Absent records that are read alone in one cycle; more wait for the next. */
+const CONFIRMATIONS_PER_CYCLE = 200;
+
+/** A target's window at a time: whole days before and after. */
+export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
+  const { pastDays, futureDays } = target.configuration.window;
+  return { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS };
+}
+
+/** Reads the clinic: the catalogue and every appointment that any of the targets may show. */
+export async function surveyClinic(tenant: OpenTenant, targets: OpenTarget[], signal: AbortSignal): Promise<Survey> {
+  const startedAt = tenant.clock();
+  const windows = targets.map((target) => windowOf(target, startedAt));
+  const window = {
+    fromAt: Math.min(...windows.map(({ fromAt }) => fromAt)),
+    toAt: Math.max(...windows.map(({ toAt }) => toAt)),
+  };
+  const { directory, errors } = await readDirectory(tenant, targets, signal);
+  const snapshot = await tenant.clinic.readAppointments({ agendaIds: agendasOf(targets), window }, signal);
+  if (namesPatients(targets) && lacksNames(snapshot)) {
+    directory.patients = byId(await tenant.clinic.patients(signal));
+  }
+  return { snapshot, directory, directoryErrors: errors, startedAt };
+}
+
+/** Reads records alone that a complete snapshot should have shown and did not. */
+export async function confirmAbsence(
+  tenant: OpenTenant,
+  candidates: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<Confirmation> {
+  const confirmation: Confirmation = { found: [], vanished: new Set(), unconfirmed: 0 };
+  let asked = 0;
+  for (const recordId of candidates) {
+    if (asked >= CONFIRMATIONS_PER_CYCLE) {
+      confirmation.unconfirmed += 1;
+      continue;
+    }
+    asked += 1;
+    try {
+      const answer = await tenant.clinic.readAppointment(recordId, signal);
+      if ('found' in answer) confirmation.found.push(answer.found);
+      else if ('absent' in answer) confirmation.vanished.add(recordId);
+      else confirmation.unconfirmed += 1;
+    } catch (error) {
+      signal.throwIfAborted();
+      tenant.log.warn({ code: asMirrorError(error).code }, 'an absent appointment could not be read alone');
+      confirmation.unconfirmed += 1;
+    }
+  }
+  return confirmation;
+}
+
+interface MutableDirectory extends Directory {
+  patients: Directory['patients'];
+}
+
+/**
+ * A part of the catalogue that the login may not read costs its texts, cycle after cycle the same. Any other failure ends the
+ * cycle: leaving texts out for once would rewrite every item twice.
+ */
+async function readDirectory(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  signal: AbortSignal,
+): Promise<{ directory: MutableDirectory; errors: MirrorError[] }> {
+  const errors: MirrorError[] = [];
+  async function part<Entry extends { id: string }>(needed: boolean, read: () => Promise<Entry[]>) {
+    if (!needed) return new Map<string, Entry>();
+    try {
+      return byId(await read());
+    } catch (error) {
+      const cause = asMirrorError(error);
+      if (cause.actor !== 'authorization' || cause.status !== 403) throw cause;
+      errors.push(cause);
+      return new Map<string, Entry>();
+    }
+  }
+  const showsTreatment = targets.some(({ configuration }) => configuration.fields.includes('treatment'));
+  const directory: MutableDirectory = {
+    agendas: await part(true, () => tenant.clinic.agendas(signal)),
+    locations: await part(true, () => tenant.clinic.locations(signal)),
+    treatments: await part(showsTreatment, () => tenant.clinic.treatments(signal)),
+    patients: new Map(),
+  };
+  return { directory, errors };
+}
+
+function agendasOf(targets: readonly OpenTarget[]): string[] | null {
+  const ids = new Set<string>();
+  for (const { configuration } of targets) {
+    if (configuration.agendas === 'all') return null;
+    for (const id of configuration.agendas) ids.add(id);
+  }
+  return [...ids];
+}
+
+function namesPatients(targets: readonly OpenTarget[]): boolean {
+  return targets.some(({ configuration: { title } }) => title === 'initials' || title === 'full');
+}
+
+function lacksNames(snapshot: AppointmentSnapshot): boolean {
+  for (const { patientId, patient } of snapshot.records.values()) {
+    if (patientId !== null && patient === null) return true;
+  }
+  return false;
+}
+
+function byId<Entry extends { id: string }>(entries: readonly Entry[]): Map<string, Entry> {
+  return new Map(entries.map((entry) => [entry.id, entry]));
+}

@@ -1,0 +1,57 @@
+import type { Connector, ConnectorSupports } from '../connectors/connector.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
+import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
+import type { Clock, TimeWindow } from '../model/time.ts';
+import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import type { HoldStore } from '../state/holds.ts';
+import type { Leases } from '../state/leases.ts';
+import type { LinkStore } from '../state/links.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { RunStore } from '../state/runs.ts';
+import type { TargetStore } from '../state/targets.ts';
+import type { TargetIdentity } from '../sync/identity.ts';
+
+/** What a cycle asks of the clinic, for one tenant. */
+export interface ClinicSource {
+  agendas(signal: AbortSignal): Promise<Agenda[]>;
+  locations(signal: AbortSignal): Promise<Location[]>;
+  treatments(signal: AbortSignal): Promise<Treatment[]>;
+  patients(signal: AbortSignal): Promise<Patient[]>;
+  readAppointments(
+    query: { agendaIds: string[] | null; window: TimeWindow },
+    signal: AbortSignal,
+  ): Promise<AppointmentSnapshot>;
+  readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
+}
+
+/** One configured target, opened. */
+export interface OpenTarget {
+  id: string;
+  configuration: TargetConfiguration;
+  identity: TargetIdentity;
+  supports: ConnectorSupports;
+  connector: Connector;
+  /** The calendar that this process made sure of; null before the first time and after trouble. */
+  preparedContainer: string | null;
+}
+
+/** Everything that the work on one tenant needs, put together by `main.ts`. */
+export interface OpenTenant {
+  id: string;
+  configuration: TenantConfiguration;
+  clinic: ClinicSource;
+  targets: ReadonlyMap<string, OpenTarget>;
+  links: LinkStore;
+  outbox: Outbox;
+  records: TargetStore;
+  holds: HoldStore;
+  runs: RunStore;
+  leases: Leases;
+  /** Bounds of one turn of a target's lane. */
+  slice: { operations: number; durationMs: number };
+  log: Logger;
+  clock: Clock;
+  /** 0 to below 1, for jitter. */
+  random: () => number;
+}
