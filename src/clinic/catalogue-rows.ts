@@ -1,0 +1,78 @@
+import type { Agenda, Location, Patient, Treatment } from '../model/records.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { compileFields, isJsonObject, type Mapped, RowReader } from './rows.ts';
+
+/** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
+export function compileLocationRows(profile: ClinicProfile): (row: unknown) => Mapped<Location> {
+  return compileRows(profile.locations.fields, (row, id) => ({
+    id,
+    name: row.neededText('name'),
+    address: addressOf([
+      row.text('street'),
+      joined([row.text('postalCode'), row.text('city'), inBrackets(row.text('province'))], ' '),
+    ]),
+    zone: asZone(row.text('zone')),
+  }));
+}
+
+/** Prepares the mapping of agenda rows; an agenda is active unless its row says that it is not. */
+export function compileAgendaRows(profile: ClinicProfile): (row: unknown) => Mapped<Agenda> {
+  return compileRows(profile.agendas.fields, (row, id) => ({
+    id,
+    name: row.neededText('name'),
+    locationId: row.id('locationId'),
+    isActive: row.flag('isActive') ?? true,
+  }));
+}
+
+/** Prepares the mapping of treatment rows. */
+export function compileTreatmentRows(profile: ClinicProfile): (row: unknown) => Mapped<Treatment> {
+  return compileRows(profile.treatments.fields, (row, id) => ({ id, name: row.neededText('name') }));
+}
+
+/** Prepares the mapping of patient rows. */
+export function compilePatientRows(profile: ClinicProfile): (row: unknown) => Mapped<Patient> {
+  return compileRows(profile.patients.fields, (row, id) => ({
+    id,
+    firstName: row.text('firstName'),
+    lastName: row.text('lastName'),
+  }));
+}
+
+function compileRows<Name extends string, Model>(
+  fields: Record<Name | 'id', readonly string[]>,
+  build: (row: RowReader<Name | 'id'>, id: string) => Model,
+): (row: unknown) => Mapped<Model> {
+  const readers = compileFields(fields);
+  return (json) => {
+    if (!isJsonObject(json)) return { setAside: { recordId: null, code: 'wrong-type', field: 'row' } };
+    const row = new RowReader(json, readers);
+    const id = row.id('id');
+    if (id === null) return { setAside: { recordId: null, code: 'missing-id', field: 'id' } };
+    const record = build(row, id);
+    return row.fault === null ? { record } : { setAside: { recordId: id, ...row.fault } };
+  };
+}
+
+/** Whether a text is an IANA zone that this machine knows. */
+export function asZone(text: string | null): string | null {
+  if (text === null) return null;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone === '' ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+function addressOf(lines: (string | null)[]): string | null {
+  return joined(lines, ', ');
+}
+
+function inBrackets(text: string | null): string | null {
+  return text === null || text.trim() === '' ? null : `(${text.trim()})`;
+}
+
+function joined(parts: (string | null)[], separator: string): string | null {
+  const told = parts.map((part) => part?.trim() ?? '').filter((part) => part !== '');
+  return told.length === 0 ? null : told.join(separator);
+}

@@ -1,0 +1,147 @@
+import { readJson } from '../http/json.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
+import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
+import type { TimeWindow } from '../model/time.ts';
+import type { ListName } from '../settings/clinic-profile.ts';
+import { addressOf } from './addresses.ts';
+import { compileAppointmentRows } from './appointment-rows.ts';
+import { get } from './call.ts';
+import {
+  asZone,
+  compileAgendaRows,
+  compileLocationRows,
+  compilePatientRows,
+  compileTreatmentRows,
+} from './catalogue-rows.ts';
+import type { ClinicContext } from './context.ts';
+import { saysAbsent } from './errors.ts';
+import { type ListPage, readCatalogue } from './lists.ts';
+import { compilePaths, isJsonObject, type Mapped, valueAt } from './rows.ts';
+import { readSnapshot } from './snapshot.ts';
+import { readUserInfo, type UserInfo } from './users.ts';
+import { createZone } from './zone.ts';
+
+/** General facts of a tenant, as far as this release uses them. */
+export interface TenantInfo {
+  name: string | null;
+  /** IANA zone, null when the clinic tells none that is known here. */
+  zone: string | null;
+}
+
+/** The appointments that are wanted: a window, and the agendas or null for all. */
+export interface AppointmentQuery {
+  agendaIds: readonly string[] | null;
+  window: TimeWindow;
+}
+
+/** A catalogue, page by page; an iteration that ends without throwing has seen the whole list. */
+type Catalogue<Model> = (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>;
+/** One record by its id; 404 and 410 mean `absent`, every other failure is thrown. */
+type Get<Model> = (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Model>>;
+
+/** The clinic API as the daemon uses it. All methods throw MirrorError; see `errors.ts` for who must act. */
+export interface ClinicClient {
+  /** @throws MirrorError `authorization`, code `user-unknown`, for a user without tenants */
+  userInfo(signal: AbortSignal): Promise<UserInfo>;
+  tenantInfo(tenantId: string, signal: AbortSignal): Promise<TenantInfo>;
+  listLocations: Catalogue<Location>;
+  listAgendas: Catalogue<Agenda>;
+  listTreatments: Catalogue<Treatment>;
+  listPatients: Catalogue<Patient>;
+  getLocation: Get<Location>;
+  getAgenda: Get<Agenda>;
+  getTreatment: Get<Treatment>;
+  getPatient: Get<Patient>;
+  /** Every appointment that overlaps the window; partial when the end of a list is not proved, thrown when a page can't be read. */
+  readAppointments(tenantId: string, query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
+  readAppointment: Get<Appointment>;
+}
+
+/** Opens the client of one clinic login. The profile is compiled here, once. */
+export function createClinicClient(context: ClinicContext): ClinicClient {
+  const { profile } = context;
+  const zone = createZone(profile.zone);
+  const rows = {
+    locations: compileLocationRows(profile),
+    agendas: compileAgendaRows(profile),
+    treatments: compileTreatmentRows(profile),
+    patients: compilePatientRows(profile),
+    appointments: compileAppointmentRows(profile),
+  };
+
+  function catalogue<Model>(list: ListName, map: (row: unknown) => Mapped<Model>): Catalogue<Model> {
+    return (tenantId, signal) => readCatalogue(context, { list, tenantId, parameters: [], signal }, map);
+  }
+  function lookup<Model extends { id: string }>(list: ListName, map: (row: unknown) => Mapped<Model>): Get<Model> {
+    return (tenantId, id, signal) => readOne(context, { list, tenantId, id, signal }, map);
+  }
+
+  return {
+    userInfo: async (signal) =>
+      readUserInfo(await readAnswer(context, 'clinic.userinfo', ['userinfo'], signal), profile),
+    tenantInfo: async (tenantId, signal) =>
+      readTenantInfo(context, await readAnswer(context, 'clinic.info', ['tenants', tenantId, 'info'], signal)),
+    listLocations: catalogue('locations', rows.locations),
+    listAgendas: catalogue('agendas', rows.agendas),
+    listTreatments: catalogue('treatments', rows.treatments),
+    listPatients: catalogue('patients', rows.patients),
+    getLocation: lookup('locations', rows.locations),
+    getAgenda: lookup('agendas', rows.agendas),
+    getTreatment: lookup('treatments', rows.treatments),
+    getPatient: lookup('patients', rows.patients),
+    readAppointments: (tenantId, query, signal) =>
+      readSnapshot(context, { tenantId, ...query, signal }, zone, rows.appointments),
+    readAppointment: lookup('appointments', rows.appointments),
+  };
+}
+
+async function readAnswer(
+  context: ClinicContext,
+  label: string,
+  segments: string[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  return readJson(await get(context, { label, url: addressOf(context, segments), signal }), label);
+}
+
+async function readOne<Model extends { id: string }>(
+  context: ClinicContext,
+  { list, tenantId, id, signal }: { list: ListName; tenantId: string; id: string; signal: AbortSignal },
+  map: (row: unknown) => Mapped<Model>,
+): Promise<Lookup<Model>> {
+  const label = `clinic.${list}.get`;
+  const url = addressOf(context, ['tenants', tenantId, list, id]);
+  const accepts = (answer: Parameters<typeof saysAbsent>[0]) => saysAbsent(answer, context.profile);
+  const answer = await get(context, { label, url, signal, accepts });
+  if (accepts(answer)) return { absent: true };
+
+  const mapped = map(recordIn(readJson(answer, label), context));
+  if ('setAside' in mapped) return { setAside: { ...mapped.setAside, recordId: id } };
+  if (mapped.record.id === id) return { found: mapped.record };
+  throw new MirrorError(`${label}: another record came than the one asked for`, {
+    actor: 'contract',
+    code: 'wrong-record',
+    retry: 'later',
+  });
+}
+
+function recordIn(answer: unknown, { profile }: ClinicContext): unknown {
+  return profile.recordPath === null ? answer : valueAt(answer, profile.recordPath);
+}
+
+function readTenantInfo(context: ClinicContext, answer: unknown): TenantInfo {
+  const { fields } = context.profile.tenantInfo;
+  const record = recordIn(answer, context);
+  if (!isJsonObject(record)) {
+    throw new MirrorError('clinic.info: the answer is no record', {
+      actor: 'contract',
+      code: 'not-a-record',
+      retry: 'later',
+      remedy: 'set recordPath in the clinic profile',
+    });
+  }
+  const name = compilePaths(fields.name)(record);
+  const zone = compilePaths(fields.zone)(record);
+  return { name: typeof name === 'string' ? name : null, zone: asZone(typeof zone === 'string' ? zone : null) };
+}

@@ -1,0 +1,26 @@
+import type { Budget } from '../http/budget.ts';
+import type { HttpDoor } from '../http/door.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Clock } from '../model/time.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+
+/** Gives the Authorization header of the clinic login. Both throw an `authorization` MirrorError when a person must act. */
+export interface ClinicAuthorization {
+  /** The header's value, refreshed ahead of expiry. */
+  header(signal: AbortSignal): Promise<string>;
+  /** After a 401: forces one refresh and gives the new value. */
+  renew(signal: AbortSignal): Promise<string>;
+}
+
+/** What the client works with. */
+export interface ClinicContext {
+  profile: ClinicProfile;
+  /** Address of the API without the version, such as `https://api.example.org`. */
+  baseUrl: string;
+  http: HttpDoor;
+  /** The share of the OAuth client, over all users and tenants; null for none. */
+  budget: Budget | null;
+  authorization: ClinicAuthorization;
+  clock: Clock;
+  log: Logger;
+}

@@ -1,0 +1,135 @@
+import type { HttpResponse } from '../http/door.ts';
+import { isHtml } from '../http/json.ts';
+import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
+import { MINUTE_MS } from '../model/time.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { compilePaths, isJsonObject } from './rows.ts';
+
+/** The wait after a 429 that names none. */
+const UNNAMED_WAIT_MS = MINUTE_MS;
+/** What a machine word of an error body looks like; anything else might be a sentence with a name in it. */
+const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
+
+/** What an error body says, for decisions; the text never leaves this file. */
+interface Told {
+  code: string | null;
+  text: string | null;
+}
+
+/**
+ * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
+ * Its message holds the call's label, the status and the body's machine word, nothing else of the body.
+ */
+export function errorFromAnswer(answer: HttpResponse, label: string, profile: ClinicProfile): MirrorError {
+  const told = readErrorBody(answer, profile);
+  const word = told.code === null ? '' : ` (${told.code})`;
+  const fail = (what: string, options: Omit<MirrorErrorOptions, 'status'>) =>
+    new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, { ...options, status: answer.status });
+
+  switch (answer.status) {
+    case 401:
+      return fail('the clinic refuses the access token, also a fresh one', {
+        actor: 'authorization',
+        code: 'token-refused',
+        retry: 'never',
+        remedy: 'connect the clinic again',
+      });
+    case 403:
+      return fail('the clinic forbids the call', {
+        actor: 'authorization',
+        retry: 'never',
+        ...forbidden(told, profile),
+      });
+    case 404:
+    case 410:
+      return fail('the clinic knows no such address', {
+        actor: 'settings',
+        code: 'not-found',
+        retry: 'never',
+        remedy: 'check the base URL, the profile’s pathPrefix and the tenant id',
+      });
+    case 409:
+      return fail('the clinic’s state has changed meanwhile', { actor: 'conflict', code: 'conflict', retry: 'now' });
+    case 422:
+      return fail('a rule of the clinic refuses the call', { actor: 'contract', code: 'rule-refused', retry: 'never' });
+    case 429:
+      return fail('the clinic asks to slow down', {
+        actor: 'remote',
+        code: 'rate-limited',
+        retry: 'later',
+        retryAfterMs: answer.retryAfterMs ?? UNNAMED_WAIT_MS,
+      });
+    default:
+      return otherStatus(answer, fail);
+  }
+}
+
+/** Whether an answer to a call for one record says that there is none. An HTML page says so only if the profile trusts it. */
+export function saysAbsent(answer: HttpResponse, profile: ClinicProfile): boolean {
+  if (answer.status !== 404 && answer.status !== 410) return false;
+  return profile.errors.htmlMeansAbsent || !isHtml(answer);
+}
+
+function otherStatus(
+  answer: HttpResponse,
+  fail: (what: string, options: Omit<MirrorErrorOptions, 'status'>) => MirrorError,
+): MirrorError {
+  if (answer.status === 408 || answer.status >= 500) {
+    return fail('the clinic is not able to answer', {
+      actor: 'remote',
+      code: 'unavailable',
+      retry: 'later',
+      ...(answer.retryAfterMs === null ? {} : { retryAfterMs: answer.retryAfterMs }),
+    });
+  }
+  if (answer.status >= 300 && answer.status < 400) {
+    return fail('the clinic sends elsewhere', {
+      actor: 'settings',
+      code: 'redirected',
+      retry: 'later',
+      remedy: 'check the base URL: no redirect is followed',
+    });
+  }
+  return fail('the clinic does not accept the call', {
+    actor: 'contract',
+    code: 'call-refused',
+    retry: 'never',
+    remedy: 'check parameter names, date format and maxDays in the clinic profile',
+  });
+}
+
+function forbidden(told: Told, profile: ClinicProfile): Pick<MirrorErrorOptions, 'code' | 'remedy'> {
+  if (says(told, profile.errors.missingClaim)) {
+    return { code: 'missing-claim', remedy: 'connect the clinic again and grant every scope that is asked for' };
+  }
+  if (says(told, profile.errors.insufficientPermissions)) {
+    return { code: 'insufficient-permissions', remedy: 'have the clinic give the connected user the permission' };
+  }
+  return { code: 'forbidden', remedy: 'check the scopes of the connection and the permissions of its user' };
+}
+
+function says(told: Told, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    const expression = new RegExp(pattern, 'i');
+    return expression.test(told.code ?? '') || expression.test(told.text ?? '');
+  });
+}
+
+function readErrorBody(answer: HttpResponse, profile: ClinicProfile): Told {
+  const body = parsed(answer);
+  const code = compilePaths(profile.errors.codePaths)(body);
+  const text = compilePaths(profile.errors.textPaths)(body);
+  return {
+    code: typeof code === 'string' && MACHINE_WORD.test(code) ? code : null,
+    text: typeof text === 'string' ? text : null,
+  };
+}
+
+function parsed(answer: HttpResponse): Record<string, unknown> {
+  try {
+    const body: unknown = JSON.parse(answer.body.toString('utf8'));
+    return isJsonObject(body) ? body : {};
+  } catch {
+    return {};
+  }
+}

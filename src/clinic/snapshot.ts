@@ -1,0 +1,132 @@
+import type { Appointment, SetAside } from '../model/records.ts';
+import type { AppointmentSnapshot, PartialReason } from '../model/snapshots.ts';
+import type { TimeWindow } from '../model/time.ts';
+import type { ClinicContext } from './context.ts';
+import { type ListCall, readList } from './lists.ts';
+import type { Mapped } from './rows.ts';
+import { listCalls } from './windows.ts';
+import type { Zone } from './zone.ts';
+
+/** What is wanted of a snapshot. */
+export interface SnapshotQuestion {
+  tenantId: string;
+  agendaIds: readonly string[] | null;
+  window: TimeWindow;
+  signal: AbortSignal;
+}
+
+/** What was gathered of a window so far. */
+interface Gathered {
+  records: Map<string, Appointment>;
+  setAside: Map<string, SetAside>;
+  withoutId: SetAside[];
+  pages: number;
+  requests: number;
+  reason: PartialReason | null;
+}
+
+/**
+ * Reads every appointment that overlaps a window, in as many list calls as the profile's limits ask for. What the clinic sends
+ * beside the window or the agendas is left out here, whatever the server's own filter means.
+ * A list that moved while it was read is begun again as often as the profile allows; after that the snapshot is partial.
+ * @throws MirrorError when a page could not be read; nothing is then known
+ */
+export async function readSnapshot(
+  context: ClinicContext,
+  question: SnapshotQuestion,
+  zone: Zone,
+  map: (row: unknown) => Mapped<Appointment>,
+): Promise<AppointmentSnapshot> {
+  const { tenantId, window, signal } = question;
+  const gathered: Gathered = {
+    records: new Map(),
+    setAside: new Map(),
+    withoutId: [],
+    pages: 0,
+    requests: 0,
+    reason: null,
+  };
+  const onRequest = () => {
+    gathered.requests += 1;
+  };
+  const isWanted = wantedBy(question);
+  for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
+    const call: ListCall = { list: 'appointments', tenantId, parameters, signal, onRequest };
+    const reason = await readCall(context, call, gathered, (row) => keep(gathered, map(row), isWanted));
+    gathered.reason ??= reason;
+  }
+  return snapshotOf(gathered, question);
+}
+
+/** Reads one list call, again if it moved; the reason why it is not whole, or null. */
+async function readCall(
+  context: ClinicContext,
+  call: ListCall,
+  gathered: Gathered,
+  keepRow: (row: unknown) => void,
+): Promise<PartialReason | null> {
+  let reason: PartialReason | null = null;
+  for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
+    const withoutIdBefore = gathered.withoutId.length;
+    if (reading > 0)
+      context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
+    reason = await readOnce(context, call, gathered, keepRow);
+    if (reason !== 'total-mismatch' && reason !== 'repeated-page') return reason;
+    if (reading < context.profile.limits.rereads) gathered.withoutId.length = withoutIdBefore;
+  }
+  return reason;
+}
+
+async function readOnce(
+  context: ClinicContext,
+  call: ListCall,
+  gathered: Gathered,
+  keepRow: (row: unknown) => void,
+): Promise<PartialReason | null> {
+  let reason: PartialReason | null = null;
+  for await (const page of readList(context, call)) {
+    gathered.pages += 1;
+    for (const row of page.rows) keepRow(row);
+    if (page.end !== null && !page.end.proved) reason = page.end.reason;
+  }
+  return reason;
+}
+
+/** Of two versions of a record the one changed later stays; where none tells, the one read later. */
+function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: (record: Appointment) => boolean): void {
+  if ('setAside' in mapped) {
+    const { recordId } = mapped.setAside;
+    if (recordId === null) gathered.withoutId.push(mapped.setAside);
+    else gathered.setAside.set(recordId, mapped.setAside);
+    return;
+  }
+  const { record } = mapped;
+  const known = gathered.records.get(record.id);
+  if (known !== undefined && (known.updatedAt ?? 0) > (record.updatedAt ?? known.updatedAt ?? 0)) return;
+  gathered.setAside.delete(record.id);
+  if (isWanted(record)) gathered.records.set(record.id, record);
+  else gathered.records.delete(record.id);
+}
+
+function wantedBy({ window, agendaIds }: SnapshotQuestion): (record: Appointment) => boolean {
+  const agendas = agendaIds === null ? null : new Set(agendaIds);
+  return ({ agendaId, time }) => {
+    const overlaps = time.startAt < window.toAt && (time.endAt > window.fromAt || time.startAt >= window.fromAt);
+    return overlaps && (agendas === null || agendas.has(agendaId));
+  };
+}
+
+function snapshotOf(gathered: Gathered, { window, agendaIds }: SnapshotQuestion): AppointmentSnapshot {
+  const { records, setAside, withoutId, pages, requests, reason } = gathered;
+  for (const id of setAside.keys()) records.delete(id);
+  const content = {
+    window,
+    agendaIds: agendaIds === null ? null : [...agendaIds],
+    records,
+    setAside: [...setAside.values(), ...withoutId],
+    unidentified: withoutId.length,
+    pages,
+    requests,
+  };
+  return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
+}

@@ -1,0 +1,31 @@
+import type { AppointmentStatus } from '../model/records.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { type JsonObject, valueAt } from './rows.ts';
+
+type Flag = ClinicProfile['appointments']['flags'][number];
+
+/** Tells the status of a row from its own word and the flags beside it. */
+export type StatusReader = (raw: string | null, row: JsonObject) => AppointmentStatus;
+
+/** Builds the status table of a profile. Words are compared without case, spaces, hyphens and underscores. */
+export function compileStatuses(appointments: ClinicProfile['appointments']): StatusReader {
+  const table = new Map(Object.entries(appointments.statuses).map(([word, status]) => [folded(word), status]));
+  return (raw, row) => {
+    let status = raw === null ? appointments.statusMissing : (table.get(folded(raw)) ?? 'unknown');
+    for (const flag of appointments.flags) {
+      const applies = flag.over === null || flag.over.includes(status);
+      if (applies && isRaised(flag, row)) status = flag.status;
+    }
+    return status;
+  };
+}
+
+function isRaised(flag: Flag, row: JsonObject): boolean {
+  const value = valueAt(row, flag.path);
+  if (flag.when === 'present') return value !== undefined && value !== null && value !== false && value !== '';
+  return value === flag.when;
+}
+
+function folded(word: string): string {
+  return word.toLowerCase().replaceAll(/[\s_-]/g, '');
+}

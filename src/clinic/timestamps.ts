@@ -1,0 +1,54 @@
+import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { LocalTimeRules, Zone } from './zone.ts';
+
+/** A time as a row tells it: a date (its midnight in UTC), or an instant. */
+export type Timestamp = { kind: 'date'; dateMs: number } | { kind: 'instant'; at: Instant };
+
+/** ISO 8601 as clinics write it: `T` or a space, seconds and fraction optional, offset optional (`+01`, `+0100`, `+01:00`, `Z`). */
+const FORMAT =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(?:(Z|z)|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
+const FIRST_YEAR = 1970;
+const LAST_YEAR = 2199;
+/** Furthest offset from UTC that RFC 3339 times bear in practice (Kiribati, +14:00). */
+const LONGEST_OFFSET_MS = 14 * HOUR_MS;
+
+/**
+ * Reads a date or a time; one without an offset is local time of the zone.
+ * @returns null for what is no time: wrong form, 30 February, 25:00, a year out of 1970–2199, a local time that the rules set aside
+ */
+export function parseTimestamp(text: string, zone: Zone, rules: LocalTimeRules): Timestamp | null {
+  const match = FORMAT.exec(text);
+  if (match === null) return null;
+  const [, year, month, day, hour, minute, second, fraction, utc, sign, offsetHours, offsetMinutes] = match;
+  const dateMs = dateOf(Number(year), Number(month), Number(day));
+  if (dateMs === null) return null;
+  if (hour === undefined) return { kind: 'date', dateMs };
+
+  const timeMs = timeOf(Number(hour), Number(minute), Number(second ?? 0), fraction);
+  if (timeMs === null) return null;
+  if (utc !== undefined) return { kind: 'instant', at: dateMs + timeMs };
+  if (sign !== undefined) {
+    const offsetMs = Number(offsetHours) * HOUR_MS + Number(offsetMinutes ?? 0) * MINUTE_MS;
+    if (offsetMs > LONGEST_OFFSET_MS || Number(offsetMinutes ?? 0) > 59) return null;
+    return { kind: 'instant', at: dateMs + timeMs - (sign === '-' ? -offsetMs : offsetMs) };
+  }
+  const at = zone.instantOf(dateMs + timeMs, rules);
+  return at === null ? null : { kind: 'instant', at };
+}
+
+/** `YYYY-MM-DD` of a wall time or of a date's midnight, both in UTC. */
+export function dateText(wallMs: number): string {
+  return new Date(wallMs).toISOString().slice(0, 10);
+}
+
+function dateOf(year: number, month: number, day: number): number | null {
+  if (year < FIRST_YEAR || year > LAST_YEAR || month < 1 || month > 12 || day < 1) return null;
+  if (day > 28 && day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
+  return Date.UTC(year, month - 1, day);
+}
+
+function timeOf(hour: number, minute: number, second: number, fraction: string | undefined): number | null {
+  if (hour > 23 || minute > 59 || second > 59) return null;
+  const ms = fraction === undefined ? 0 : Math.floor(Number(`0.${fraction}`) * SECOND_MS);
+  return hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + ms;
+}

@@ -1,0 +1,77 @@
+import { MirrorError } from '../model/errors.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { asId, compilePaths, isJsonObject, valueAt } from './rows.ts';
+
+/** A clinic that the connected user may work in. */
+export interface TenantReference {
+  id: string;
+  name: string | null;
+}
+
+/** Who is connected; the tenants are at least one. */
+export interface UserInfo {
+  /** The user's id at the identity provider, null when it is not told. */
+  subject: string | null;
+  tenants: TenantReference[];
+}
+
+/** Most ids that an error message lists. */
+const LISTED_IDS = 20;
+
+/**
+ * Reads a UserInfo answer (specification section 4.1).
+ * @throws MirrorError `authorization`, code `user-unknown`, when it names no tenant: the identity provider knows the user, the
+ * clinic system does not; `contract`, code `bad-tenants`, when its tenants can't be read
+ */
+export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo {
+  const told = valueAt(answer, profile.tenants.path) ?? [];
+  const tenants = Array.isArray(told) ? told.map((tenant) => readTenant(tenant, profile)) : null;
+  if (!isJsonObject(answer) || tenants === null || tenants.includes(null)) {
+    throw new MirrorError('clinic.userinfo: the tenants of the user can not be read', {
+      actor: 'contract',
+      code: 'bad-tenants',
+      retry: 'later',
+      remedy: 'check tenants in the clinic profile',
+    });
+  }
+  if (tenants.length === 0) {
+    throw new MirrorError('clinic.userinfo: the connected user is not known to the clinic system', {
+      actor: 'authorization',
+      code: 'user-unknown',
+      retry: 'never',
+      remedy: 'have the clinic add this user to its system, or connect as another user',
+    });
+  }
+  return { subject: asId(answer.sub), tenants: tenants.filter((tenant) => tenant !== null) };
+}
+
+/**
+ * The tenant to work with.
+ * @param configuredId the operator's choice; null when the user's only tenant is meant
+ * @throws MirrorError `settings`: `tenant-choice` when there are several and none is chosen, `tenant-not-allowed` when the chosen
+ * one is not the user's; both list the ids to choose from
+ */
+export function chooseTenant(user: UserInfo, configuredId: string | null): TenantReference {
+  const [only, ...others] = user.tenants;
+  if (configuredId === null && only !== undefined && others.length === 0) return only;
+  const chosen = user.tenants.find((tenant) => tenant.id === configuredId);
+  if (chosen !== undefined) return chosen;
+  const isUnchosen = configuredId === null;
+  const ids = user.tenants.slice(0, LISTED_IDS).map((tenant) => tenant.id);
+  throw new MirrorError(
+    isUnchosen ? 'the connected user has several tenants' : 'the configured tenant is not one of the connected user',
+    {
+      actor: 'settings',
+      code: isUnchosen ? 'tenant-choice' : 'tenant-not-allowed',
+      retry: 'never',
+      remedy: `set clinic.tenantId to one of: ${ids.join(', ')}${user.tenants.length > LISTED_IDS ? ', …' : ''}`,
+    },
+  );
+}
+
+function readTenant(tenant: unknown, profile: ClinicProfile): TenantReference | null {
+  if (!isJsonObject(tenant)) return null;
+  const id = asId(compilePaths(profile.tenants.fields.id)(tenant));
+  const name = compilePaths(profile.tenants.fields.name)(tenant);
+  return id === null ? null : { id, name: typeof name === 'string' ? name : null };
+}

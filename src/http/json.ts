@@ -1,0 +1,32 @@
+import { isUtf8 } from 'node:buffer';
+import { MirrorError } from '../model/errors.ts';
+import type { HttpResponse } from './door.ts';
+
+/**
+ * The body of an answer as JSON (RFC 8259; a byte order mark is let pass).
+ * @param label the constant name of the call, for the message
+ * @throws MirrorError `contract`, tried later: `empty-answer`, `html-answer` (a portal or proxy spoke), `not-utf8`, `not-json`.
+ * The message and the error hold nothing of the body, and no cause: a parser's message quotes what it read.
+ */
+export function readJson(answer: Pick<HttpResponse, 'headers' | 'body'>, label: string): unknown {
+  const { body } = answer;
+  if (body.length === 0) throw unreadable(label, 'empty-answer', 'the answer is empty');
+  if (isHtml(answer)) throw unreadable(label, 'html-answer', 'an HTML page came instead of JSON');
+  if (!isUtf8(body)) throw unreadable(label, 'not-utf8', 'the answer is not UTF-8 text');
+  const text = body.toString('utf8');
+  try {
+    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  } catch {
+    throw unreadable(label, 'not-json', `the answer of ${body.length} bytes is not JSON, or was cut short`);
+  }
+}
+
+/** Whether an answer is an HTML page, by its content type or its first character. */
+export function isHtml(answer: Pick<HttpResponse, 'headers' | 'body'>): boolean {
+  if (/^\s*(text\/html|application\/xhtml\+xml)/i.test(answer.headers.get('content-type') ?? '')) return true;
+  return answer.body.subarray(0, 100).toString('latin1').trimStart().startsWith('<');
+}
+
+function unreadable(label: string, code: string, what: string): MirrorError {
+  return new MirrorError(`${label}: ${what}`, { actor: 'contract', code, retry: 'later' });
+}

@@ -1,0 +1,332 @@
+import { z } from 'zod';
+import type { AppointmentStatus } from '../model/records.ts';
+
+const STATUSES = [
+  'booked',
+  'confirmed',
+  'arrived',
+  'in_progress',
+  'completed',
+  'cancelled',
+  'no_show',
+  'unknown',
+] as const satisfies readonly AppointmentStatus[];
+
+const path = z
+  .string()
+  .regex(/^[^\s.]+(\.[^\s.]+)*$/, 'must be field names joined by dots, such as patient.firstName')
+  .describe('Where a value is in a JSON object: field names joined by dots.');
+const paths = z.array(path).max(10).describe('Tried in this order, the first that holds a value wins; [] = not told.');
+const parameter = z.string().min(1).describe('Name of a query parameter.');
+const fixedQuery = z
+  .record(parameter, z.string())
+  .default({})
+  .describe('Parameters sent with every list call, such as one that includes cancelled rows.');
+
+/** Rules that can prove that a page is the last; the first that can speak of a page decides. */
+const END_RULES = ['has-more', 'total', 'short-page', 'empty-page', 'no-next'] as const;
+
+const endings = {
+  ends: z.array(z.enum(END_RULES)).min(1),
+  hasMorePath: path.nullable().default('hasMore'),
+  totalPath: path
+    .nullable()
+    .default('total')
+    .describe('Where a list tells its total. It is compared with the rows whenever told.'),
+};
+const pageSize = {
+  size: z.int().min(1).max(10_000).default(50).describe('Rows asked for per page.'),
+  cap: z.int().min(1).nullable().default(null).describe('Most rows that the server gives per page; null = not known.'),
+};
+const countingEnds = endings.ends.default(['has-more', 'empty-page']);
+const followingEnds = endings.ends.default(['no-next']);
+
+const pagingSchema = z
+  .discriminatedUnion('style', [
+    z.strictObject({
+      style: z.literal('none'),
+      hasMorePath: endings.hasMorePath,
+      totalPath: endings.totalPath,
+    }),
+    z.strictObject({
+      style: z.literal('offset-limit'),
+      ...endings,
+      ...pageSize,
+      ends: countingEnds,
+      offsetParameter: parameter.default('offset'),
+      limitParameter: parameter.default('limit'),
+      startIndex: z.int().min(0).max(1).default(0),
+    }),
+    z.strictObject({
+      style: z.literal('page-size'),
+      ...endings,
+      ...pageSize,
+      ends: countingEnds,
+      pageParameter: parameter.default('page'),
+      sizeParameter: parameter.default('pageSize'),
+      startIndex: z.int().min(0).max(1).default(1),
+    }),
+    z.strictObject({
+      style: z.literal('cursor'),
+      ...endings,
+      ...pageSize,
+      ends: followingEnds,
+      cursorParameter: parameter.default('cursor'),
+      cursorPath: path.default('nextCursor'),
+      sizeParameter: parameter.nullable().default('limit'),
+    }),
+    z.strictObject({
+      style: z.literal('next-link'),
+      ...endings,
+      ...pageSize,
+      ends: followingEnds,
+      linkPath: path.default('links.next'),
+      sizeParameter: parameter.nullable().default('limit'),
+    }),
+  ])
+  .superRefine((paging, context) => {
+    if (paging.style === 'none') return;
+    const follows = paging.style === 'cursor' || paging.style === 'next-link';
+    const complain = (message: string) => context.addIssue({ code: 'custom', path: ['ends'], message });
+    if (paging.ends.includes('short-page') && paging.cap === null) {
+      complain('short-page needs cap: without it a capped page looks like the last one; use empty-page');
+    }
+    if (paging.ends.includes('no-next') && !follows) complain('no-next is for the styles cursor and next-link');
+    if (paging.ends.includes('empty-page') && follows) complain('empty-page is for the styles that count');
+    if (paging.ends.includes('has-more') && paging.hasMorePath === null) complain('has-more needs hasMorePath');
+    if (paging.ends.includes('total') && paging.totalPath === null) complain('total needs totalPath');
+  });
+
+/** Where a field of ours is in a row, unless the profile says otherwise. */
+function at(...defaults: string[]) {
+  return paths.default(defaults);
+}
+
+function resource<Fields extends z.ZodType>(fields: Fields) {
+  return {
+    fields,
+    query: fixedQuery,
+    paging: pagingSchema
+      .nullable()
+      .default(null)
+      .describe('Only where this list pages otherwise than the profile says.'),
+  };
+}
+
+const locations = z.strictObject(
+  resource(
+    z
+      .strictObject({
+        id: at('id'),
+        name: at('name'),
+        street: at('address.street'),
+        postalCode: at('address.postalCode'),
+        city: at('address.city'),
+        province: at('address.province'),
+        zone: at('timeZone'),
+      })
+      .prefault({}),
+  ),
+);
+const agendas = z.strictObject(
+  resource(
+    z
+      .strictObject({ id: at('id'), name: at('name'), locationId: at('locationId'), isActive: at('isActive') })
+      .prefault({}),
+  ),
+);
+const treatments = z.strictObject(resource(z.strictObject({ id: at('id'), name: at('name') }).prefault({})));
+const patients = z.strictObject(
+  resource(z.strictObject({ id: at('id'), firstName: at('firstName'), lastName: at('lastName') }).prefault({})),
+);
+
+const flag = z.strictObject({
+  path,
+  when: z
+    .union([z.boolean(), z.string(), z.number()])
+    .describe('The value that raises the flag; "present" = any value but null, false and an empty text.'),
+  status: z.enum(STATUSES),
+  over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
+});
+
+const STATUS_WORDS: Record<string, AppointmentStatus> = {
+  Booked: 'booked',
+  Confirmed: 'confirmed',
+  CheckedIn: 'arrived',
+  InProgress: 'in_progress',
+  Completed: 'completed',
+  Cancelled: 'cancelled',
+  Canceled: 'cancelled',
+  NoShow: 'no_show',
+};
+
+const appointments = z.strictObject({
+  ...resource(
+    z
+      .strictObject({
+        id: at('id'),
+        agendaId: at('agendaId'),
+        locationId: at('locationId'),
+        patientId: at('patientId', 'patient.id'),
+        patientFirstName: at('patient.firstName'),
+        patientLastName: at('patient.lastName'),
+        treatmentId: at('treatmentId'),
+        start: at('start'),
+        end: at('end'),
+        duration: at('durationMinutes'),
+        allDay: at('allDay'),
+        status: at('status'),
+        updatedAt: at('updatedAt'),
+      })
+      .prefault({}),
+  ),
+  filters: z
+    .strictObject({
+      from: parameter.nullable().default('from'),
+      to: parameter.nullable().default('to'),
+      agenda: parameter.nullable().default('agendaId'),
+    })
+    .prefault({})
+    .refine((filters) => (filters.from === null) === (filters.to === null), 'from and to go together')
+    .describe('null = the server can not: the whole list is read and filtered here.'),
+  agendaFilter: z
+    .strictObject({
+      style: z.enum(['repeated', 'comma']).default('repeated'),
+      maxPerCall: z
+        .int()
+        .min(1)
+        .max(500)
+        .default(20)
+        .describe('More agendas than this are asked for in several calls.'),
+    })
+    .prefault({}),
+  window: z
+    .strictObject({
+      format: z
+        .enum(['date', 'utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms'])
+        .default('offset')
+        .describe('date 2026-03-29 | utc …T07:00:00Z | offset …T09:00:00+02:00 | local …T09:00:00 | local-space'),
+      toIncluded: z.boolean().default(false).describe('With format date: the last day belongs to the answer.'),
+      maxDays: z.int().min(1).nullable().default(30).describe('Longest window of one call; null = any.'),
+      leadHours: z
+        .int()
+        .min(0)
+        .max(24 * 31)
+        .default(0)
+        .describe('Asks this much earlier, for a server that filters by start and not by overlap.'),
+    })
+    .prefault({}),
+  statuses: z
+    .record(z.string(), z.enum(STATUSES))
+    .default(STATUS_WORDS)
+    .describe('The clinic’s word → ours. Case, spaces, hyphens and underscores do not matter; others are unknown.'),
+  statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
+  flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
+  hidesCancelled: z.boolean().default(false).describe('Lists leave cancelled rows out: absence is not deletion.'),
+  durationUnit: z.enum(['minutes', 'seconds']).default('minutes'),
+  allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
+  longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
+});
+
+const pattern = z.string().refine(isRegExp, 'must be a regular expression');
+
+const errors = z.strictObject({
+  codePaths: paths.default(['error', 'code']).describe('Where an error body holds its machine word.'),
+  textPaths: paths.default(['message']).describe('Where it holds its text; read for the 403 patterns, never shown.'),
+  missingClaim: z
+    .array(pattern)
+    .default(['^missing_claim$'])
+    .describe('403: code or text says the token lacks a scope.'),
+  insufficientPermissions: z
+    .array(pattern)
+    .default(['^insufficient_permissions$'])
+    .describe('403: code or text says the user lacks a permission.'),
+  htmlMeansAbsent: z
+    .boolean()
+    .default(false)
+    .describe('A 404 with an HTML page counts as "no such record"; otherwise it is taken for a proxy’s answer.'),
+});
+
+const limits = z.strictObject({
+  timeoutMs: z.int().min(100).default(30_000),
+  maxAnswerBytes: z
+    .int()
+    .min(1024)
+    .default(64 * 1024 * 1024),
+  maxPages: z.int().min(1).default(10_000).describe('Most pages of one list.'),
+  rereads: z
+    .int()
+    .min(0)
+    .max(5)
+    .default(1)
+    .describe('Times that a list is begun again when it moved while being read.'),
+  tries: z.int().min(1).max(10).default(3).describe('Requests for one page at 429, 5xx and timeouts.'),
+  firstWaitMs: z.int().min(1).default(300).describe('Wait before the second try; doubled, with jitter.'),
+  longestWaitMs: z.int().min(0).max(60_000).default(5_000).describe('A longer wait is the job’s, not sat through.'),
+});
+
+/**
+ * How one clinic system answers where its specification is silent: paging, filters, field names, statuses, times and error
+ * bodies. Every key has a default; the defaults together are the documented profile (`config/profiles/documented.yaml`).
+ */
+export const clinicProfileSchema = z.strictObject({
+  pathPrefix: z
+    .string()
+    .regex(/^(\/[\w.-]+)*$/)
+    .default('/v2'),
+  scopePrefix: z.string().default('svc.').describe('Goes before patients, agenda, treatments, … in scope names.'),
+  zone: z.string().refine(isZone, 'must be an IANA zone, such as Europe/Rome').default('Europe/Rome'),
+  localTimes: z
+    .strictObject({
+      gap: z.enum(['later', 'earlier', 'set-aside']).default('later'),
+      overlap: z.enum(['earlier', 'later', 'set-aside']).default('earlier'),
+    })
+    .prefault({})
+    .describe('Times without an offset that a clock change skips (gap) or repeats (overlap).'),
+  paging: pagingSchema.prefault({ style: 'offset-limit' }),
+  listPath: path.nullable().default(null).describe('Where a list holds its rows; null = a bare array or a usual name.'),
+  recordPath: path.nullable().default(null).describe('Where a single record is; null = the answer itself.'),
+  tenants: z
+    .strictObject({
+      path: path.default('tenants'),
+      fields: z.strictObject({ id: at('id', 'tenantId'), name: at('name') }).prefault({}),
+    })
+    .prefault({}),
+  tenantInfo: z
+    .strictObject({ fields: z.strictObject({ name: at('businessName', 'name'), zone: at('timeZone') }).prefault({}) })
+    .prefault({}),
+  locations: locations.prefault({}),
+  agendas: agendas.prefault({}),
+  treatments: treatments.prefault({}),
+  patients: patients.prefault({}),
+  appointments: appointments.prefault({}),
+  errors: errors.prefault({}),
+  limits: limits.prefault({}),
+});
+
+/** A clinic profile with every default filled in. */
+export type ClinicProfile = z.infer<typeof clinicProfileSchema>;
+/** How one list pages. */
+export type Paging = z.infer<typeof pagingSchema>;
+/** A rule that can prove the end of a list. */
+export type EndRule = (typeof END_RULES)[number];
+/** Lists whose rows become records. */
+export type ListName = 'locations' | 'agendas' | 'treatments' | 'patients' | 'appointments';
+
+function isZone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isRegExp(source: string): boolean {
+  try {
+    new RegExp(source);
+    return true;
+  } catch {
+    return false;
+  }
+}
