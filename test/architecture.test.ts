@@ -1,0 +1,191 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import {
+  computedImportBreaches,
+  connectorBreaches,
+  consoleBreaches,
+  cycleBreaches,
+  folderBreaches,
+  lengthBreaches,
+  packageBreaches,
+  purityBreaches,
+  roomBreaches,
+  type SourceFile,
+  sourceFile,
+  VENDOR_FILES,
+} from './support/architecture.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Every file below the folder, from the project's root. */
+function filesBelow(folder: string): string[] {
+  if (!existsSync(root + folder)) return [];
+  return readdirSync(root + folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `${entry.parentPath}/${entry.name}`.slice(root.length))
+    .sort();
+}
+
+describe('the project', () => {
+  const files = ['src', 'sandbox', 'demo']
+    .flatMap(filesBelow)
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => sourceFile(path, readFileSync(root + path, 'utf8')));
+
+  test('has source files to look at, and their imports are seen', () => {
+    expect(files.filter(({ path }) => path.startsWith('src/')).length).toBeGreaterThan(0);
+    expect(files.flatMap(({ imports }) => imports).length).toBeGreaterThan(files.length / 2);
+  });
+
+  test.each<[string, (files: SourceFile[]) => string[]]>([
+    ['rooms import from lower rooms only', roomBreaches],
+    ['folders beside src/ keep apart', folderBreaches],
+    ['vendors know nothing of each other, are registered and complete', connectorRule],
+    ['no import closes a circle', cycleBreaches],
+    ['BullMQ and Redis are known where they belong', packageBreaches],
+    ['sync/ and model/ are pure', purityBreaches],
+    ['files are of readable length', lengthBreaches],
+    ['nothing prints past the log', consoleBreaches],
+    ['no import is computed', computedImportBreaches],
+  ])('%s', (_, breaches) => {
+    expect(breaches(files)).toEqual([]);
+  });
+});
+
+function connectorRule(files: SourceFile[]): string[] {
+  return connectorBreaches(files, filesBelow('src/connectors'));
+}
+
+/** Little projects that break one rule each. */
+describe('a breach is reported', () => {
+  const project = (sources: Record<string, string>) =>
+    Object.entries(sources).map(([path, source]) => sourceFile(path, source));
+
+  test.each([
+    ['a higher room', 'src/sync/a.ts', '../jobs/b.ts'],
+    ['a room on the same line', 'src/sync/a.ts', '../state/b.ts'],
+    ['the network from sync/', 'src/sync/a.ts', '../http/b.ts'],
+    ['a file above all rooms', 'src/admin/a.ts', '../main.ts'],
+    ['the command line from the daemon', 'src/main.ts', './cli.ts'],
+    ['a folder that is no room', 'src/sync/a.ts', '../helpers/b.ts'],
+  ])('importing %s', (_, path, specifier) => {
+    const [breach, ...others] = roomBreaches(project({ [path]: `// one\nimport type { B } from '${specifier}';` }));
+    expect(breach).toContain(`${path}:2 imports src/`);
+    expect(others).toEqual([]);
+  });
+
+  test.each([
+    ['src/sync/a.ts', '../model/b.ts'],
+    ['src/sync/a.ts', './b.ts'],
+    ['src/clinic/a.ts', '../http/b.ts'],
+    ['src/jobs/a.ts', '../state/deep/b.ts'],
+    ['src/cli.ts', './main.ts'],
+  ])('not when %s imports %s', (path, specifier) => {
+    expect(roomBreaches(project({ [path]: `import '${specifier}';` }))).toEqual([]);
+  });
+
+  test('of a folder in src/ that is no room', () => {
+    expect(roomBreaches(project({ 'src/utils/a.ts': '' }))).toEqual(['src/utils/a.ts: "utils" is not a room of src/']);
+  });
+
+  test.each([
+    ['src/sync/a.ts', '../../sandbox/b.ts'],
+    ['src/main.ts', '../tools/b.ts'],
+    ['sandbox/clinic/a.ts', '../../src/model/b.ts'],
+    ['sandbox/clinic/a.ts', '../../test/support/b.ts'],
+    ['demo/main.ts', '../test/support/b.ts'],
+  ])('%s importing %s', (path, specifier) => {
+    expect(folderBreaches(project({ [path]: `export * from '${specifier}';` }))).toHaveLength(1);
+  });
+
+  test('one vendor importing another', () => {
+    const files = project({ 'src/connectors/one/a.ts': "import '../two/index.ts';" });
+    const paths = ['one', 'two'].flatMap((vendor) => VENDOR_FILES.map((name) => `src/connectors/${vendor}/${name}`));
+    const breaches = connectorBreaches(files, paths);
+    expect(breaches[0]).toContain('src/connectors/one/a.ts:1 imports src/connectors/two/index.ts');
+    expect(breaches.slice(1)).toEqual([
+      'src/connectors/one is not in registry.ts',
+      'src/connectors/two is not in registry.ts',
+    ]);
+  });
+
+  test('a vendor that lacks a file', () => {
+    const files = project({ 'src/connectors/registry.ts': "import { one } from './one/index.ts';" });
+    const paths = VENDOR_FILES.filter((name) => name !== 'limits.ts').map((name) => `src/connectors/one/${name}`);
+    expect(connectorBreaches(files, paths)).toEqual(['src/connectors/one/limits.ts is missing']);
+  });
+
+  test('a circle of imports, with its way, and a file that imports itself', () => {
+    const files = project({
+      'src/sync/a.ts': "import './b.ts';",
+      'src/sync/b.ts': "import { x } from './c.ts'; import '../model/m.ts';",
+      'src/sync/c.ts': "export * from './a.ts';",
+      'src/model/m.ts': "import './m.ts';",
+    });
+    expect(cycleBreaches(files)).toEqual([
+      'import cycle: src/sync/a.ts → src/sync/b.ts → src/sync/c.ts → src/sync/a.ts',
+      'import cycle: src/model/m.ts → src/model/m.ts',
+    ]);
+  });
+
+  test('two ways to one file are no circle', () => {
+    const files = project({ 'src/log/a.ts': "import './b.ts'; import './c.ts';", 'src/log/b.ts': "import './c.ts';" });
+    expect(cycleBreaches(files)).toEqual([]);
+  });
+
+  test('a package outside its rooms', () => {
+    const files = project({
+      'src/control/a.ts': "import { Queue } from 'bullmq';",
+      'src/clinic/a.ts': "import type { Redis } from 'ioredis'; import 'ioredis/built/x.js';",
+      'src/jobs/a.ts': "import 'bullmq'; import 'ioredis';",
+      'src/state/a.ts': "import 'ioredis';",
+      'src/log/a.ts': "import 'ioredis-like';",
+    });
+    expect(packageBreaches(files)).toEqual([
+      'src/control/a.ts:1 imports bullmq: only jobs may',
+      'src/clinic/a.ts:1 imports ioredis: only state and jobs may',
+      'src/clinic/a.ts:1 imports ioredis/built/x.js: only state and jobs may',
+    ]);
+  });
+
+  test('a clock, chance, the network or a file in a pure room', () => {
+    const impure = "import 'node:fs/promises';\nimport 'https';\nconst a = [Date.now(), Math.random(), new Date()];";
+    const files = project({
+      'src/sync/a.ts': impure,
+      'src/state/a.ts': impure,
+      'src/model/a.ts': "import 'node:crypto'",
+    });
+    expect(purityBreaches(files)).toEqual([
+      'src/sync/a.ts:1 imports node:fs/promises: sync/ is pure',
+      'src/sync/a.ts:2 imports https: sync/ is pure',
+      'src/sync/a.ts:3 uses Date.now: sync/ takes it as an argument',
+      'src/sync/a.ts:3 uses new Date(): sync/ takes it as an argument',
+      'src/sync/a.ts:3 uses Math.random: sync/ takes it as an argument',
+    ]);
+  });
+
+  test('a file of 401 lines, not of 400', () => {
+    const files = project({ 'src/log/a.ts': 'x;\n'.repeat(401), 'src/log/b.ts': 'x;\n'.repeat(400) });
+    expect(lengthBreaches(files)).toEqual(['src/log/a.ts has 401 lines, more than 400']);
+  });
+
+  test('console.log outside the command line', () => {
+    const source = "console.log('x'); // console.log";
+    const files = project({
+      'src/jobs/a.ts': source,
+      'src/cli/a.ts': source,
+      'src/cli.ts': source,
+      'demo/a.ts': source,
+    });
+    expect(consoleBreaches(files)).toEqual(['src/jobs/a.ts:1 uses console.log: use log/']);
+  });
+
+  test('an import whose path is computed', () => {
+    const files = project({ 'src/log/a.ts': "import('./b.ts');\nimport(name);\nimport(`./b.ts`);" });
+    expect(computedImportBreaches(files)).toEqual([
+      'src/log/a.ts:2 imports a path that is computed',
+      'src/log/a.ts:3 imports a path that is computed',
+    ]);
+  });
+});

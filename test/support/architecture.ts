@@ -1,0 +1,207 @@
+import { posix } from 'node:path';
+import { type Import, importsOf, linesWith, type Token, tokensOf } from './source-scanner.ts';
+
+/** A file of the project by its path from the root ("src/sync/plan.ts"). */
+export interface SourceFile {
+  readonly path: string;
+  readonly tokens: readonly Token[];
+  readonly imports: readonly Import[];
+  readonly lineCount: number;
+}
+
+export function sourceFile(path: string, source: string): SourceFile {
+  const tokens = tokensOf(source);
+  return { path, tokens, imports: importsOf(tokens), lineCount: source.trimEnd().split('\n').length };
+}
+
+/** The rooms of src/, from below. A room imports from lower lines only. */
+const LEVELS: readonly (readonly string[])[] = [
+  ['model', 'settings', 'log'],
+  ['http'],
+  ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders'],
+  ['jobs'],
+  ['control'],
+  ['admin', 'cli'],
+  ['main.ts', 'cli.ts'],
+];
+
+/** The command line is how the daemon is started. */
+const ALLOWED_BESIDE: Readonly<Record<string, readonly string[]>> = { 'cli.ts': ['main.ts'] };
+
+/** Rooms that lie above the network's door and still never use it. */
+const WITHOUT_NETWORK = ['sync', 'state'];
+
+/** The folders beside src/ that each top folder never imports. */
+const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  src: ['sandbox', 'demo', 'test', 'tools', 'bench'],
+  sandbox: ['src', 'demo', 'test', 'tools', 'bench'],
+  demo: ['test'],
+};
+
+/** Which rooms of src/ know a package. */
+const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = { bullmq: ['jobs'], ioredis: ['state', 'jobs'] };
+
+const PURE_ROOMS = ['sync', 'model'];
+const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;
+const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now', 'Math.random'];
+
+/** What each folder in src/connectors/ consists of. */
+export const VENDOR_FILES = [
+  'index.ts',
+  'connector.ts',
+  'schemas.ts',
+  'from-model.ts',
+  'errors.ts',
+  'limits.ts',
+  'README.md',
+];
+
+const MAXIMUM_LINES = 400;
+
+export function roomBreaches(files: readonly SourceFile[]): string[] {
+  const unknown = files
+    .filter(({ path }) => path.startsWith('src/') && levelOf(roomOf(path)) === -1)
+    .map(({ path }) => `${path}: "${roomOf(path)}" is not a room of src/`);
+  const wrong = relativeImports(files)
+    .filter(({ from, to }) => from.startsWith('src/') && to.startsWith('src/') && !mayImport(roomOf(from), roomOf(to)))
+    .map(({ place, to }) => `${place} imports ${to}, which is not in a lower room`);
+  return [...unknown, ...wrong];
+}
+
+export function folderBreaches(files: readonly SourceFile[]): string[] {
+  return relativeImports(files)
+    .filter(({ from, to }) => FORBIDDEN_FOLDERS[topFolder(from)]?.includes(topFolder(to)))
+    .map(({ place, from, to }) => `${place} imports ${to}: ${topFolder(from)}/ never imports ${topFolder(to)}/`);
+}
+
+/** @param paths every file below src/connectors/, of any kind */
+export function connectorBreaches(files: readonly SourceFile[], paths: readonly string[]): string[] {
+  const registry = 'src/connectors/registry.ts';
+  const vendors = [...new Set(paths.map(vendorOf).filter((vendor) => vendor !== undefined))];
+  const imports = relativeImports(files).filter(({ from }) => from.startsWith('src/connectors/'));
+  const crossing = imports
+    .filter(({ from, to }) => vendorOf(to) !== undefined && vendorOf(to) !== vendorOf(from) && from !== registry)
+    .map(({ place, to }) => `${place} imports ${to}: only registry.ts knows the vendors`);
+  const unregistered = vendors
+    .filter((vendor) => !imports.some(({ from, to }) => from === registry && vendorOf(to) === vendor))
+    .map((vendor) => `src/connectors/${vendor} is not in registry.ts`);
+  const incomplete = vendors.flatMap((vendor) =>
+    VENDOR_FILES.map((name) => `src/connectors/${vendor}/${name}`)
+      .filter((path) => !paths.includes(path))
+      .map((path) => `${path} is missing`),
+  );
+  return [...crossing, ...unregistered, ...incomplete];
+}
+
+/** One breach for each import that closes a circle. */
+export function cycleBreaches(files: readonly SourceFile[]): string[] {
+  const targets = new Map(files.map((file) => [file.path, relativeImports([file]).map(({ to }) => to)]));
+  const breaches: string[] = [];
+  const finished = new Set<string>();
+  const visit = (path: string, trail: readonly string[]) => {
+    const start = trail.indexOf(path);
+    if (start !== -1) breaches.push(`import cycle: ${[...trail.slice(start), path].join(' → ')}`);
+    if (start !== -1 || finished.has(path)) return;
+    for (const target of targets.get(path) ?? []) visit(target, [...trail, path]);
+    finished.add(path);
+  };
+  for (const path of targets.keys()) visit(path, []);
+  return breaches;
+}
+
+export function packageBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files).flatMap(({ path, imports }) =>
+    imports.flatMap(({ specifier, line }) => {
+      const owners = Object.entries(PACKAGE_OWNERS).find(
+        ([name]) => specifier === name || specifier.startsWith(`${name}/`),
+      );
+      if (owners === undefined || owners[1].includes(roomOf(path))) return [];
+      return [`${path}:${line} imports ${specifier}: only ${owners[1].join(' and ')} may`];
+    }),
+  );
+}
+
+export function purityBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files)
+    .filter(({ path }) => PURE_ROOMS.includes(roomOf(path)))
+    .flatMap(({ path, imports, tokens }) => [
+      ...imports
+        .filter(({ specifier }) => IMPURE_MODULES.test(specifier))
+        .map(({ specifier, line }) => `${path}:${line} imports ${specifier}: ${roomOf(path)}/ is pure`),
+      ...IMPURE_CODE.flatMap((code) =>
+        linesWith(tokens, code).map((line) => `${path}:${line} uses ${code}: ${roomOf(path)}/ takes it as an argument`),
+      ),
+    ]);
+}
+
+export function lengthBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files)
+    .filter(({ lineCount }) => lineCount > MAXIMUM_LINES)
+    .map(({ path, lineCount }) => `${path} has ${lineCount} lines, more than ${MAXIMUM_LINES}`);
+}
+
+export function consoleBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files)
+    .filter(({ path }) => !['cli', 'cli.ts'].includes(roomOf(path)))
+    .flatMap(({ path, tokens }) =>
+      linesWith(tokens, 'console.log').map((line) => `${path}:${line} uses console.log: use log/`),
+    );
+}
+
+/** An import whose path is computed escapes every other rule. */
+export function computedImportBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files).flatMap(({ path, tokens }) =>
+    tokens
+      .filter((token, index) => {
+        const [before, open, argument] = [tokens[index - 1], tokens[index + 1], tokens[index + 2]];
+        const isCall = token.kind === 'word' && token.text === 'import' && open?.text === '(' && before?.text !== '.';
+        return isCall && argument?.kind !== 'string';
+      })
+      .map(({ line }) => `${path}:${line} imports a path that is computed`),
+  );
+}
+
+interface RelativeImport {
+  readonly place: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+function relativeImports(files: readonly SourceFile[]): RelativeImport[] {
+  return files.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ specifier }) => /^\.{1,2}(\/|$)/.test(specifier))
+      .map(({ specifier, line }) => ({
+        place: `${path}:${line}`,
+        from: path,
+        to: posix.join(posix.dirname(path), specifier),
+      })),
+  );
+}
+
+function inSource(files: readonly SourceFile[]): SourceFile[] {
+  return files.filter(({ path }) => path.startsWith('src/'));
+}
+
+function mayImport(from: string, to: string): boolean {
+  if (from === to || ALLOWED_BESIDE[from]?.includes(to)) return true;
+  if (WITHOUT_NETWORK.includes(from) && to === 'http') return false;
+  return levelOf(to) !== -1 && levelOf(to) < levelOf(from);
+}
+
+function levelOf(room: string): number {
+  return LEVELS.findIndex((rooms) => rooms.includes(room));
+}
+
+function topFolder(path: string): string {
+  return path.split('/')[0] ?? '';
+}
+
+/** The second part of a path: "sync" of src/sync/plan.ts, "main.ts" of src/main.ts. */
+function roomOf(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+function vendorOf(path: string): string | undefined {
+  return /^src\/connectors\/([^/]+)\//.exec(path)?.[1];
+}
