@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { didYouMean } from './did-you-mean.ts';
+
+/** Names that people choose: tenants, connections, targets, clients. They become parts of Redis keys and metric labels. */
+export const NAME = /^[a-z0-9][a-z0-9-]{0,40}$/;
+
+/** What to do about a name that does not match {@link NAME}. */
+export const NAME_REMEDY = 'use lower-case letters, digits and hyphens, at most 41, not beginning with a hyphen';
+
+/** A name that people choose. */
+export const name = z.string().regex(NAME, NAME_REMEDY);
+
+/** A text with something in it. */
+export const text = z.string().trim().min(1, 'write something here');
+
+/** A mapping from chosen names to things, given as a Map so that a name such as `constructor` finds nothing by accident. */
+export function mapOf<Value extends z.ZodType>(value: Value, key: z.ZodType<string, string> = name) {
+  return z.record(key, value).transform((record) => new Map<string, z.output<Value>>(Object.entries(record)));
+}
+
+/** A positive whole number, such as a count or a duration. */
+export function wholeNumber(least = 1, most = 1_000_000_000) {
+  return z.int().min(least).max(most);
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** A base address: https, or plain http to this machine only, since tokens travel there; no credentials, query or fragment. */
+export const baseAddress = z
+  .string()
+  .refine(isBaseAddress, 'give an https:// address without user, query and fragment (http:// only for this machine)')
+  .transform((address) => address.replace(/\/+$/, ''));
+
+function isBaseAddress(address: string): boolean {
+  const url = URL.parse(address);
+  if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
+}
+
+/** An IANA time zone; given back in its canonical spelling. */
+export const zone = z.string().transform((written, context) => {
+  const canonical = canonicalZone(written);
+  if (canonical !== null) return canonical;
+  const guess = didYouMean(written, Intl.supportedValuesOf('timeZone'));
+  const message = guess === null ? 'give an IANA time zone such as Europe/Rome' : `did you mean ${guess}?`;
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+
+/** Offsets such as +01:00 are refused: they know no summer time. */
+function canonicalZone(written: string): string | null {
+  if (!/^[A-Za-z]/.test(written)) return null;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: written }).resolvedOptions().timeZone;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,55 @@
+import type { z } from 'zod';
+import type { ClinicProfile } from './clinic-profile.ts';
+import type { ConfigurationFault } from './faults.ts';
+import type { GuardSettings, Settings } from './settings-schema.ts';
+import type { ConnectionConfiguration, TargetFile, TenantFile } from './tenant-schema.ts';
+
+/** What is read of a connector to check a tenant's targets; a connector module fits. */
+export interface ConnectorDescription {
+  readonly settingsSchema: z.ZodType;
+  readonly connectionKinds: readonly string[];
+}
+
+/** One use of a connector by a tenant, all defaults filled in. */
+export interface TargetConfiguration extends Omit<TargetFile, 'guard' | 'settings'> {
+  id: string;
+  guard: GuardSettings;
+  /** The connector's own part, checked by its schema. */
+  settings: unknown;
+}
+
+/** One clinic. */
+export interface TenantConfiguration extends Omit<TenantFile, 'connections' | 'targets'> {
+  id: string;
+  /** Without the login to the clinic itself, which every tenant has under the name `clinic`. */
+  connections: ReadonlyMap<string, ConnectionConfiguration>;
+  targets: ReadonlyMap<string, TargetConfiguration>;
+}
+
+/** A tenant that can't be used as configured; the others go on. */
+export interface TenantSetAside {
+  id: string;
+  faults: readonly ConfigurationFault[];
+}
+
+/** The whole configuration: checked, complete and frozen. */
+export interface Configuration {
+  settings: Settings;
+  tenants: ReadonlyMap<string, TenantConfiguration>;
+  profiles: ReadonlyMap<string, ClinicProfile>;
+  /** Empty when the configuration was read strictly. */
+  setAside: readonly TenantSetAside[];
+}
+
+/** Freezes lists, plain objects and the values of maps, all the way down; returns what it was given. */
+export function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  if (value instanceof Map) {
+    for (const inner of value.values()) deepFreeze(inner);
+    return value;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return value;
+  for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
+}

@@ -1,0 +1,133 @@
+import type { ConnectorDescription } from './configuration.ts';
+import { faultAt } from './describe-issue.ts';
+import { didYouMean } from './did-you-mean.ts';
+import type { ConfigurationFault } from './faults.ts';
+import { CLINIC_CONNECTION } from './tenant-schema.ts';
+import type { ValuePath, YamlFile } from './yaml-file.ts';
+
+/*
+ * Checks between parts and files. They read the raw files, so that a fault of one part does not hide those of another; what
+ * is missing or of the wrong type is passed over here, since the schema has reported it.
+ */
+
+/** Names that a tenant file may refer to; null when the file that defines them could not be read. */
+export interface KnownNames {
+  clinicClients: readonly string[] | null;
+  googleClients: readonly string[] | null;
+  connectors: ReadonlyMap<string, ConnectorDescription>;
+}
+
+/** Keys of the mapping at a path; none when there is no mapping. */
+export function keysAt(file: YamlFile, path: ValuePath): string[] {
+  const value = file.valueAt(path);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
+}
+
+/** Every clinic client's profile must be there. */
+export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
+  return keysAt(file, ['clinicClients']).flatMap((client) =>
+    checkName(file, ['clinicClients', client, 'profile'], profiles, 'profile', 'add the file to profiles/'),
+  );
+}
+
+/** Every name in a tenant file must be defined, and what it names must fit. */
+export function checkTenantReferences(file: YamlFile, known: KnownNames): ConfigurationFault[] {
+  const clients = checkName(
+    file,
+    ['clinic', 'client'],
+    known.clinicClients,
+    'clinic client',
+    inSettings('clinicClients'),
+  );
+  const connections = keysAt(file, ['connections']).flatMap((id) =>
+    checkName(file, ['connections', id, 'client'], known.googleClients, 'Google client', inSettings('googleClients')),
+  );
+  const targets = keysAt(file, ['targets']).flatMap((id) => checkTarget(file, ['targets', id], known));
+  return [...clients, ...connections, ...targets, ...checkDoubleTargets(file)];
+}
+
+function inSettings(section: string): string {
+  return `add it to ${section} in clinic-mirror.yaml`;
+}
+
+function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
+  const connectors = [...known.connectors.keys()];
+  return [
+    ...checkName(file, [...at, 'connector'], connectors, 'connector', 'choose one of these'),
+    ...checkConnection(file, at, known),
+    ...checkTitle(file, at),
+  ];
+}
+
+function checkConnection(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
+  const path = [...at, 'connection'];
+  const name = file.valueAt(path);
+  if (name === CLINIC_CONNECTION) {
+    return [faultAt(file, path, 'the login to the clinic can write to no target', 'name one of connections')];
+  }
+  const unknown = checkName(file, path, keysAt(file, ['connections']), 'connection', 'add it to connections');
+  if (unknown.length > 0 || typeof name !== 'string') return unknown;
+  const connector = known.connectors.get(String(file.valueAt([...at, 'connector'])));
+  const kind = file.valueAt(['connections', name, 'kind']);
+  if (connector === undefined || typeof kind !== 'string' || connector.connectionKinds.includes(kind)) return [];
+  const message = `the connection ${name} is of the kind ${kind}, which this connector can't use`;
+  return [faultAt(file, path, message, `name a connection of the kind ${connector.connectionKinds.join(' or ')}`)];
+}
+
+/** Titles that tell of the patient need a reason in writing. */
+function checkTitle(file: YamlFile, at: ValuePath): ConfigurationFault[] {
+  const title = file.valueAt([...at, 'title']);
+  if (title !== 'initials' && title !== 'full') return [];
+  if (file.valueAt([...at, 'titleReason']) !== undefined) return [];
+  const remedy = 'add titleReason: who decided it and on what ground; or choose a title that tells nothing of patients';
+  return [faultAt(file, [...at, 'title'], `the title ${title} tells of the patient, and no reason is given`, remedy)];
+}
+
+/** One calendar that is fed twice with the same agenda would show each of its appointments twice. */
+function checkDoubleTargets(file: YamlFile): ConfigurationFault[] {
+  const ids = keysAt(file, ['targets']);
+  return ids.flatMap((id, index) => {
+    const twin = ids.slice(0, index).find((other) => isSameUse(file, id, other));
+    if (twin === undefined) return [];
+    const message = `writes to the same calendar as the target ${twin}, with the same agendas`;
+    return [faultAt(file, ['targets', id], message, 'give them different agendas or calendars, or remove one')];
+  });
+}
+
+function isSameUse(file: YamlFile, one: string, other: string): boolean {
+  const parts = ['connector', 'connection', 'settings'];
+  const isSamePlace = parts.every((part) => {
+    const value = file.valueAt(['targets', one, part]);
+    return value !== undefined && sortedJson(value) === sortedJson(file.valueAt(['targets', other, part]));
+  });
+  return (
+    isSamePlace && doOverlap(file.valueAt(['targets', one, 'agendas']), file.valueAt(['targets', other, 'agendas']))
+  );
+}
+
+function doOverlap(one: unknown, other: unknown): boolean {
+  if (one === 'all' || other === 'all') return true;
+  return Array.isArray(one) && Array.isArray(other) && one.some((id) => other.includes(id));
+}
+
+function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+function checkName(
+  file: YamlFile,
+  path: ValuePath,
+  known: readonly string[] | null,
+  what: string,
+  remedy: string,
+): ConfigurationFault[] {
+  const name = file.valueAt(path);
+  if (typeof name !== 'string' || known === null || known.includes(name)) return [];
+  const guess = didYouMean(name, known);
+  const list = known.length === 0 ? `there is no ${what} yet` : `there are: ${known.join(', ')}`;
+  const question = guess === null ? '' : `did you mean ${guess}? `;
+  return [faultAt(file, path, `there is no ${what} ${JSON.stringify(name)}`, `${question}${list}; ${remedy}`)];
+}

@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { didYouMean } from './did-you-mean.ts';
+import type { ConfigurationFault } from './faults.ts';
+import type { ValuePath, YamlFile } from './yaml-file.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** Keys whose values are never shown, whatever they hold. */
+const SECRET_KEY = /secret|passw|pwd|credential|private|authorization|token$|key(s|file)?$|^url$/i;
+const LONGEST_SHOWN = 60;
+const SEE_SCHEMA = 'see the schema of this file';
+
+/**
+ * Checks a file against a schema.
+ *
+ * A message that a schema brings of its own (`{ error: '…' }`, or that of an added issue) is taken as the fault's remedy, so
+ * it must be constant; zod's texts are not used.
+ * @returns the typed value, or every fault with its line
+ */
+export function checkFile<Output>(
+  file: YamlFile,
+  schema: z.ZodType<Output>,
+  at: ValuePath = [],
+): { value: Output } | { faults: ConfigurationFault[] } {
+  const result = schema.safeParse(file.valueAt(at) ?? {}, { error: allowedKeys });
+  if (result.success) return { value: result.data };
+  return { faults: result.error.issues.flatMap((issue) => describeIssue(file, issue, at)) };
+}
+
+/** zod drops the schema from an unknown-key issue; this carries the allowed keys over in the message. */
+function allowedKeys(issue: z.core.$ZodRawIssue): string {
+  if (issue.code !== 'unrecognized_keys' || !(issue.inst instanceof z.ZodObject)) return '';
+  return Object.keys(issue.inst.shape).join(' ');
+}
+
+function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath): ConfigurationFault[] {
+  const path = [...parent, ...issue.path];
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(file, path, key, issue.message));
+  if (issue.code === 'invalid_key') {
+    const remedy = issue.issues.find((inner) => inner.message !== '')?.message ?? 'choose another key';
+    return [faultAt(file, path, 'the key is not allowed', remedy)];
+  }
+  const value = file.valueAt(path);
+  if (issue.code === 'invalid_union' && value !== undefined) {
+    const inner = tellingIssues(issue);
+    if (inner.length > 0) return inner.flatMap((one) => describeIssue(file, one, path));
+  }
+  const message = faultOf(issue) ?? found(path, value);
+  return [faultAt(file, path, message, issue.message || remedyOf(issue, value))];
+}
+
+/**
+ * What to tell of a value that has none of its allowed forms: the fault that one form found (an unset variable); else, unless
+ * the schema has a remedy of its own, what the nearest form misses.
+ */
+function tellingIssues(issue: z.core.$ZodIssueInvalidUnion): Issue[] {
+  const found = issue.errors.flat().filter((inner) => faultOf(inner) !== null);
+  if (found.length > 0 || issue.message !== '') return found;
+  const byLength = issue.errors.toSorted((a, b) => a.length - b.length);
+  return byLength.find((form) => !form.some(isOfAnotherType)) ?? byLength[0] ?? [];
+}
+
+function isOfAnotherType(issue: Issue): boolean {
+  return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
+}
+
+function unknownKey(file: YamlFile, parent: ValuePath, key: string, allowed: string): ConfigurationFault {
+  const keys = allowed.split(' ').filter((word) => word !== '');
+  const guess = didYouMean(key, keys);
+  const list = keys.length === 0 ? 'nothing is allowed here' : `allowed here: ${keys.join(', ')}`;
+  return faultAt(file, [...parent, key], 'unknown key', guess === null ? list : `did you mean ${guess}? ${list}`);
+}
+
+/** A fault at a path of a file. */
+export function faultAt(file: YamlFile, path: ValuePath, message: string, remedy: string): ConfigurationFault {
+  return { file: file.name, line: file.lineOf(path), path: path.map(String).join('.'), message, remedy };
+}
+
+function faultOf(issue: Issue): string | null {
+  if (issue.code !== 'custom') return null;
+  const fault: unknown = issue.params?.fault;
+  return typeof fault === 'string' ? fault : null;
+}
+
+function found(path: ValuePath, value: unknown): string {
+  if (value === undefined) return 'is missing';
+  return `is not valid: ${shown(path, value)}`;
+}
+
+/** A value as a fault may show it: short, and nothing of a secret. */
+export function shown(path: ValuePath, value: unknown): string {
+  if (path.some((key) => SECRET_KEY.test(String(key)))) return '(not shown)';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'a mapping';
+  const text = JSON.stringify(value)?.replace(/:\/\/[^@/\s]*@/u, '://…@') ?? 'nothing';
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+}
+
+function remedyOf(issue: Issue, value: unknown): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeRemedy(issue.expected, value);
+    case 'invalid_value': {
+      const allowed = issue.values.map(String);
+      const guess = typeof value === 'string' ? didYouMean(value, allowed) : null;
+      return `${guess === null ? '' : `did you mean ${guess}? `}allowed: ${allowed.join(', ')}`;
+    }
+    case 'invalid_union': {
+      const options: unknown = 'options' in issue ? issue.options : null;
+      if (Array.isArray(options)) return `allowed: ${options.map(String).join(', ')}`;
+      return value === undefined ? 'add it' : SEE_SCHEMA;
+    }
+    case 'too_small':
+      return `${issue.inclusive === false ? 'more than' : 'at least'} ${amount(issue.minimum, issue.origin)}`;
+    case 'too_big':
+      return `${issue.inclusive === false ? 'less than' : 'at most'} ${amount(issue.maximum, issue.origin)}`;
+    case 'invalid_format':
+      return issue.pattern === undefined ? `give a valid ${issue.format}` : `it must match ${issue.pattern}`;
+    default:
+      return SEE_SCHEMA;
+  }
+}
+
+function amount(limit: number | bigint, origin: string): string {
+  const unit = { string: 'character', array: 'element', set: 'element' }[origin];
+  if (unit === undefined) return String(limit);
+  return `${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`;
+}
+
+const TYPE_WORDS: Record<string, string> = {
+  int: 'a whole number',
+  object: 'a mapping (key: value)',
+  record: 'a mapping (key: value)',
+  array: 'a list',
+  boolean: 'true or false',
+  string: 'a text',
+  number: 'a number',
+};
+
+function typeRemedy(expected: string, value: unknown): string {
+  if (value === undefined) return `add it: ${TYPE_WORDS[expected] ?? expected}`;
+  const isQuotable = typeof value === 'number' || typeof value === 'boolean';
+  if (expected === 'string' && isQuotable) return 'put it in quotes, so that it is a text';
+  return `give ${TYPE_WORDS[expected] ?? expected}`;
+}

@@ -1,0 +1,76 @@
+/** One thing that is wrong in the configuration. Shows no secret. */
+export interface ConfigurationFault {
+  /** The file as it was named to us: below the configuration directory, with it. */
+  file: string;
+  /** Line in the file, from 1; null when the file as a whole is at fault. */
+  line: number | null;
+  /** Where in the file, such as `targets.rossi.window.pastDays`; empty for the file as a whole. */
+  path: string;
+  /** What is wrong, with the value found. */
+  message: string;
+  /** What to do. */
+  remedy: string;
+}
+
+/** The configuration can't be used; the operator must change it. Carries every fault of every file. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+  readonly actor = 'settings';
+  readonly code = 'configuration';
+  readonly retry = 'never';
+  readonly faults: readonly ConfigurationFault[];
+
+  constructor(faults: readonly ConfigurationFault[]) {
+    const inOrder = inReadingOrder(faults);
+    super(renderFaults(inOrder));
+    this.faults = inOrder;
+  }
+}
+
+const WIDTH = 100;
+
+/** File by file, each from its first line to its last. */
+function inReadingOrder(faults: readonly ConfigurationFault[]): ConfigurationFault[] {
+  const files = Map.groupBy(faults, (fault) => fault.file);
+  return [...files.values()].flatMap((ofFile) => ofFile.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+}
+
+/** The faults as text for a terminal, file by file in order of line, no line longer than 100 columns. */
+export function renderFaults(faults: readonly ConfigurationFault[]): string {
+  const files = Map.groupBy(inReadingOrder(faults), (fault) => fault.file);
+  const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
+  const blocks = [...files].map(([file, ofFile]) => renderFile(file, ofFile));
+  return [`${count} in the configuration`, ...blocks].join('\n\n');
+}
+
+function renderFile(file: string, faults: readonly ConfigurationFault[]): string {
+  const parts = faults.flatMap((fault) => {
+    const where = [fault.line === null ? '' : `line ${fault.line}`, fault.path].filter((part) => part !== '');
+    const head = where.length === 0 ? fault.message : `${where.join(', ')}: ${fault.message}`;
+    return [...wrap(head, '  ', '    '), ...wrap(`→ ${fault.remedy}`, '    ', '      ')];
+  });
+  return [...wrap(file, '', '  '), ...parts].join('\n');
+}
+
+/** Breaks a text at spaces into lines of at most 100 columns; a longer word is broken where the line ends. */
+function wrap(text: string, firstIndent: string, nextIndent: string): string[] {
+  const lines: string[] = [];
+  let line = firstIndent;
+  let isEmpty = true;
+  for (const word of text.split(/\s+/u).flatMap((long) => pieces(long, WIDTH - nextIndent.length))) {
+    const joined = isEmpty ? line + word : `${line} ${word}`;
+    if (isEmpty || joined.length <= WIDTH) {
+      line = joined;
+    } else {
+      lines.push(line);
+      line = nextIndent + word;
+    }
+    isEmpty = false;
+  }
+  return [...lines, line];
+}
+
+function pieces(word: string, length: number): string[] {
+  if (word.length <= length) return [word];
+  return [word.slice(0, length), ...pieces(word.slice(length), length)];
+}

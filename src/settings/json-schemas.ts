@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { clinicProfileSchema } from './clinic-profile.ts';
+import type { ConnectorDescription } from './configuration.ts';
+import { secretSchemas } from './secret-reference.ts';
+import { settingsSchema } from './settings-schema.ts';
+import { tenantSchema } from './tenant-schema.ts';
+
+type JsonSchema = Record<string, unknown>;
+
+/**
+ * JSON Schemas (draft 7, which editors know best) of the configuration files, by name of the file below `config/schema`. They
+ * describe what may be written; checks between files are left to `config check`.
+ */
+export function jsonSchemas(connectors: ReadonlyMap<string, ConnectorDescription>): Map<string, JsonSchema> {
+  const secrets = secretSchemas({ env: {}, dir: '.' });
+  return new Map([
+    ['settings.schema.json', toJsonSchema(settingsSchema(secrets), 'ref')],
+    ['tenant.schema.json', withConnectors(toJsonSchema(tenantSchema(secrets)), connectors)],
+    ['profile.schema.json', toJsonSchema(clinicProfileSchema, 'ref')],
+  ]);
+}
+
+/** @param reused whether a part that occurs often is written once and referred to; not for what becomes part of another */
+function toJsonSchema(schema: z.ZodType, reused: 'ref' | 'inline' = 'inline'): JsonSchema {
+  const { '~standard': _standard, ...jsonSchema } = z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io: 'input',
+    unrepresentable: 'any',
+    reused,
+  });
+  return jsonSchema;
+}
+
+const targetsOfTenant = z.object({
+  properties: z.object({
+    targets: z.object({ additionalProperties: z.looseObject({ properties: z.record(z.string(), z.unknown()) }) }),
+  }),
+});
+
+/** Adds the connectors' names, each with what its own schema says of `settings`. */
+function withConnectors(tenant: JsonSchema, connectors: ReadonlyMap<string, ConnectorDescription>): JsonSchema {
+  if (connectors.size === 0) return tenant;
+  const target = targetsOfTenant.parse(tenant).properties.targets.additionalProperties;
+  const described = {
+    ...target,
+    properties: { ...target.properties, connector: { enum: [...connectors.keys()] } },
+    anyOf: [...connectors].map(([name, { settingsSchema: vendorSchema }]) => {
+      const { $schema: _draft, ...settings } = toJsonSchema(vendorSchema);
+      return { properties: { connector: { const: name }, settings } };
+    }),
+  };
+  const { properties } = z.looseObject({ properties: z.record(z.string(), z.looseObject({})) }).parse(tenant);
+  return {
+    ...tenant,
+    properties: { ...properties, targets: { ...properties.targets, additionalProperties: described } },
+  };
+}

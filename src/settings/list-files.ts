@@ -1,0 +1,44 @@
+import { readdirSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
+import { NAME, NAME_REMEDY } from './common-schemas.ts';
+import type { ConfigurationFault } from './faults.ts';
+
+/** A YAML file whose name, without `.yaml`, is the id of what it describes. */
+export interface NamedFile {
+  id: string;
+  fileName: string;
+}
+
+/**
+ * The YAML files of a directory in order of name; a directory that isn't there holds none. A file that was meant to be read
+ * but would not be (`.yml`, a name that is no id) is a fault; hidden files and all others are passed over.
+ */
+export function listYamlFiles(dir: string): { files: NamedFile[]; faults: ConfigurationFault[] } {
+  const files: NamedFile[] = [];
+  const faults: ConfigurationFault[] = [];
+  for (const entry of entriesOf(dir).toSorted()) {
+    const extension = extname(entry).toLowerCase();
+    if (entry.startsWith('.') || (extension !== '.yaml' && extension !== '.yml')) continue;
+    const fileName = join(dir, entry);
+    const id = basename(entry, '.yaml');
+    if (NAME.test(id)) files.push({ id, fileName });
+    else faults.push(misnamed(fileName, extname(entry) === '.yaml'));
+  }
+  return { files, faults };
+}
+
+function misnamed(file: string, hasRightExtension: boolean): ConfigurationFault {
+  const fault = { file, line: null, path: '' };
+  if (!hasRightExtension)
+    return { ...fault, message: 'the file would not be read', remedy: 'rename it to end in .yaml' };
+  return { ...fault, message: "the file's name can't be an id", remedy: `${NAME_REMEDY}; then .yaml` };
+}
+
+function entriesOf(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw error;
+  }
+}

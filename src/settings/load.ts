@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { type ClinicProfile, clinicProfileSchema } from './clinic-profile.ts';
+import { type Configuration, type ConnectorDescription, deepFreeze, type TenantSetAside } from './configuration.ts';
+import { checkSettingsReferences, keysAt } from './cross-checks.ts';
+import { checkFile } from './describe-issue.ts';
+import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { listYamlFiles } from './list-files.ts';
+import { secretSchemas } from './secret-reference.ts';
+import { type Settings, settingsSchema } from './settings-schema.ts';
+import { buildTenant, checkDoubleTenants, readTenantFiles } from './tenants.ts';
+import { readYamlFile, type YamlFile } from './yaml-file.ts';
+
+/** File of the daemon's own settings, in the configuration directory. */
+export const SETTINGS_FILE = 'clinic-mirror.yaml';
+
+/** What {@link loadConfiguration} needs. */
+export interface LoadOptions {
+  /** Directory with `clinic-mirror.yaml`, `tenants/` and `profiles/`. */
+  dir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  connectors: ReadonlyMap<string, ConnectorDescription>;
+  /**
+   * `strict`: any fault of any file is thrown. `set-aside`: a tenant with faults, or whose clinic profile has some, is left
+   * out and listed, so that it stops no other; only faults of the settings are thrown.
+   */
+  mode: 'strict' | 'set-aside';
+}
+
+/**
+ * Reads and checks the whole configuration, secrets included.
+ * @throws ConfigurationError with all faults of all files; the operator must act
+ */
+export function loadConfiguration(options: LoadOptions): Configuration {
+  const profiles = readProfiles(options.dir);
+  const settings = readSettings(options, [...profiles.valid.keys(), ...profiles.broken.keys()]);
+  const tenants = readTenantFiles(options.dir, secretSchemas(options), {
+    clinicClients: settings.file && keysAt(settings.file, ['clinicClients']),
+    googleClients: settings.file && keysAt(settings.file, ['googleClients']),
+    connectors: options.connectors,
+  });
+  const rivals = options.mode === 'strict' ? tenants : tenants.filter((tenant) => tenant.faults.length === 0);
+  const read = tenants.map((tenant) => ({
+    ...tenant,
+    faults: [...tenant.faults, ...checkDoubleTenants(tenant, rivals)],
+  }));
+  const everyFault = [
+    ...settings.faults,
+    ...[...profiles.broken.values()].flat(),
+    ...profiles.strayFaults,
+    ...read.flatMap((tenant) => tenant.faults),
+  ];
+  if (settings.value === null || (options.mode === 'strict' && everyFault.length > 0)) {
+    throw new ConfigurationError(everyFault);
+  }
+  const usable = settings.value;
+  const setAside = read.flatMap((tenant): TenantSetAside[] => {
+    const client = usable.clinicClients.get(String(tenant.file?.valueAt(['clinic', 'client'])));
+    const faults = [...tenant.faults, ...(profiles.broken.get(client?.profile ?? '') ?? [])];
+    return faults.length === 0 ? [] : [{ id: tenant.id, faults }];
+  });
+  const isSetAside = new Set(setAside.map(({ id }) => id));
+  const built = read.flatMap((tenant) => (isSetAside.has(tenant.id) ? [] : [buildTenant(tenant, usable)]));
+  return deepFreeze({
+    settings: usable,
+    tenants: new Map(built.map((tenant) => [tenant.id, tenant])),
+    profiles: profiles.valid,
+    setAside,
+  });
+}
+
+interface ReadSettings {
+  file: YamlFile | null;
+  value: Settings | null;
+  faults: ConfigurationFault[];
+}
+
+function readSettings(options: LoadOptions, profiles: readonly string[]): ReadSettings {
+  const read = readYamlFile(join(options.dir, SETTINGS_FILE));
+  if ('faults' in read) return { file: null, value: null, faults: read.faults };
+  const checked = checkFile(read.file, settingsSchema(secretSchemas(options)));
+  const ownFaults = 'faults' in checked ? checked.faults : [];
+  const faults = [...ownFaults, ...checkSettingsReferences(read.file, profiles)];
+  return { file: read.file, value: 'value' in checked && faults.length === 0 ? checked.value : null, faults };
+}
+
+interface ReadProfiles {
+  valid: Map<string, ClinicProfile>;
+  broken: Map<string, ConfigurationFault[]>;
+  /** Files that stand in the directory under a name that no profile can have. */
+  strayFaults: ConfigurationFault[];
+}
+
+function readProfiles(dir: string): ReadProfiles {
+  const listed = listYamlFiles(join(dir, 'profiles'));
+  const profiles: ReadProfiles = { valid: new Map(), broken: new Map(), strayFaults: listed.faults };
+  for (const { id, fileName } of listed.files) {
+    const read = readYamlFile(fileName);
+    const checked = 'faults' in read ? read : checkFile(read.file, clinicProfileSchema);
+    if ('faults' in checked) profiles.broken.set(id, checked.faults);
+    else profiles.valid.set(id, checked.value);
+  }
+  return profiles;
+}

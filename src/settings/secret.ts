@@ -1,0 +1,40 @@
+import { inspect } from 'node:util';
+
+const SHOWN_AS = '[secret]';
+
+/** A value that must not be shown. Printing it in any usual way gives `[secret]`; `reveal` is called at the place of use. */
+export class Secret<Value = string> {
+  readonly #value: Value;
+
+  constructor(value: Value) {
+    this.#value = value;
+  }
+
+  /** The value itself, to be used and not kept. */
+  reveal(): Value {
+    return this.#value;
+  }
+
+  toString(): string {
+    return SHOWN_AS;
+  }
+
+  toJSON(): string {
+    return SHOWN_AS;
+  }
+
+  [inspect.custom](): string {
+    return SHOWN_AS;
+  }
+}
+
+/** Bytes of a key for HMAC-SHA256 or AES-256. */
+export const KEY_BYTES = 32;
+
+/** Reads a key of 32 bytes written as 64 hexadecimal digits or in base64 (either alphabet, padded or not); else null. */
+export function decodeKey(text: string): Uint8Array | null {
+  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === KEY_BYTES ? bytes : null;
+}

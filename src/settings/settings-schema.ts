@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
+import type { SecretSchemas } from './secret-reference.ts';
+
+/** Share of an application's allowance at a remote side, over all tenants. */
+function budget(defaults: { requestsPerMinute: number; burst: number }) {
+  return z
+    .strictObject({
+      requestsPerMinute: wholeNumber()
+        .default(defaults.requestsPerMinute)
+        .describe('Requests per minute over all tenants together'),
+      burst: wholeNumber().default(defaults.burst).describe('Requests that may be sent at once after a pause'),
+    })
+    .prefault({});
+}
+
+function clinicClient(secrets: SecretSchemas) {
+  return z.strictObject({
+    profile: name.describe('Name of a file in profiles/, without .yaml: how this clinic system answers'),
+    baseUrl: baseAddress.describe('Address of the clinic API'),
+    authUrl: baseAddress.describe('Address of the authorization server'),
+    clientId: text,
+    clientSecret: secrets.text.optional(),
+    budget: budget({ requestsPerMinute: 60, burst: 10 }),
+  });
+}
+
+/** The default stays below the 10,000 requests a minute of a Google project (Calendar API, usage limits, 2026-05-01). */
+function googleClient(secrets: SecretSchemas) {
+  return z.strictObject({
+    issuer: baseAddress.default('https://accounts.google.com').describe('Address of the authorization server'),
+    clientId: text,
+    clientSecret: secrets.text,
+    budget: budget({ requestsPerMinute: 6_000, burst: 100 }),
+  });
+}
+
+const share = z.number().min(0).max(1).describe('Limit as a share of what the target holds, from 0 to 1');
+const count = wholeNumber(0).describe('Limit as a number of items; removals are held when both limits are exceeded');
+
+/** Limits of the guard over a rolling hour: removals beyond both share and count are held for a person. */
+const guard = z
+  .strictObject({
+    vanished: z
+      .strictObject({ share: share.default(0.2), count: count.default(10) })
+      .prefault({})
+      .describe('For appointments that are no longer in the clinic system'),
+    cancelled: z
+      .strictObject({ share: share.default(0.6), count: count.default(50) })
+      .prefault({})
+      .describe('For appointments that the clinic cancelled'),
+    holdExpiresAfterHours: wholeNumber(1, 8_760).default(168).describe('A hold that nobody decided ends after this'),
+  })
+  .prefault({});
+
+/** A target's own limits; what it leaves out comes from the settings. */
+export const guardOverrides = z
+  .strictObject({
+    vanished: z.strictObject({ share: share.optional(), count: count.optional() }).prefault({}),
+    cancelled: z.strictObject({ share: share.optional(), count: count.optional() }).prefault({}),
+    holdExpiresAfterHours: wholeNumber(1, 8_760).optional(),
+  })
+  .prefault({});
+
+function secretKeys(secrets: SecretSchemas) {
+  const sealingKey = z.strictObject({ id: name, key: secrets.key });
+  return z.strictObject({
+    identityKey: secrets.key.describe('32 bytes that the names of remote objects derive from. Never change it.'),
+    sealingKeys: z
+      .array(sealingKey)
+      .min(1)
+      .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length, 'give every key an id of its own')
+      .describe('Keys that seal tokens and waiting content. The first seals, all open: put a new one first to rotate.'),
+  });
+}
+
+const schedule = z
+  .strictObject({
+    pullEverySeconds: wholeNumber(10, 86_400).default(300).describe('How often a tenant is read from the clinic'),
+    tokenCheckEverySeconds: wholeNumber(10, 86_400).default(120).describe('How often logins are looked after'),
+  })
+  .prefault({});
+
+const push = z
+  .strictObject({
+    sliceOperations: wholeNumber(1, 10_000).default(200).describe('Most operations of one turn of a target'),
+    sliceSeconds: wholeNumber(1, 300).default(20).describe('Longest turn of a target'),
+    targetConcurrency: wholeNumber(1, 200).default(8).describe('Targets that are written to at once'),
+  })
+  .prefault({});
+
+const tokens = z
+  .strictObject({
+    refreshMarginSeconds: wholeNumber(30, 3_600).default(300).describe('A token is refreshed this long before it ends'),
+    keepAliveAfterHours: wholeNumber(1, 720).default(24).describe('An unused login is refreshed after this time'),
+  })
+  .prefault({});
+
+const retention = z
+  .strictObject({
+    runsDays: wholeNumber(1, 3_650).default(30).describe('Reports of runs are kept this long'),
+    holdsDays: wholeNumber(1, 3_650).default(30).describe('Decided and ended holds are kept this long'),
+  })
+  .prefault({});
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+/** Schema of `clinic-mirror.yaml`: what holds for the whole daemon. */
+export function settingsSchema(secrets: SecretSchemas) {
+  return z.strictObject({
+    redis: z.strictObject({
+      url: secrets.plainOrReference
+        .refine((url) => /^rediss?:\/\/\S+$/.test(url.reveal()), 'give redis://host:port, or rediss:// for TLS')
+        .describe('redis://host:6379; a reference when it holds a password'),
+    }),
+    http: z
+      .strictObject({
+        host: text.default('127.0.0.1').describe('Address to listen on; 0.0.0.0 in a container'),
+        port: wholeNumber(0, 65_535).default(8_080).describe('Port to listen on; 0 takes a free one'),
+        publicUrl: baseAddress
+          .optional()
+          .describe('How browsers reach this port; logins come back to it. Default: http://localhost:<port>'),
+      })
+      .transform((http) => ({ ...http, publicUrl: http.publicUrl ?? `http://localhost:${http.port}` }))
+      .prefault({}),
+    secrets: secretKeys(secrets),
+    clinicClients: mapOf(clinicClient(secrets)).prefault({}).describe('Registrations of this daemon at clinic systems'),
+    googleClients: mapOf(googleClient(secrets)).prefault({}).describe('Registrations of this daemon at Google'),
+    schedule,
+    guard,
+    push,
+    tokens,
+    retention,
+    leases: z
+      .strictObject({
+        ttlMs: wholeNumber(1_000, 600_000).default(30_000).describe('A worker that died is succeeded after this'),
+      })
+      .prefault({}),
+    log: z.strictObject({ level: z.enum(LOG_LEVELS).default('info') }).prefault({}),
+  });
+}
+
+/** The daemon's settings as `clinic-mirror.yaml` gives them, defaults filled in. */
+export type Settings = z.output<ReturnType<typeof settingsSchema>>;
+/** Limits of the guard of one target. */
+export type GuardSettings = Settings['guard'];
+/** A registration at a clinic system. */
+export type ClinicClient = z.output<ReturnType<typeof clinicClient>>;
+/** A registration at Google. */
+export type GoogleClient = z.output<ReturnType<typeof googleClient>>;
+/** An application's allowance. */
+export type BudgetSettings = ClinicClient['budget'];

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
+import type { SecretSchemas } from './secret-reference.ts';
+import { guardOverrides } from './settings-schema.ts';
+
+/** The connection that every tenant has without naming it. */
+export const CLINIC_CONNECTION = 'clinic';
+
+const APPOINTMENT_STATUSES = [
+  'booked',
+  'confirmed',
+  'arrived',
+  'in_progress',
+  'completed',
+  'cancelled',
+  'no_show',
+  'unknown',
+] as const;
+
+/** An id of the clinic system: opaque, and a text even when it looks like a number (0012 is not 12). */
+const clinicId = text;
+
+const connectionName = z
+  .string()
+  .regex(NAME, NAME_REMEDY)
+  .refine((id) => id !== CLINIC_CONNECTION, 'choose another name: clinic is the login to the clinic system itself');
+
+function connection(secrets: SecretSchemas) {
+  const serviceAccountKey = secrets.text.refine(
+    (secret) => isServiceAccountKey(secret.reveal()),
+    'refer to the JSON key file that Google gave for the service account',
+  );
+  return z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('google'), client: name.describe('A name of googleClients in the settings') }),
+    z.strictObject({
+      kind: z.literal('google-service-account'),
+      keyFile: serviceAccountKey,
+      subject: z.email('give the e-mail address of the user that the service account acts for'),
+    }),
+    z.strictObject({ kind: z.literal('caldav'), username: text, password: secrets.text }),
+  ]);
+}
+
+/** The fields of a service account's key that a login needs (Google, "Using OAuth 2.0 for server to server applications"). */
+const serviceAccountKeyFields = z.object({ client_email: z.string().min(1), private_key: z.string().min(1) });
+
+function isServiceAccountKey(content: string): boolean {
+  try {
+    return serviceAccountKeyFields.safeParse(JSON.parse(content)).success;
+  } catch {
+    return false;
+  }
+}
+
+const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
+const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
+const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'cancelled');
+
+function listOf<Value extends z.ZodType>(value: Value) {
+  return z.array(value).refine((values) => new Set(values).size === values.length, 'name each one once');
+}
+
+const target = z.strictObject({
+  connector: z.string().describe('What kind of target this is'),
+  connection: z.string().describe('A name of connections above'),
+  agendas: z
+    .union([z.literal('all'), listOf(clinicId).min(1)])
+    .describe("Ids of the clinic's agendas that go into this target, or all"),
+  window: z
+    .strictObject({
+      pastDays: wholeNumber(0, 366).default(7).describe('Days before today that are kept up to date'),
+      futureDays: wholeNumber(1, 1_096).default(180).describe('Days ahead that are kept up to date'),
+    })
+    .prefault({}),
+  title: z
+    .enum(TITLES)
+    .default('appointment')
+    .describe('What titles tell; initials and full tell of the patient and need titleReason'),
+  titleReason: text.optional().describe('Why the titles may tell of patients: who decided, and on what ground'),
+  fields: listOf(z.enum(FIELDS)).default([]).describe('What else an entry may tell'),
+  statuses: listOf(z.enum(APPOINTMENT_STATUSES)).min(1).default(SHOWN_BY_DEFAULT).describe('Appointments to show'),
+  firstRun: z.enum(['apply', 'plan']).default('apply').describe('plan: the first run waits for a person to approve it'),
+  guard: guardOverrides,
+  paused: z.boolean().default(false),
+  settings: z.unknown().optional().describe("The connector's own part"),
+});
+
+/** Schema of `tenants/<tenant>.yaml`. Each target's own part is left to its connector's schema. */
+export function tenantSchema(secrets: SecretSchemas) {
+  return z.strictObject({
+    name: text.describe('What people call the clinic'),
+    language: z.enum(['it', 'en']).describe('Language of titles and pages'),
+    zone: zone.describe("The clinic's time zone, an IANA name"),
+    paused: z.boolean().default(false).describe('Nothing is read or written for this tenant'),
+    clinic: z.strictObject({
+      client: name.describe('A name of clinicClients in the settings'),
+      tenantId: clinicId.nullable().default(null).describe("The clinic's id; needed when the login sees several"),
+    }),
+    connections: mapOf(connection(secrets), connectionName).prefault({}),
+    targets: mapOf(target).prefault({}),
+  });
+}
+
+/** A tenant file as read, before defaults of the settings are put in. */
+export type TenantFile = z.output<ReturnType<typeof tenantSchema>>;
+/** A target as read. */
+export type TargetFile = z.output<typeof target>;
+/** A login that a tenant's targets use. */
+export type ConnectionConfiguration = z.output<ReturnType<typeof connection>>;

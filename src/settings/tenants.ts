@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import type { TargetConfiguration, TenantConfiguration } from './configuration.ts';
+import { checkTenantReferences, type KnownNames, keysAt } from './cross-checks.ts';
+import { checkFile, faultAt } from './describe-issue.ts';
+import type { ConfigurationFault } from './faults.ts';
+import { listYamlFiles, type NamedFile } from './list-files.ts';
+import type { SecretSchemas } from './secret-reference.ts';
+import type { GuardSettings, Settings } from './settings-schema.ts';
+import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
+import { readYamlFile, type YamlFile } from './yaml-file.ts';
+
+/** A tenant file as far as it could be read. */
+export interface ReadTenant {
+  id: string;
+  file: YamlFile | null;
+  /** Null when the schema found faults. */
+  value: TenantFile | null;
+  /** What the connectors' schemas made of each target's own part. */
+  vendorSettings: ReadonlyMap<string, unknown>;
+  faults: ConfigurationFault[];
+}
+
+/** Reads every file of `tenants/` below the configuration directory. */
+export function readTenantFiles(dir: string, secrets: SecretSchemas, known: KnownNames): ReadTenant[] {
+  const listed = listYamlFiles(join(dir, 'tenants'));
+  const read = listed.files.map((file) => readTenantFile(file, secrets, known));
+  const stray = listed.faults.map((fault): ReadTenant => withoutFile(fault.file, [fault]));
+  return [...read, ...stray];
+}
+
+function withoutFile(id: string, faults: ConfigurationFault[]): ReadTenant {
+  return { id, file: null, value: null, vendorSettings: new Map(), faults };
+}
+
+function readTenantFile({ id, fileName }: NamedFile, secrets: SecretSchemas, known: KnownNames): ReadTenant {
+  const read = readYamlFile(fileName);
+  if ('faults' in read) return withoutFile(id, read.faults);
+  const checked = checkFile(read.file, tenantSchema(secrets));
+  const vendor = readVendorSettings(read.file, known);
+  const ownFaults = 'faults' in checked ? checked.faults : [];
+  return {
+    id,
+    file: read.file,
+    value: 'value' in checked ? checked.value : null,
+    vendorSettings: vendor.settings,
+    faults: [...ownFaults, ...checkTenantReferences(read.file, known), ...vendor.faults],
+  };
+}
+
+/** Each target's own part, checked by its connector; targets of an unknown connector are passed over here. */
+function readVendorSettings(file: YamlFile, known: KnownNames) {
+  const settings = new Map<string, unknown>();
+  const faults: ConfigurationFault[] = [];
+  for (const id of keysAt(file, ['targets'])) {
+    const connector = known.connectors.get(String(file.valueAt(['targets', id, 'connector'])));
+    if (connector === undefined) continue;
+    const checked = checkFile(file, connector.settingsSchema, ['targets', id, 'settings']);
+    if ('faults' in checked) faults.push(...checked.faults);
+    else settings.set(id, checked.value);
+  }
+  return { settings, faults };
+}
+
+/**
+ * Two files for one clinic would each write its appointments: the later file, by name, is at fault.
+ * @param rivals tenants that will be used; one that is set aside hurts no other
+ */
+export function checkDoubleTenants(tenant: ReadTenant, rivals: readonly ReadTenant[]): ConfigurationFault[] {
+  const [client, clinicId] = clinicOf(tenant);
+  if (tenant.file === null || typeof client !== 'string' || typeof clinicId !== 'string') return [];
+  const twin = rivals.find((other) => {
+    const [otherClient, otherClinicId] = clinicOf(other);
+    return other.id < tenant.id && otherClient === client && otherClinicId === clinicId;
+  });
+  if (twin === undefined) return [];
+  const message = `the tenant ${twin.id} is the same clinic`;
+  return [
+    faultAt(tenant.file, ['clinic', 'tenantId'], message, 'keep one file for one clinic, with all of its targets'),
+  ];
+}
+
+function clinicOf(tenant: ReadTenant): [client: unknown, clinicId: unknown] {
+  return [tenant.file?.valueAt(['clinic', 'client']), tenant.file?.valueAt(['clinic', 'tenantId'])];
+}
+
+/** A tenant without faults, with the settings' defaults put in. */
+export function buildTenant(tenant: ReadTenant, settings: Settings): TenantConfiguration {
+  if (tenant.value === null) throw new TypeError('a tenant with faults is never built');
+  const targets = [...tenant.value.targets].map(([id, target]): [string, TargetConfiguration] => {
+    const guard = mergeGuard(settings.guard, target.guard);
+    return [id, { ...target, id, guard, settings: tenant.vendorSettings.get(id) }];
+  });
+  return { ...tenant.value, id: tenant.id, targets: new Map(targets) };
+}
+
+function mergeGuard(defaults: GuardSettings, own: TargetFile['guard']): GuardSettings {
+  return {
+    vanished: {
+      share: own.vanished.share ?? defaults.vanished.share,
+      count: own.vanished.count ?? defaults.vanished.count,
+    },
+    cancelled: {
+      share: own.cancelled.share ?? defaults.cancelled.share,
+      count: own.cancelled.count ?? defaults.cancelled.count,
+    },
+    holdExpiresAfterHours: own.holdExpiresAfterHours ?? defaults.holdExpiresAfterHours,
+  };
+}

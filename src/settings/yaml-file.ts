@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
+import type { ConfigurationFault } from './faults.ts';
+
+/** Where a value stands in a file: keys of mappings and indexes of lists. */
+export type ValuePath = readonly PropertyKey[];
+
+/** A YAML file that could be read. */
+export interface YamlFile {
+  /** The file's name as shown to people. */
+  name: string;
+  /** Plain JavaScript: mappings are objects, lists arrays. */
+  value: unknown;
+  /** The line of the value at a path, or of the nearest thing around it when there is none. */
+  lineOf(path: ValuePath): number;
+  /** The value at a path, undefined when there is none. */
+  valueAt(path: ValuePath): unknown;
+}
+
+/** Aliases beyond this are taken for an attack on memory. */
+const MAX_ALIASES = 100;
+
+/** Reads one YAML 1.2 document. Faults hold nothing of the file's text, since that may be a secret. */
+export function readYamlFile(fileName: string): { file: YamlFile } | { faults: ConfigurationFault[] } {
+  let text: string;
+  try {
+    text = readFileSync(fileName, 'utf8');
+  } catch (error) {
+    return { faults: [fileFault(fileName, unreadable(error))] };
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error', version: '1.2' });
+  const problems = [...document.errors, ...document.warnings];
+  if (problems.length > 0) return { faults: problems.map((problem) => yamlFault(fileName, problem, lines)) };
+  return readDocument(fileName, document, lines);
+}
+
+function readDocument(
+  name: string,
+  document: Document,
+  lines: LineCounter,
+): { file: YamlFile } | { faults: ConfigurationFault[] } {
+  const dangling = danglingAliases(name, document, lines);
+  if (dangling.length > 0) return { faults: dangling };
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch {
+    return { faults: [fileFault(name, { message: 'too many aliases', remedy: 'write the values out' })] };
+  }
+  if (value === null || value === undefined) {
+    const remedy = 'fill it in, or remove it';
+    return { faults: [fileFault(name, { message: 'the file is empty', remedy })] };
+  }
+  return {
+    file: {
+      name,
+      value,
+      lineOf: (path) => lines.linePos(offsetOf(document, path)).line,
+      valueAt: (path) => valueAt(value, path),
+    },
+  };
+}
+
+function fileFault(file: string, what: { message: string; remedy: string }): ConfigurationFault {
+  return { file, line: null, path: '', ...what };
+}
+
+function unreadable(error: unknown): { message: string; remedy: string } {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  if (code === 'ENOENT') return { message: 'there is no such file', remedy: 'create it' };
+  return { message: `the file can't be read (${code})`, remedy: 'make it a file that this process may read' };
+}
+
+const YAML_PROBLEMS: Partial<Record<YAMLError['code'], [message: string, remedy: string]>> = {
+  BAD_INDENT: ['the indentation does not fit', 'indent the keys of one mapping alike, and close every bracket'],
+  TAB_AS_INDENT: ['a tab is used as indentation', 'indent with spaces'],
+  DUPLICATE_KEY: ['the key is given twice', 'remove one of the two'],
+  MULTIPLE_DOCS: ['the file holds several documents', 'remove the line ---'],
+  MISSING_CHAR: ['a character is missing', 'close the quote, bracket or brace, or put a space after the colon'],
+  BAD_ALIAS: ['an alias has no name', 'put a value that begins with * in quotes'],
+  BAD_SCALAR_START: ['a value begins with a reserved character', 'put the value in quotes'],
+  BLOCK_AS_IMPLICIT_KEY: ['a mapping stands where a value is expected', 'quote a value that holds a colon and a space'],
+  MULTILINE_IMPLICIT_KEY: ['a key runs over several lines', 'put a colon behind the key'],
+  TAG_RESOLVE_FAILED: ['the tag is unknown', 'remove the tag, or quote a value that begins with !'],
+};
+
+function yamlFault(file: string, problem: YAMLError, lines: LineCounter): ConfigurationFault {
+  const [message, remedy] = YAML_PROBLEMS[problem.code] ?? [
+    'something is out of place',
+    'check this line and the one before',
+  ];
+  const line = lines.linePos(problem.pos[0]).line;
+  return { file, line, path: '', message: `not valid YAML: ${message} (${problem.code})`, remedy };
+}
+
+/** Aliases that no anchor stands before; most often a value in want of quotes. */
+function danglingAliases(file: string, document: Document, lines: LineCounter): ConfigurationFault[] {
+  const faults: ConfigurationFault[] = [];
+  visit(document, {
+    Alias(_key, alias) {
+      if (alias.resolve(document) !== undefined) return;
+      const [message, remedy] = ['not valid YAML: the alias has no anchor', 'put a value that begins with * in quotes'];
+      faults.push({ file, line: lines.linePos(alias.range?.[0] ?? 0).line, path: '', message, remedy });
+    },
+  });
+  return faults;
+}
+
+/** Offset of the key that leads to the value, of the list's element, or of the nearest thing around. */
+function offsetOf(document: Document, path: ValuePath): number {
+  let offset = 0;
+  for (let length = 1; length <= path.length; length += 1) {
+    const parent = document.getIn(path.slice(0, length - 1), true);
+    const last = path[length - 1];
+    const pair = isMap(parent) ? parent.items.find((item) => keyText(item.key) === String(last)) : undefined;
+    const node = pair === undefined ? document.getIn(path.slice(0, length), true) : pair.key;
+    if (!isNode(node) || !node.range) return offset;
+    offset = node.range[0];
+  }
+  return offset;
+}
+
+function keyText(key: unknown): string {
+  return String(isScalar(key) ? key.value : key);
+}
+
+function valueAt(value: unknown, path: ValuePath): unknown {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = Reflect.get(current, key);
+  }
+  return current;
+}

@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { ConnectorDescription } from '../../src/settings/configuration.ts';
+import { ConfigurationError } from '../../src/settings/faults.ts';
+import { type LoadOptions, loadConfiguration } from '../../src/settings/load.ts';
+
+/** A key of 32 bytes in base64. */
+export const KEY = Buffer.alloc(32, 7).toString('base64');
+
+export const ENV = { IDENTITY_KEY: KEY, SEALING_KEY: Buffer.alloc(32, 9).toString('hex'), CLIENT_SECRET: 'shh-client' };
+
+export const SETTINGS = `
+redis: { url: "redis://127.0.0.1:6390" }
+secrets:
+  identityKey: { env: IDENTITY_KEY }
+  sealingKeys: [{ id: k1, key: { env: SEALING_KEY } }]
+clinicClients:
+  main:
+    profile: plain
+    baseUrl: https://api.clinic.test/
+    authUrl: https://login.clinic.test
+    clientId: mirror
+    clientSecret: { env: CLIENT_SECRET }
+googleClients:
+  main: { clientId: g, clientSecret: { env: CLIENT_SECRET } }
+`;
+
+export const TENANT = `
+name: Studio Uno
+language: it
+zone: Europe/Rome
+clinic: { client: main, tenantId: "7" }
+connections:
+  work: { kind: google, client: main }
+targets:
+  rossi:
+    connector: calendar
+    connection: work
+    agendas: all
+    settings: { calendar: a }
+`;
+
+/** Two connectors as the settings see them. */
+export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
+  [
+    'calendar',
+    {
+      connectionKinds: ['google', 'google-service-account'],
+      settingsSchema: z.strictObject({ calendar: z.string(), color: z.string().default('blue') }),
+    },
+  ],
+  [
+    'dav',
+    {
+      connectionKinds: ['caldav'],
+      settingsSchema: z.strictObject({
+        calendar: z.union([z.strictObject({ url: z.url() }), z.strictObject({ create: z.string() })]),
+      }),
+    },
+  ],
+]);
+
+/** Writes a configuration directory for one test: file name to content, beside valid defaults. */
+export function writeConfiguration(files: Record<string, string> = {}): string {
+  const dir = mkdtempSync(join(tmpdir(), 'configuration-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const all = { 'clinic-mirror.yaml': SETTINGS, 'profiles/plain.yaml': '{}', 'tenants/uno.yaml': TENANT, ...files };
+  for (const [name, content] of Object.entries(all)) {
+    mkdirSync(dirname(join(dir, name)), { recursive: true });
+    writeFileSync(join(dir, name), content);
+  }
+  return dir;
+}
+
+export function load(dir: string, options: Partial<LoadOptions> = {}) {
+  return loadConfiguration({ dir, env: ENV, connectors: CONNECTORS, mode: 'strict', ...options });
+}
+
+/** The error that reading the directory throws. */
+export function loadError(dir: string, options: Partial<LoadOptions> = {}): ConfigurationError {
+  try {
+    load(dir, options);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+/** The faults as short lines: file, line, path, message → remedy; the directory left out. */
+export function faultLines(dir: string, options: Partial<LoadOptions> = {}): string[] {
+  const { faults } = loadError(dir, options);
+  return faults.map(({ file, line, path, message, remedy }) => {
+    return `${file.replace(`${dir}/`, '')}:${line ?? '-'} ${path}: ${message} → ${remedy}`;
+  });
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { jsonSchemas } from '../../src/settings/json-schemas.ts';
+import { schemaFiles } from '../../tools/write-schemas.ts';
+import { CONNECTORS } from './configuration-directory.ts';
+
+test.each([...schemaFiles()].map(([file, content]) => [file.split('/').at(-1), file, content]))(
+  'the committed %s is current (else: npm run schema)',
+  (_name, file, content) => {
+    expect(readFileSync(file ?? '', 'utf8')).toBe(content);
+  },
+);
+
+const targetsOf = z.object({
+  properties: z.object({
+    targets: z.object({
+      additionalProperties: z.looseObject({
+        additionalProperties: z.literal(false),
+        required: z.array(z.string()),
+        properties: z.object({ connector: z.unknown() }),
+        anyOf: z.array(z.unknown()),
+      }),
+    }),
+  }),
+});
+
+describe('the schema of a tenant', () => {
+  const target = targetsOf.parse(jsonSchemas(CONNECTORS).get('tenant.schema.json')).properties.targets
+    .additionalProperties;
+
+  test('knows the connectors and what each one asks for', () => {
+    expect(target.properties.connector).toEqual({ enum: ['calendar', 'dav'] });
+    expect(target.anyOf[0]).toMatchObject({
+      properties: {
+        connector: { const: 'calendar' },
+        settings: { required: ['calendar'], additionalProperties: false },
+      },
+    });
+  });
+
+  test('asks only for what has no default', () => {
+    expect(target.required).toEqual(['connector', 'connection', 'agendas']);
+  });
+});

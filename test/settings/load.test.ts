@@ -1,0 +1,363 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../src/settings/faults.ts';
+import { ENV, faultLines, load, loadError, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
+
+const COMMITTED = join(import.meta.dirname, '../../config');
+
+describe('a valid configuration', () => {
+  test('comes complete: defaults are filled in, and a target gets the guard of the settings where it has none', () => {
+    const settings = `${SETTINGS}guard: { vanished: { share: 0.5 }, holdExpiresAfterHours: 24 }\n`;
+    const tenant = `${TENANT}    guard: { vanished: { count: 3 } }\n`;
+    const { tenants, setAside } = load(
+      writeConfiguration({ 'clinic-mirror.yaml': settings, 'tenants/uno.yaml': tenant }),
+    );
+    expect(setAside).toEqual([]);
+    expect(tenants.get('uno')?.targets.get('rossi')).toEqual({
+      id: 'rossi',
+      connector: 'calendar',
+      connection: 'work',
+      agendas: 'all',
+      window: { pastDays: 7, futureDays: 180 },
+      title: 'appointment',
+      fields: [],
+      statuses: ['booked', 'confirmed', 'arrived', 'in_progress', 'completed', 'no_show', 'unknown'],
+      firstRun: 'apply',
+      guard: {
+        vanished: { share: 0.5, count: 3 },
+        cancelled: { share: 0.6, count: 50 },
+        holdExpiresAfterHours: 24,
+      },
+      paused: false,
+      settings: { calendar: 'a', color: 'blue' },
+    });
+  });
+
+  test('can not be changed by who reads it', () => {
+    const { settings, tenants } = load(writeConfiguration());
+    const target = tenants.get('uno')?.targets.get('rossi');
+    expect(Object.isFrozen(settings.guard.vanished)).toBe(true);
+    expect(Object.isFrozen(settings.clinicClients.get('main')?.budget)).toBe(true);
+    expect(Object.isFrozen(target?.statuses)).toBe(true);
+    expect(Object.isFrozen(target?.settings)).toBe(true);
+  });
+
+  test('has no client under a name that every object knows', () => {
+    expect(load(writeConfiguration()).settings.clinicClients.get('constructor')).toBeUndefined();
+  });
+
+  test('writes a base address without a slash at its end, and a zone as IANA spells it', () => {
+    const tenant = TENANT.replace('Europe/Rome', 'europe/rome');
+    const { settings, tenants } = load(writeConfiguration({ 'tenants/uno.yaml': tenant }));
+    expect(settings.clinicClients.get('main')?.baseUrl).toBe('https://api.clinic.test');
+    expect(tenants.get('uno')?.zone).toBe('Europe/Rome');
+  });
+
+  test('lets logins come back to this machine unless a public address is given', () => {
+    const local = load(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}http: { port: 9000 }\n` }));
+    expect(local.settings.http.publicUrl).toBe('http://localhost:9000');
+    const settings = `${SETTINGS}http: { publicUrl: "https://mirror.test/dir/" }\n`;
+    const published = load(writeConfiguration({ 'clinic-mirror.yaml': settings }));
+    expect(published.settings.http.publicUrl).toBe('https://mirror.test/dir');
+  });
+
+  test('may have no tenants', () => {
+    const dir = writeConfiguration();
+    const empty = writeConfiguration();
+    cpSync(join(dir, 'profiles'), join(empty, 'profiles'), { recursive: true });
+    writeFileSync(join(empty, 'tenants/uno.yaml.sample'), 'not: read');
+    expect(load(empty).tenants.size).toBe(1);
+  });
+
+  test('is what is committed, sample tenant included, once a clinic client is there', () => {
+    const dir = writeConfiguration();
+    cpSync(COMMITTED, dir, { recursive: true, filter: (name) => !/[/]schema|[/]profiles/.test(name) });
+    const client = '  main: { profile: plain, baseUrl: https://a.test, authUrl: https://b.test, clientId: c }';
+    const settings = readFileSync(join(COMMITTED, 'clinic-mirror.yaml'), 'utf8')
+      .replace('clinicClients: {}', `clinicClients:\n${client}`)
+      .replace('googleClients: {}', 'googleClients:\n  main: { clientId: g, clientSecret: { env: CLIENT_SECRET } }');
+    writeFileSync(join(dir, 'clinic-mirror.yaml'), settings);
+    const sample = readFileSync(join(COMMITTED, 'tenants/example.yaml.sample'), 'utf8');
+    const tenant = sample
+      .replace('connector: google-calendar', 'connector: calendar')
+      .replace('connector: caldav', 'connector: dav')
+      .replace('calendar: { create: Appointments of doctor one }', 'calendar: a')
+      .replace('      server: https://dav.example.org\n', '')
+      .replace('{ home: discover, create: Appointments }', '{ create: Appointments }');
+    writeFileSync(join(dir, 'tenants/example.yaml'), tenant);
+    const env = {
+      ...ENV,
+      REDIS_URL: 'redis://127.0.0.1:6390',
+      CLINIC_MIRROR_IDENTITY_KEY: ENV.IDENTITY_KEY,
+      CLINIC_MIRROR_SEALING_KEY: ENV.SEALING_KEY,
+      EXAMPLE_DAV_PASSWORD: 'pw',
+    };
+    expect([...load(dir, { env }).tenants.keys()]).toEqual(['example', 'uno']);
+  });
+});
+
+describe('faults', () => {
+  test('of all files are told at once, each with file, line, path, value and remedy', () => {
+    const dir = writeConfiguration({
+      'clinic-mirror.yaml': `${SETTINGS}shedule: {}\nlog: { level: trace }\n`,
+      'profiles/plain.yaml': 'scopePrefx: x\n',
+      'tenants/due.yaml': TENANT.replace('Europe/Rome', 'Europe/Roma').replace('"7"', '8'),
+    });
+    const lines = faultLines(dir);
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toMatch(
+      /^clinic-mirror\.yaml:15 shedule: unknown key → did you mean schedule\? allowed here: redis/,
+    );
+    expect(lines[1]).toBe('clinic-mirror.yaml:16 log.level: is not valid: "trace" → allowed: debug, info, warn, error');
+    expect(lines[2]).toMatch(/^profiles\/plain\.yaml:1 scopePrefx: unknown key → did you mean scopePrefix\?/);
+    expect(lines[3]).toBe('tenants/due.yaml:4 zone: is not valid: "Europe/Roma" → did you mean Europe/Rome?');
+    expect(lines[4]).toBe(
+      'tenants/due.yaml:5 clinic.tenantId: is not valid: 8 → put it in quotes, so that it is a text',
+    );
+  });
+
+  test('of a missing key name the line of what should hold it', () => {
+    const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('    agendas: all\n', '') }));
+    expect(lines).toEqual(['tenants/uno.yaml:9 targets.rossi.agendas: is missing → add it']);
+  });
+
+  test.each([
+    ['a: [', 1],
+    ['name: x\n\tlanguage: it', 2],
+    ['name: x\nname: y', 2],
+    ['name: x\n---\nname: y', 2],
+    ['name: *nothing', 1],
+    ['name: "unclosed\nlanguage: it', 1],
+  ])('of malformed YAML name the line: %j', (content, line) => {
+    const { faults } = loadError(writeConfiguration({ 'tenants/uno.yaml': content }));
+    expect(faults.length).toBeGreaterThan(0);
+    expect(faults[0]).toMatchObject({ path: '', message: expect.stringMatching(/^not valid YAML/) });
+    expect(Math.abs((faults[0]?.line ?? 0) - line)).toBeLessThanOrEqual(1);
+  });
+
+  test('are an empty file, a missing one, one that would not be read, and a name that is no id', () => {
+    const dir = writeConfiguration({
+      'tenants/due.yaml': '# nothing\n',
+      'tenants/tre.yml': '',
+      'tenants/Four!.yaml': '',
+    });
+    expect(faultLines(dir).toSorted()).toEqual([
+      expect.stringMatching(/^tenants\/Four!\.yaml:- : the file's name can't be an id →/),
+      'tenants/due.yaml:- : the file is empty → fill it in, or remove it',
+      'tenants/tre.yml:- : the file would not be read → rename it to end in .yaml',
+    ]);
+    expect(faultLines(join(dir, 'nowhere'))[0]).toMatch(/clinic-mirror\.yaml:- : there is no such file → create it$/);
+  });
+
+  test('are aliases that would fill the memory', () => {
+    const levels = Array.from(
+      { length: 12 },
+      (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join(', ')}]`,
+    );
+    const dir = writeConfiguration({ 'tenants/uno.yaml': ['l0: &l0 x', ...levels].join('\n') });
+    expect(faultLines(dir)).toEqual(['tenants/uno.yaml:- : too many aliases → write the values out']);
+  });
+
+  test('are rendered in at most 100 columns, file by file', () => {
+    const dir = writeConfiguration({
+      'clinic-mirror.yaml': `${SETTINGS}shedule: {}\n`,
+      'tenants/due.yaml': TENANT.replace('work:', `${'w'.repeat(300)}:`),
+    });
+    const error = loadError(dir);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error.message).toMatch(/^\d+ faults in the configuration\n\n\S+clinic-mirror\.yaml\n {2}line 15, shedule/);
+    expect(Math.max(...error.message.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('secrets', () => {
+  const CANARY = 'canary-value-91b7';
+
+  test.each([
+    ['a literal', 'clientSecret: { env: CLIENT_SECRET }', `clientSecret: ${CANARY}`],
+    ['a literal number', 'clientSecret: { env: CLIENT_SECRET }', 'clientSecret: 918273645'],
+    ['a literal as the variable name', '{ env: CLIENT_SECRET }', `{ env: "${CANARY}" }`],
+    ['a literal among braces', '{ env: CLIENT_SECRET }', `{ ${CANARY} }`],
+    ['a literal key', '{ env: IDENTITY_KEY }', CANARY],
+    ['a Redis address of the wrong kind', 'redis://127.0.0.1:6390', `http://user:${CANARY}@redis`],
+    ['a base address with credentials', 'https://api.clinic.test/', `https://user:${CANARY}@api.test`],
+    ['broken quotes', '{ env: CLIENT_SECRET }', `"${CANARY}`],
+    ['a literal behind a tag', '{ env: CLIENT_SECRET }', `!${CANARY}`],
+    ['a literal that is taken for an alias', '{ env: CLIENT_SECRET }', `*${CANARY}`],
+    ['a literal with a colon', '{ env: CLIENT_SECRET }', `a: ${CANARY}: b`],
+  ])('do not show in a fault: %s', (_case, from, to) => {
+    const error = loadError(writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace(from, to) }));
+    expect(error.faults.length).toBeGreaterThan(0);
+    expect(JSON.stringify(error.faults) + error.message + inspect(error)).not.toMatch(/canary-value|918273645/);
+  });
+
+  test('written into the file are refused, with the way to refer to them', () => {
+    const dir = writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace('{ env: IDENTITY_KEY }', CANARY) });
+    expect(faultLines(dir)).toEqual([
+      expect.stringMatching(
+        /^clinic-mirror\.yaml:4 secrets\.identityKey: is not valid: \(not shown\) → write \{ env: NAME/,
+      ),
+    ]);
+  });
+
+  test('that are not there are all reported', () => {
+    const settings = SETTINGS.replace('"redis://127.0.0.1:6390"', '{ env: REDIS_URL }').replace(
+      '{ env: SEALING_KEY }',
+      '{ file: keys/none }',
+    );
+    const lines = faultLines(writeConfiguration({ 'clinic-mirror.yaml': settings }), {
+      env: { ...ENV, CLIENT_SECRET: ' ' },
+    });
+    expect(lines.map((line) => line.split(' → ')[0])).toEqual([
+      'clinic-mirror.yaml:2 redis.url: the environment variable REDIS_URL is not set',
+      "clinic-mirror.yaml:5 secrets.sealingKeys.0.key: the secret's file can't be read (ENOENT)",
+      'clinic-mirror.yaml:12 clinicClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
+      'clinic-mirror.yaml:14 googleClients.main.clientSecret: the environment variable CLIENT_SECRET is empty',
+    ]);
+  });
+
+  test('come from files relative to the configuration directory, without the line end', () => {
+    const settings = SETTINGS.replace('clientSecret: { env: CLIENT_SECRET }', 'clientSecret: { file: keys/client }');
+    const dir = writeConfiguration({ 'clinic-mirror.yaml': settings, 'keys/client': 'from a file\n' });
+    expect(load(dir).settings.clinicClients.get('main')?.clientSecret?.reveal()).toBe('from a file');
+  });
+
+  test('that should be keys must have 32 bytes, in base64 or hexadecimal', () => {
+    const { secrets } = load(writeConfiguration()).settings;
+    expect(Buffer.from(secrets.identityKey.reveal())).toEqual(Buffer.alloc(32, 7));
+    expect(Buffer.from(secrets.sealingKeys[0]?.key.reveal() ?? [])).toEqual(Buffer.alloc(32, 9));
+    const lines = faultLines(writeConfiguration(), { env: { ...ENV, IDENTITY_KEY: 'c2hvcnQ=' } });
+    expect(lines).toEqual([expect.stringMatching(/identityKey: the secret is not a key of 32 bytes/)]);
+  });
+
+  test('do not print with the configuration', () => {
+    const configuration = load(writeConfiguration());
+    const client = configuration.settings.clinicClients.get('main');
+    const printed = [JSON.stringify(client), inspect(configuration, { depth: 9 }), `${client?.clientSecret}`].join(
+      '\n',
+    );
+    expect(printed).toContain('[secret]');
+    expect(printed).not.toContain(ENV.CLIENT_SECRET);
+    expect(printed).not.toContain(ENV.IDENTITY_KEY);
+  });
+
+  test('of a service account must be a key file', () => {
+    const account = '{ kind: google-service-account, keyFile: { env: ACCOUNT }, subject: practice@clinic.test }';
+    const dir = writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('{ kind: google, client: main }', account) });
+    const key = JSON.stringify({ client_email: 'a@b.test', private_key: 'pem' });
+    expect(load(dir, { env: { ...ENV, ACCOUNT: key } }).tenants.size).toBe(1);
+    expect(faultLines(dir, { env: { ...ENV, ACCOUNT: 'no json' } })).toEqual([
+      'tenants/uno.yaml:7 connections.work.keyFile: is not valid: (not shown) → ' +
+        'refer to the JSON key file that Google gave for the service account',
+    ]);
+  });
+});
+
+describe('references', () => {
+  test.each([
+    [
+      'connector: calendar',
+      'connector: calender',
+      /connector: there is no connector "calender" → did you mean calendar\?/,
+    ],
+    ['connection: work', 'connection: wrok', /connection: there is no connection "wrok" → did you mean work\?/],
+    ['connection: work', 'connection: clinic', /connection: the login to the clinic can write to no target/],
+    [
+      'client: main, tenantId',
+      'client: mian, tenantId',
+      /clinic\.client: there is no clinic client "mian" → did you mean main/,
+    ],
+    [
+      'google, client: main',
+      'google, client: other',
+      /work\.client: there is no Google client "other" → there are: main/,
+    ],
+    ['  work:', '  clinic:', /connections\.clinic: the key is not allowed → choose another name/],
+    ['kind: google, client: main', 'kind: gogle', /connections\.work\.kind: is not valid: "gogle" → allowed: google, /],
+    ['calendar: a', 'calender: a', /settings\.calender: unknown key → did you mean calendar\?/],
+    ['    settings: { calendar: a }', '', /settings\.calendar: is missing → add it: a text/],
+    ['agendas: all', 'agendas: ["1", "1"]', /agendas: is not valid: a list → name each one once/],
+    ['agendas: all', 'agendas: [12]', /agendas\.0: is not valid: 12 → put it in quotes/],
+    ['agendas: all', 'agendas: []', /agendas: is not valid: a list → at least 1 element$/],
+    ['agendas: all', 'agendas: al', /agendas: is not valid: "al" → /],
+    [
+      'agendas: all',
+      'agendas: all\n    title: full',
+      /title: the title full tells of the patient, and no reason is given/,
+    ],
+    ['zone: Europe/Rome', 'zone: "+01:00"', /zone: is not valid: "\+01:00" → give an IANA time zone/],
+  ])('must hold: %j written as %j', (from, to, expected) => {
+    const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT.replace(from, to) }));
+    expect(
+      lines.some((line) => expected.test(line)),
+      lines.join('\n'),
+    ).toBe(true);
+  });
+
+  test('to a connection must fit the connector', () => {
+    const connection = '{ kind: caldav, username: u, password: { env: CLIENT_SECRET } }';
+    const tenant = TENANT.replace('{ kind: google, client: main }', connection);
+    expect(faultLines(writeConfiguration({ 'tenants/uno.yaml': tenant }))).toEqual([
+      "tenants/uno.yaml:11 targets.rossi.connection: the connection work is of the kind caldav, which this connector can't " +
+        'use → name a connection of the kind google or google-service-account',
+    ]);
+  });
+
+  test('to a profile must hold', () => {
+    const dir = writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace('profile: plain', 'profile: plian') });
+    expect(faultLines(dir)[0]).toMatch(
+      /clinicClients\.main\.profile: there is no profile "plian" → did you mean plain\?/,
+    );
+  });
+
+  test('twice to one calendar with a common agenda are refused; with different agendas they are allowed', () => {
+    const twin = (agendas: string) =>
+      `${TENANT}  verdi: { connector: calendar, connection: work, agendas: ${agendas}, settings: { calendar: a } }\n`;
+    const common = faultLines(writeConfiguration({ 'tenants/uno.yaml': twin('["1"]') }));
+    expect(common).toEqual([expect.stringMatching(/targets\.verdi: writes to the same calendar as the target rossi/)]);
+    const apart = twin('["1"]').replace('agendas: all', 'agendas: ["2"]');
+    expect(load(writeConfiguration({ 'tenants/uno.yaml': apart })).tenants.get('uno')?.targets.size).toBe(2);
+  });
+
+  test('of two tenant files to one clinic are refused in the later file', () => {
+    expect(faultLines(writeConfiguration({ 'tenants/zwei.yaml': TENANT }))).toEqual([
+      expect.stringMatching(/^tenants\/zwei\.yaml:5 clinic\.tenantId: the tenant uno is the same clinic →/),
+    ]);
+  });
+});
+
+describe('setting broken tenants aside', () => {
+  test('keeps the others going', () => {
+    const dir = writeConfiguration({ 'tenants/due.yaml': TENANT.replace('"7"', '8'), 'tenants/tre.yaml': 'a: [' });
+    const { tenants, setAside } = load(dir, { mode: 'set-aside' });
+    expect([...tenants.keys()]).toEqual(['uno']);
+    expect(setAside.map(({ id, faults }) => [id, faults.length > 0])).toEqual([
+      ['due', true],
+      ['tre', true],
+    ]);
+  });
+
+  test('includes the tenants whose clinic profile is broken', () => {
+    const client = '  other: { profile: odd, baseUrl: https://a.test, authUrl: https://b.test, clientId: c }\n';
+    const dir = writeConfiguration({
+      'clinic-mirror.yaml': SETTINGS.replace('googleClients:', `${client}googleClients:`),
+      'profiles/odd.yaml': 'unheard: of',
+      'tenants/due.yaml': TENANT.replace('client: main, tenantId', 'client: other, tenantId'),
+    });
+    const { tenants, setAside, profiles } = load(dir, { mode: 'set-aside' });
+    expect([...tenants.keys()]).toEqual(['uno']);
+    expect([...profiles.keys()]).toEqual(['plain']);
+    expect(setAside).toMatchObject([{ id: 'due', faults: [{ path: 'unheard' }] }]);
+  });
+
+  test('does not help when the settings are at fault; then the faults of the tenants are told too', () => {
+    const dir = writeConfiguration({
+      'clinic-mirror.yaml': SETTINGS.replace('IDENTITY_KEY', 'NOT_SET'),
+      'tenants/due.yaml': 'a: [',
+    });
+    const files = loadError(dir, { mode: 'set-aside' }).faults.map(({ file }) => file.slice(dir.length + 1));
+    expect(new Set(files)).toEqual(new Set(['clinic-mirror.yaml', 'tenants/due.yaml']));
+  });
+});

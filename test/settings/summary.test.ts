@@ -1,0 +1,42 @@
+import { expect, expectTypeOf, test } from 'vitest';
+import type { AppointmentStatus } from '../../src/model/records.ts';
+import type { TargetConfiguration } from '../../src/settings/configuration.ts';
+import { didYouMean } from '../../src/settings/did-you-mean.ts';
+import { renderConfigurationSummary } from '../../src/settings/summary.ts';
+import { ENV, load, TENANT, writeConfiguration } from './configuration-directory.ts';
+
+test('the summary tells what is configured and what was set aside, and no secret', () => {
+  const dir = writeConfiguration({ 'tenants/due.yaml': TENANT.replace('zone: Europe/Rome', 'zone: Rome') });
+  const summary = renderConfigurationSummary(load(dir, { mode: 'set-aside' }));
+  expect(summary).toContain(
+    [
+      '1 tenant, 1 target, 1 tenant set aside',
+      'clinic client main: https://api.clinic.test\n  profile plain, 60 requests a minute, 10 at once',
+      'Google client main: 6000 requests a minute, 100 at once',
+      [
+        'tenant uno: Studio Uno',
+        '  it, Europe/Rome; clinic client main, clinic 7',
+        '  target rossi: calendar by work',
+        '    all agendas, 7 days back and 180 ahead',
+        '    title appointment, no other fields; first run: apply',
+      ].join('\n'),
+      'due: set aside, 1 fault in the configuration',
+    ].join('\n\n'),
+  );
+  expect(summary).not.toContain(ENV.CLIENT_SECRET);
+});
+
+test('the statuses that a target may show are those of the model', () => {
+  expectTypeOf<TargetConfiguration['statuses'][number]>().toEqualTypeOf<AppointmentStatus>();
+});
+
+test.each([
+  ['past_days', ['pastDays', 'futureDays'], 'pastDays'],
+  ['calender', ['caldav', 'calendar'], 'calendar'],
+  ['Gogle', ['google', 'caldav'], 'google'],
+  ['xyz', ['google', 'caldav'], null],
+  ['ab', ['xy'], null],
+  ['anything', [], null],
+])('of %j among %j one may have meant %j', (written, known, expected) => {
+  expect(didYouMean(written, known)).toBe(expected);
+});

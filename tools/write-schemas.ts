@@ -1,0 +1,19 @@
+/** Writes `config/schema/*.json`, the schemas by which editors check and complete the configuration files. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ConnectorDescription } from '../src/settings/configuration.ts';
+import { jsonSchemas } from '../src/settings/json-schemas.ts';
+
+const connectors: ReadonlyMap<string, ConnectorDescription> = new Map();
+const directory = join(import.meta.dirname, '../config/schema');
+
+/** What the schema files hold, by file name. */
+export function schemaFiles(): Map<string, string> {
+  const files = jsonSchemas(connectors);
+  return new Map([...files].map(([name, schema]) => [join(directory, name), `${JSON.stringify(schema, null, 2)}\n`]));
+}
+
+if (import.meta.main) {
+  mkdirSync(directory, { recursive: true });
+  for (const [name, content] of schemaFiles()) writeFileSync(name, content);
+}
