@@ -132,8 +132,7 @@ async function openState(
     return { links: await tenant.links.read(target.id), pending: await tenant.outbox.pending(target.id) };
   }
   if (lease === null && record.container === null) return { links: new Map(), pending: new Map() };
-  const container = await target.connector.prepare(record.container, signal);
-  target.preparedContainer = container;
+  const container = await openContainer(target, record.container, lease, signal);
   const remoteItems = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
   const adoption = adopt(remoteItems, target.identity, windowOf(target, survey.startedAt).fromAt);
@@ -149,6 +148,19 @@ async function openState(
     );
   }
   return { links, pending: await tenant.outbox.pending(target.id) };
+}
+
+/** A look only (without a lease) makes no calendar. */
+async function openContainer(
+  target: OpenTarget,
+  known: string | null,
+  lease: Lease | null,
+  signal: AbortSignal,
+): Promise<string> {
+  if (lease === null && known !== null) return known;
+  const container = await target.connector.prepare(known, signal);
+  target.preparedContainer = container;
+  return container;
 }
 
 /** The table is laid out anew only while the lane is out of it; when it is busy a later cycle does it. */

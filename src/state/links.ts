@@ -24,6 +24,7 @@ export interface LinkStore {
   read(target: string): Promise<Map<string, Link>>;
   /** Those of the given records that have one. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
+  count(target: string): Promise<number>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Forgets links whose records left the window. Fenced. */
@@ -111,6 +112,14 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
         if (typeof value === 'string') links.set(recordId, decodeLink(recordId, value));
       }
       return links;
+    },
+    async count(target) {
+      const at = await layout(target);
+      const pipeline = redis.pipeline();
+      for (let bucket = 0; bucket < at.buckets; bucket += 1) {
+        pipeline.hlen(keys.linksBucket(tenant, target, at.generation, bucket));
+      }
+      return ((await pipeline.exec()) ?? []).reduce((sum, [, length]) => sum + Number(length), 0);
     },
     writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
     async release(target, recordIds, lease) {

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/**
+ * Every job: its queue and the schema of its data. Data holds ids, never content. Whoever adds a field makes it optional: jobs
+ * that the previous version put in the queue are still there.
+ */
+export const JOBS = {
+  /** Reads one tenant's clinic and plans its targets. Repeats per tenant. */
+  pull: { data: z.object({ tenant: z.string() }) },
+  /** One turn of one target's lane. Woken by a plan, and by itself while something waits. */
+  push: { data: z.object({ tenant: z.string(), target: z.string() }) },
+  /** Looks after one tenant's logins, paused ones too. Repeats per tenant. */
+  'refresh-tokens': { data: z.object({ tenant: z.string() }) },
+} as const;
+
+/** Name of a job; its queue bears the same name. */
+export type JobName = keyof typeof JOBS;
+/** Data of a job. */
+export type JobData<Name extends JobName> = z.output<(typeof JOBS)[Name]['data']>;

@@ -1,0 +1,170 @@
+import { type Job, type JobsOptions, Queue, Worker } from 'bullmq';
+import type { Logger } from '../log/logger.ts';
+import { asMirrorError } from '../model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { QUEUE_PREFIX } from '../state/keys.ts';
+import { connectRedis } from '../state/redis.ts';
+import { JOBS, type JobData, type JobName } from './catalogue.ts';
+
+/** What is done for each job; `stop` asks for an early end between steps, `abort` in the middle of one. */
+export type JobHandlers = {
+  [Name in JobName]: (data: JobData<Name>, signals: { stop: AbortSignal; abort: AbortSignal }) => Promise<void>;
+};
+
+/** How the workers run. */
+export interface WorkersOptions {
+  redisUrl: string;
+  handlers: JobHandlers;
+  concurrency: Record<JobName, number>;
+  log: Logger;
+}
+
+/** The way to give the workers of all replicas something to do. */
+export interface WorkQueues {
+  /** Makes `name` repeat for a tenant, at a moment of the interval that is its own. */
+  repeat(name: RepeatedJob, tenant: string, everyMs: number): Promise<void>;
+  /** Ends the repetition for tenants that are not in the list. */
+  keepOnly(name: RepeatedJob, tenants: ReadonlySet<string>): Promise<void>;
+  /** Asks for a pull of a tenant now, unless one waits already. */
+  pullNow(tenant: string): Promise<void>;
+  /** Gives a target's lane a turn after the delay, or earlier when one was due already. */
+  wake(tenant: string, target: string, delayMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Jobs that repeat per tenant. */
+export type RepeatedJob = 'pull' | 'refresh-tokens';
+
+/** Running workers. */
+export interface Workers {
+  /** Lets what runs come to an end, for at most `graceMs`, then breaks it off. */
+  close(graceMs: number): Promise<void>;
+}
+
+const JOB_OPTIONS: JobsOptions = {
+  attempts: 3,
+  backoff: { type: 'exponential', delay: 5 * SECOND_MS, jitter: 0.5 },
+  removeOnComplete: { count: 50 },
+  removeOnFail: { count: 200 },
+};
+/** A worker that died is noticed after about one of these; the leases decide when its work may go on. */
+const LOCK_MS = 30 * SECOND_MS;
+
+const NAMES = Object.keys(JOBS) as JobName[];
+
+/** Opens the queues for giving work; nothing is worked on here. */
+export function openQueues(redisUrl: string): WorkQueues {
+  const connection = connectRedis(redisUrl);
+  const queues = new Map(NAMES.map((name) => [name, new Queue(name, { connection, prefix: QUEUE_PREFIX })]));
+  for (const queue of queues.values()) queue.on('error', () => {});
+  const queueOf = (name: JobName) => queues.get(name) as Queue;
+  return {
+    async repeat(name, tenant, everyMs) {
+      await queueOf(name).upsertJobScheduler(
+        schedulerId(name, tenant),
+        { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) },
+        { name, data: { tenant }, opts: JOB_OPTIONS },
+      );
+    },
+    async keepOnly(name, tenants) {
+      const wanted = new Set([...tenants].map((tenant) => schedulerId(name, tenant)));
+      for (const scheduler of await queueOf(name).getJobSchedulers()) {
+        if (!wanted.has(scheduler.key)) await queueOf(name).removeJobScheduler(scheduler.key);
+      }
+    },
+    async pullNow(tenant) {
+      await queueOf('pull').add('pull', { tenant }, { ...JOB_OPTIONS, deduplication: { id: tenant } });
+    },
+    async wake(tenant, target, delayMs) {
+      const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
+      await queueOf('push').add('push', { tenant, target }, { ...JOB_OPTIONS, delay: delayMs, deduplication });
+    },
+    async close() {
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      connection.disconnect();
+    },
+  };
+}
+
+/** Starts a worker for each queue. */
+export function startWorkers(options: WorkersOptions): Workers {
+  const stop = new AbortController();
+  const abort = new AbortController();
+  const signals = { stop: stop.signal, abort: abort.signal };
+  const connection = connectRedis(options.redisUrl, { blocking: true });
+  const workers = NAMES.map((name) => startWorker(name, options, connection, signals));
+  return {
+    async close(graceMs) {
+      stop.abort();
+      const timer = setTimeout(() => abort.abort(), graceMs);
+      await Promise.all(workers.map((worker) => worker.close()));
+      clearTimeout(timer);
+      connection.disconnect();
+    },
+  };
+}
+
+function startWorker(
+  name: JobName,
+  options: WorkersOptions,
+  connection: ReturnType<typeof connectRedis>,
+  signals: { stop: AbortSignal; abort: AbortSignal },
+): Worker {
+  const worker = new Worker(name, (job) => handle(name, job, options, signals), {
+    connection,
+    prefix: QUEUE_PREFIX,
+    concurrency: options.concurrency[name],
+    lockDuration: LOCK_MS,
+    stalledInterval: LOCK_MS / 2,
+    // A job that was cut off by a crash is safe to run again however often: leases and keys see to it.
+    maxStalledCount: 100,
+  });
+  worker.on('error', (error) =>
+    options.log.debug({ job: name, code: asMirrorError(error).code }, 'a worker met an error'),
+  );
+  return worker;
+}
+
+/** One bad job fails alone and is tried again; it never stops the worker. */
+async function handle(
+  name: JobName,
+  job: Job,
+  options: WorkersOptions,
+  signals: { stop: AbortSignal; abort: AbortSignal },
+): Promise<void> {
+  const parsed = JOBS[name].data.safeParse(job.data);
+  if (!parsed.success) {
+    options.log.error({ job: name, id: job.id }, 'a job without usable data was dropped');
+    return;
+  }
+  const startedAt = performance.now();
+  try {
+    const run = options.handlers[name] as (data: unknown, given: typeof signals) => Promise<void>;
+    await run(parsed.data, signals);
+  } catch (error) {
+    const failure = asMirrorError(error);
+    if (signals.stop.aborted) return;
+    options.log.error(
+      { job: name, ...parsed.data, code: failure.code, actor: failure.actor, err: failure },
+      'a job failed',
+    );
+    throw failure;
+  } finally {
+    options.log.debug(
+      { job: name, ...parsed.data, durationMs: Math.round(performance.now() - startedAt) },
+      'a job ended',
+    );
+  }
+}
+
+/** Must not change: a schedule under another id would run beside the old one. Neither part can hold a colon. */
+function schedulerId(name: RepeatedJob, tenant: string): string {
+  return `${name}-${tenant}`;
+}
+
+/** A moment within the interval that is always the same for a name: tenants spread evenly over it. */
+function momentOf(name: string, everyMs: number): number {
+  let hash = 0x811c9dc5;
+  for (const character of name) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
+  return hash % Math.min(everyMs, 60 * MINUTE_MS);
+}
