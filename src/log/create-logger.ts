@@ -1,0 +1,57 @@
+import { pino } from 'pino';
+import { prettyFactory } from 'pino-pretty';
+import type { Logger } from './logger.ts';
+import { redact } from './redact.ts';
+
+/** Where lines go. */
+export interface LogDestination {
+  write(line: string): unknown;
+}
+
+/** What {@link createLogger} needs. */
+export interface LogOptions {
+  /** The least level that is written. */
+  level: 'debug' | 'info' | 'warn' | 'error';
+  /** Default: standard output. */
+  destination?: LogDestination;
+  /** Lines for people instead of JSON. Default: only when the destination is a terminal. */
+  readable?: boolean;
+}
+
+/**
+ * The daemon's log: one JSON object a line, or readable lines in a terminal. Messages are constant; all data passes
+ * {@link redact}, a second layer below the rule that no secret and no patient data is handed to a log. An error goes in as
+ * `{ error }`.
+ */
+export function createLogger(options: LogOptions): Logger {
+  const destination = options.destination ?? process.stdout;
+  const readable = options.readable ?? (destination === process.stdout && process.stdout.isTTY);
+  const settings = {
+    level: options.level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  return wrap(pino(settings, readable ? readableDestination(destination) : destination));
+}
+
+/** Formats in this process and unbuffered, so that the last line before a crash is seen. */
+function readableDestination(destination: LogDestination): LogDestination {
+  const format = prettyFactory({ colorize: destination === process.stdout, translateTime: 'SYS:HH:MM:ss' });
+  return { write: (line) => destination.write(format(line)) };
+}
+
+function wrap(logger: pino.Logger): Logger {
+  function writer(level: LogOptions['level']) {
+    return (data: object, message: string): void => {
+      if (logger.isLevelEnabled(level)) logger[level](redact(data), message);
+    };
+  }
+  return {
+    debug: writer('debug'),
+    info: writer('info'),
+    warn: writer('warn'),
+    error: writer('error'),
+    child: (data) => wrap(logger.child(redact(data))),
+  };
+}

@@ -1,0 +1,73 @@
+import { describeError } from './describe-error.ts';
+
+const REDACTED = '[redacted]';
+const DEEPEST = 8;
+const LONGEST_LIST = 50;
+const LONGEST_TEXT = 1_000;
+
+/** Keys, without case and separators, below which nothing is written: logins, and what tells of a person. */
+const SECRET_KEY =
+  /token|secret|passw|authori[sz]ation|cookie|credential|apikey|privatekey|assertion|verifier|username|keyfile/;
+const PERSONAL_KEYS = new Set(
+  [
+    ['name', 'firstname', 'lastname', 'fullname', 'givenname', 'familyname', 'middlename', 'displayname', 'surname'],
+    ['patient', 'patientname', 'doctor', 'doctorname', 'customer', 'attendees', 'organizer', 'subject'],
+    ['title', 'summary', 'description', 'notes', 'note', 'comment', 'content', 'body', 'html', 'text'],
+    ['email', 'mail', 'emailaddress', 'phone', 'phonenumber', 'mobile', 'mobilephone', 'telephone', 'fax'],
+    ['address', 'street', 'location', 'birthdate', 'dateofbirth', 'birthplace', 'gender', 'taxcode', 'vatnumber'],
+  ].flat(),
+);
+
+/** Ends of keys that hold times and counts, such as `tokenExpiresAt`. */
+const MEASURE = /(at|ms|seconds|count)$/;
+
+/** Texts by which secrets and addresses of persons slip into other values. */
+const TEXT_PATTERNS: readonly [pattern: RegExp, replacement: string][] = [
+  [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, `$1 ${REDACTED}`],
+  [/\beyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g, REDACTED],
+  [/:\/\/[^\s/@]*@/g, `://${REDACTED}@`],
+  [/[?#][^\s"']*=[^\s"']*/g, `?${REDACTED}`],
+  [/[^\s@<>"':/]+@[^\s@<>"'/]+\.[a-z]{2,}/gi, REDACTED],
+];
+
+/**
+ * Data as a log may hold it: what stands under a key that names secrets or persons is replaced at any depth, tokens, query
+ * strings and e-mail addresses are taken out of texts, errors are described without their content, and size is bounded.
+ */
+export function redact(data: object): Record<string, unknown> {
+  const copy = redactValue(data, 0);
+  return typeof copy === 'object' && copy !== null && !Array.isArray(copy) ? { ...copy } : { data: copy };
+}
+
+function redactValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Error) return describeError(value, redactText);
+  if (depth >= DEEPEST) return '[deep]';
+  if (Array.isArray(value)) return redactList(value, depth);
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (value instanceof Map || value instanceof Set) return `[${value.size} entries]`;
+  if ('toJSON' in value && typeof value.toJSON === 'function') return redactValue(value.toJSON(), depth + 1);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactEntry(key, inner, depth)]));
+}
+
+function redactList(values: readonly unknown[], depth: number): unknown[] {
+  const shown = values.slice(0, LONGEST_LIST).map((value) => redactValue(value, depth + 1));
+  const left = values.length - shown.length;
+  return left === 0 ? shown : [...shown, `[${left} more]`];
+}
+
+function redactEntry(key: string, value: unknown, depth: number): unknown {
+  if (value === null || value === undefined || typeof value === 'boolean') return value;
+  const folded = key.toLowerCase().replaceAll(/[^a-z]/g, '');
+  if (typeof value === 'number' && MEASURE.test(folded)) return value;
+  if (SECRET_KEY.test(folded) || PERSONAL_KEYS.has(folded)) return REDACTED;
+  return redactValue(value, depth + 1);
+}
+
+/** A text without the secrets and addresses that it may carry, cut at 1,000 characters. */
+export function redactText(text: string): string {
+  const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+  return TEXT_PATTERNS.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), cut);
+}
