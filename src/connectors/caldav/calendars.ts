@@ -1,0 +1,150 @@
+import { MirrorError } from '../../model/errors.ts';
+import { asCollection, comparablePath, nameOf } from './addresses.ts';
+import { NAMESPACES } from './collection.ts';
+import { discoverHome } from './discovery.ts';
+import { calendarGone, notACalendar, readOnly, unexpectedStatus } from './errors.ts';
+import { MAX_CALENDAR_NAMES } from './limits.ts';
+import { baseAddress, type CaldavSettings } from './schemas.ts';
+import { type DavMember, type DavSession, isMultistatus } from './webdav.ts';
+import { CALDAV, child, childrenOf, DAV, escapeXml, type XmlElement } from './xml.ts';
+
+/** What finding a target's calendar takes. */
+export interface CalendarSearch {
+  session: DavSession;
+  settings: CaldavSettings;
+  mark: string;
+  signal: AbortSignal;
+}
+
+const CALENDAR_PROPERTIES =
+  `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/>` +
+  '<C:supported-calendar-component-set/><C:calendar-description/></D:prop></D:propfind>';
+
+/**
+ * The address of the target's calendar: the configured one, else the one of ours that is remembered, found by mark, or
+ * created at a name derived from the mark, so that two who create make one.
+ * @throws MirrorError `settings` when there is none, it may not be written or it is no calendar
+ */
+export async function prepareCalendar(search: CalendarSearch, known: string | null): Promise<URL> {
+  const { calendar } = search.settings;
+  if ('url' in calendar) {
+    const found = await describe(search, asCollection(new URL(calendar.url)));
+    if (found === null) throw calendarGone(404);
+    return checked(found);
+  }
+  const remembered = known === null ? null : await describe(search, new URL(known));
+  if (remembered !== null) return checked(remembered);
+  const home =
+    calendar.home === 'discover'
+      ? await discoverHome(search.session, baseAddress(search.settings), search.signal)
+      : asCollection(new URL(calendar.home));
+  const ours = await findOurs(search, home);
+  return ours === undefined ? await createCalendar(search, home, calendar.create) : checked(ours);
+}
+
+/** The resource at an address; null when there is none. */
+async function describe({ session, signal }: CalendarSearch, url: URL): Promise<DavMember | null> {
+  const request = { method: 'PROPFIND', url, headers: { depth: '0' }, body: CALENDAR_PROPERTIES } as const;
+  const answer = await session.ask(request, signal);
+  if (!isMultistatus(answer)) {
+    if (answer.status === 404 || answer.status === 410) return null;
+    if (answer.status === 403) throw readOnly(answer.status);
+    throw answer.status === 405 || answer.status === 501 ? notACalendar() : unexpectedStatus(answer.status);
+  }
+  const [member] = answer.members;
+  if (member === undefined || member.status === 404) return null;
+  // Where redirects led is where the calendar is.
+  return { ...member, url: answer.url };
+}
+
+/** @throws MirrorError `settings` unless events can be written there */
+function checked(member: DavMember): URL {
+  if (!isEventCalendar(member)) throw notACalendar();
+  const privileges = member.properties.get(`${DAV}current-user-privilege-set`);
+  const names = childrenOf(privileges, `${DAV}privilege`).flatMap(({ children }) => children.map(({ name }) => name));
+  const canWrite = ['all', 'write', 'write-content', 'bind'].some((name) => names.includes(`${DAV}${name}`));
+  if (names.length > 0 && !canWrite) throw readOnly();
+  return asCollection(member.url);
+}
+
+function isEventCalendar({ properties }: DavMember): boolean {
+  if (child(properties.get(`${DAV}resourcetype`), `${CALDAV}calendar`) === undefined) return false;
+  const components = properties.get(`${CALDAV}supported-calendar-component-set`);
+  // A set without VEVENT is of tasks or journals alone.
+  return components === undefined || components.children.length === 0 || components.children.some(isEventComponent);
+}
+
+function isEventComponent({ attributes }: XmlElement): boolean {
+  return attributes.name?.toUpperCase() === 'VEVENT';
+}
+
+/** A calendar of ours in a home: by the description that it was given, or by its name; the first by name of several. */
+async function findOurs({ session, mark, signal }: CalendarSearch, home: URL): Promise<DavMember | undefined> {
+  const request = { method: 'PROPFIND', url: home, headers: { depth: '1' }, body: CALENDAR_PROPERTIES } as const;
+  const answer = await session.ask(request, signal);
+  if (!isMultistatus(answer)) throw unexpectedStatus(answer.status);
+  const names = new Set(calendarNames(mark));
+  return answer.members
+    .filter((member) => isEventCalendar(member))
+    .filter(({ url, properties }) => {
+      const description = properties.get(`${CALDAV}calendar-description`)?.text ?? '';
+      return description.includes(markedDescription(mark)) || names.has(collectionName(url));
+    })
+    .sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
+}
+
+async function createCalendar(search: CalendarSearch, home: URL, displayName: string): Promise<URL> {
+  for (const name of calendarNames(search.mark)) {
+    const url = new URL(`${name}/`, home);
+    const answer = await search.session.send(
+      { method: 'MKCALENDAR', url, headers: XML_CONTENT, body: calendarBody(displayName, search.mark) },
+      search.signal,
+    );
+    // Whatever the answer, what counts is what is there: somebody else may have created it a moment ago.
+    const created = (await describe(search, url)) ?? (await findOurs(search, home));
+    if (created !== undefined) return checked(created);
+    if (!isNameTaken(answer.status)) throw creationRefused(answer.status);
+  }
+  throw creationRefused(405);
+}
+
+const XML_CONTENT = { 'content-type': 'application/xml; charset=utf-8' };
+
+/** A name that is taken by nothing that can be seen lies in a trash bin; the next one is tried. */
+function isNameTaken(status: number): boolean {
+  return status === 405 || status === 409 || status === 412;
+}
+
+function calendarNames(mark: string): string[] {
+  const first = `clinic-mirror-${mark}`;
+  return Array.from({ length: MAX_CALENDAR_NAMES }, (_, index) => (index === 0 ? first : `${first}-${index + 1}`));
+}
+
+function collectionName(url: URL): string {
+  return nameOf(new URL(url.pathname.replace(/\/$/, ''), url));
+}
+
+/** For a person to read and for us to find: servers may put the calendar elsewhere than asked. */
+function markedDescription(mark: string): string {
+  return `clinic-mirror ${mark}`;
+}
+
+function calendarBody(displayName: string, mark: string): string {
+  return (
+    `<C:mkcalendar ${NAMESPACES}><D:set><D:prop><D:displayname>${escapeXml(displayName)}</D:displayname>` +
+    `<C:calendar-description>${markedDescription(mark)}</C:calendar-description>` +
+    '<C:supported-calendar-component-set><C:comp name="VEVENT"/></C:supported-calendar-component-set>' +
+    '</D:prop></D:set></C:mkcalendar>'
+  );
+}
+
+function creationRefused(status: number): MirrorError {
+  if (status >= 500) return unexpectedStatus(status);
+  return new MirrorError('the server does not let us create a calendar', {
+    actor: 'settings',
+    code: 'calendar-creation-refused',
+    retry: 'never',
+    status,
+    remedy: 'create a calendar by hand and configure its address',
+  });
+}

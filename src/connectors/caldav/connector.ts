@@ -1,0 +1,95 @@
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import type { Operation, Outcome } from '../../model/operations.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import { asCollection, comparablePath } from './addresses.ts';
+import { prepareCalendar } from './calendars.ts';
+import { type Collection, multiget, objectUrl, readTags } from './collection.ts';
+import { concernsOneItem, notSent } from './errors.ts';
+import { findOurs, readOurs } from './reading.ts';
+import { baseAddress, type CaldavSettings } from './schemas.ts';
+import { DavSession, strongTag } from './webdav.ts';
+import { carryOut, type Seen, type Settled } from './writing.ts';
+
+/** Opens one calendar target. */
+export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector {
+  const session = new DavSession(context, baseAddress(context.settings));
+  const { mark, clock, settings } = context;
+  function collectionAt(container: string, signal: AbortSignal): Collection {
+    return { session, url: asCollection(new URL(container)), mark, clock, signal };
+  }
+  return {
+    async prepare(known, signal) {
+      return (await prepareCalendar({ session, settings, mark, signal }, known)).href;
+    },
+    apply: (container, operations, signal) => applyAll(collectionAt(container, signal), operations),
+    read: (container, window, signal) => readOurs(collectionAt(container, signal), window),
+    find: (container, keys, signal) => findOurs(collectionAt(container, signal), keys),
+  };
+}
+
+/** Carries out operations one after another; what fails for the whole target ends the series without another request. */
+async function applyAll(collection: Collection, operations: readonly Operation[]): Promise<Outcome[]> {
+  const seen = await lookBefore(collection, operations);
+  const settled: Settled[] = [];
+  let ending: MirrorError | null = null;
+  for (const operation of operations) {
+    if (ending === null && collection.signal.aborted) ending = aborted();
+    if (ending !== null) {
+      settled.push(failed(operation, ending));
+      continue;
+    }
+    try {
+      settled.push(await carryOut(collection, operation, seenOf(seen, collection, operation)));
+    } catch (thrown) {
+      const error = asMirrorError(thrown);
+      // A write that may have been carried out is something to be said of it.
+      if (!concernsOneItem(error) && settled.length === 0 && !error.ambiguous) throw error;
+      if (!concernsOneItem(error)) ending = notSent(error);
+      settled.push(failed(operation, error));
+    }
+  }
+  return await withTags(collection, settled);
+}
+
+/** Updates and deletes without a tag that If-Match can use are looked at first, all in one request. */
+async function lookBefore(collection: Collection, operations: readonly Operation[]) {
+  const unknown = operations.filter(
+    (operation) => operation.kind !== 'create' && strongTag(operation.versionTag) === null,
+  );
+  if (unknown.length === 0) return null;
+  const urls = unknown.map((operation) => urlOf(collection, operation));
+  return { asked: new Set(urls.map(comparablePath)), found: await multiget(collection, urls) };
+}
+
+function seenOf(seen: Awaited<ReturnType<typeof lookBefore>>, collection: Collection, operation: Operation): Seen {
+  const path = comparablePath(urlOf(collection, operation));
+  return seen?.asked.has(path) ? (seen.found.get(path) ?? null) : undefined;
+}
+
+function urlOf(collection: Collection, operation: Operation): URL {
+  return objectUrl(collection.url, operation.key, operation.kind === 'create' ? null : operation.remoteId);
+}
+
+/** Learns the ETags that the server did not give with its answers; without them the next update has to look first. */
+async function withTags(collection: Collection, settled: readonly Settled[]): Promise<Outcome[]> {
+  const untagged = settled.filter(
+    ({ outcome, url }) => url !== null && outcome.result === 'written' && outcome.versionTag === null,
+  );
+  const urls = untagged.flatMap(({ url }) => (url === null ? [] : [url]));
+  const tags =
+    urls.length === 0
+      ? new Map<string, string>()
+      : await readTags(collection, urls).catch(() => new Map<string, string>());
+  return settled.map(({ outcome, url }) => {
+    if (url === null || outcome.result !== 'written' || outcome.versionTag !== null) return outcome;
+    return { ...outcome, versionTag: tags.get(comparablePath(url)) ?? null };
+  });
+}
+
+function failed({ recordId }: Operation, error: MirrorError): Settled {
+  return { outcome: { recordId, result: 'failed', error }, url: null };
+}
+
+function aborted(): MirrorError {
+  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later' });
+}

@@ -1,0 +1,147 @@
+import ICAL from 'ical.js';
+import type { CalendarItem, ItemTime } from '../../model/items.ts';
+import type { ItemKey } from '../../model/operations.ts';
+import type { Instant } from '../../model/time.ts';
+import { addInstant, addText, addTimes, carriable, readTimes, textOf } from './icalendar.ts';
+import { SEQUENCE_EPOCH_AT } from './limits.ts';
+
+/** Everything that goes into one calendar object. */
+export interface ObjectToWrite {
+  key: ItemKey;
+  /** Says whose it is. */
+  mark: string;
+  locator: string;
+  item: CalendarItem;
+  writtenAt: Instant;
+  /** SEQUENCE of what is stored, when it was looked at. */
+  storedSequence: number;
+}
+
+/** A calendar object as it is stored. */
+export interface ObjectContent {
+  uid: string | null;
+  mark: string | null;
+  locator: string | null;
+  sequence: number;
+  /** Null when it can't be read as an item. */
+  item: CalendarItem | null;
+}
+
+const MARK_PROPERTY = 'x-clinic-mirror';
+const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
+
+/** Names of a property of ours as filters in requests write it. */
+export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
+
+/** What makes an event more than an item: repetition, exceptions, an answer of a person. */
+const BEYOND_AN_ITEM = ['rrule', 'rdate', 'exdate', 'recurrence-id'];
+
+/** The calendar object of an item, private and without attendees and alarms, as text with CRLF (RFC 5545). */
+export function toCalendarObject(object: ObjectToWrite): string {
+  const { item } = object;
+  const calendar = new ICAL.Component('vcalendar');
+  calendar.addPropertyWithValue('version', '2.0');
+  calendar.addPropertyWithValue('prodid', '-//clinic-mirror//clinic-mirror//EN');
+  const event = new ICAL.Component('vevent');
+  addText(event, 'uid', object.key);
+  addInstant(event, 'dtstamp', object.writtenAt);
+  event.addPropertyWithValue('sequence', nextSequence(object));
+  addTimes(calendar, event, item.time);
+  addText(event, 'summary', carriable(item.title));
+  if (item.description !== null) addText(event, 'description', carriable(item.description));
+  if (item.location !== null) addText(event, 'location', carriable(item.location));
+  addText(event, 'class', 'PRIVATE');
+  addText(event, 'transp', item.busy ? 'OPAQUE' : 'TRANSPARENT');
+  addText(event, MARK_PROPERTY, object.mark);
+  addText(event, LOCATOR_PROPERTY, object.locator);
+  calendar.addSubcomponent(event);
+  return `${calendar.toString()}\r\n`;
+}
+
+/**
+ * SEQUENCE must grow when the time changes (RFC 5545 section 3.8.7.4). The number of seconds since 2020 grows with every
+ * write, so an update costs no look at what is stored.
+ */
+function nextSequence({ writtenAt, storedSequence }: ObjectToWrite): number {
+  const seconds = Math.floor((writtenAt - SEQUENCE_EPOCH_AT) / 1_000);
+  return Math.max(seconds, storedSequence + 1, 0);
+}
+
+/** Reads a stored calendar object; null when it is not one. */
+export function fromCalendarObject(text: string): ObjectContent | null {
+  const calendar = parseCalendar(text);
+  const events = calendar?.getAllSubcomponents('vevent') ?? [];
+  const [event] = events;
+  if (calendar === null || event === undefined) return null;
+  return {
+    uid: textOf(event, 'uid'),
+    mark: textOf(event, MARK_PROPERTY),
+    locator: textOf(event, LOCATOR_PROPERTY),
+    sequence: Number(textOf(event, 'sequence')) || 0,
+    item: events.length === 1 ? readItem(calendar, event) : null,
+  };
+}
+
+function parseCalendar(text: string): ICAL.Component | null {
+  try {
+    const parsed: unknown = ICAL.parse(text);
+    if (!Array.isArray(parsed) || parsed[0] !== 'vcalendar') return null;
+    return new ICAL.Component(parsed);
+  } catch {
+    return null;
+  }
+}
+
+function readItem(calendar: ICAL.Component, event: ICAL.Component): CalendarItem | null {
+  if (BEYOND_AN_ITEM.some((name) => event.hasProperty(name))) return null;
+  // Shown to everybody or called off: not what we wrote, so it has to be written anew.
+  if (textOf(event, 'class')?.toUpperCase() === 'PUBLIC') return null;
+  if (textOf(event, 'status')?.toUpperCase() === 'CANCELLED') return null;
+  const time = tryReadTimes(calendar, event);
+  if (time === null) return null;
+  return {
+    title: carriable(textOf(event, 'summary') ?? ''),
+    description: carriable(textOf(event, 'description') ?? '') || null,
+    location: carriable(textOf(event, 'location') ?? '') || null,
+    time,
+    busy: textOf(event, 'transp')?.toUpperCase() !== 'TRANSPARENT',
+  };
+}
+
+function tryReadTimes(calendar: ICAL.Component, event: ICAL.Component): ItemTime | null {
+  try {
+    return readTimes(calendar, event);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a stored item says what it should; how a server writes it down (offsets, line ends, outer spaces) is its own affair. */
+export function isSameItem(stored: CalendarItem | null, wanted: CalendarItem): boolean {
+  return (
+    stored !== null &&
+    isSameText(stored.title, wanted.title) &&
+    isSameText(stored.description, wanted.description) &&
+    isSameText(stored.location, wanted.location) &&
+    stored.busy === wanted.busy &&
+    isSameTime(stored.time, wanted.time)
+  );
+}
+
+function isSameText(stored: string | null, wanted: string | null): boolean {
+  return carriable(stored ?? '').trim() === carriable(wanted ?? '').trim();
+}
+
+function isSameTime(stored: ItemTime, wanted: ItemTime): boolean {
+  if (stored.kind === 'all-day' || wanted.kind === 'all-day') {
+    if (stored.kind !== wanted.kind) return false;
+    return 'startDate' in stored && 'startDate' in wanted
+      ? stored.startDate === wanted.startDate && stored.endDate === wanted.endDate
+      : false;
+  }
+  return (
+    Date.parse(stored.start) === Date.parse(wanted.start) &&
+    Date.parse(stored.end) === Date.parse(wanted.end) &&
+    stored.zone === wanted.zone
+  );
+}

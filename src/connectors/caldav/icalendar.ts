@@ -1,0 +1,160 @@
+import ICAL from 'ical.js';
+import type { ItemTime } from '../../model/items.ts';
+import type { Instant } from '../../model/time.ts';
+import { isZone, toZonedIso } from '../../model/zones.ts';
+import { instantOfLocal, timeZoneComponent } from './time-zones.ts';
+
+/** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
+export const ZONE_PROPERTY = 'x-clinic-mirror-zone';
+
+const UTC_NAMES = new Set(['UTC', 'Etc/UTC', 'Z', 'GMT', 'Etc/GMT']);
+
+/**
+ * Text as iCalendar within XML can carry it: line feeds only, no other control characters but tab, no half surrogates.
+ * Two texts that differ in nothing else count as the same.
+ */
+export function carriable(text: string): string {
+  return (
+    text
+      .toWellFormed()
+      .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+      .replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufeff\ufffe\uffff]/g, '')
+  );
+}
+
+/** Adds DTSTART, DTEND and what they need to be understood: VTIMEZONE, and the zone where UTC hides it. */
+export function addTimes(calendar: ICAL.Component, event: ICAL.Component, time: ItemTime): void {
+  if (time.kind === 'all-day') {
+    event.addPropertyWithValue('dtstart', ICAL.Time.fromDateString(time.startDate));
+    event.addPropertyWithValue('dtend', ICAL.Time.fromDateString(time.endDate));
+    return;
+  }
+  addText(event, ZONE_PROPERTY, time.zone);
+  const isStartLocal = addTime(event, 'dtstart', time.start, time.zone);
+  // An event without a length has no DTEND, which must be later than DTSTART (RFC 5545 section 3.6.1).
+  const hasLength = Date.parse(time.end) > Date.parse(time.start);
+  const isEndLocal = hasLength && addTime(event, 'dtend', time.end, time.zone);
+  if (!isStartLocal && !isEndLocal) return;
+  calendar.addSubcomponent(timeZoneComponent(time.zone, yearOf(time.start), yearOf(time.end)));
+}
+
+/** @returns whether it went out as local time, which needs a VTIMEZONE */
+function addTime(event: ICAL.Component, name: string, zonedIso: string, zone: string): boolean {
+  const property = new ICAL.Property(name);
+  const local = zonedIso.slice(0, 19);
+  const at = Date.parse(zonedIso);
+  // A local time that comes twice means the first in iCalendar: the second can only be said in UTC.
+  const isLocal = !UTC_NAMES.has(zone) && instantOfLocal(local, zone) === at;
+  if (isLocal) property.setParameter('tzid', zone);
+  property.setValue(ICAL.Time.fromDateTimeString(isLocal ? local : utcText(at)));
+  event.addProperty(property);
+  return isLocal;
+}
+
+function yearOf(iso: string): number {
+  return Number(iso.slice(0, 4));
+}
+
+function utcText(at: Instant): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+/** Adds a UTC time. */
+export function addInstant(component: ICAL.Component, name: string, at: Instant): void {
+  component.addPropertyWithValue(name, ICAL.Time.fromDateTimeString(utcText(at)));
+}
+
+/** Adds a text, escaped also where the property is none of the standard's. */
+export function addText(component: ICAL.Component, name: string, text: string): void {
+  const property = new ICAL.Property(name);
+  property.resetType('text');
+  property.setValue(text);
+  component.addProperty(property);
+}
+
+/** The text of a property; null when it is not there. */
+export function textOf(component: ICAL.Component, name: string): string | null {
+  const value: unknown = component.getFirstPropertyValue(name);
+  return value === null || value === undefined ? null : String(value);
+}
+
+/** When an event is; null when it can't be said as an item: floating, unknown zone, no start, mixed kinds. */
+export function readTimes(calendar: ICAL.Component, event: ICAL.Component): ItemTime | null {
+  const start = event.getFirstProperty('dtstart');
+  if (start === null) return null;
+  const startTime: unknown = start.getFirstValue();
+  if (!(startTime instanceof ICAL.Time)) return null;
+  const end = event.getFirstProperty('dtend');
+  return startTime.isDate ? readDates(event, startTime, end) : readTimed(calendar, event, start, end);
+}
+
+function readDates(event: ICAL.Component, start: ICAL.Time, end: ICAL.Property | null): ItemTime | null {
+  const endTime: unknown = end?.getFirstValue() ?? afterDuration(event, start) ?? dayAfter(start);
+  if (!(endTime instanceof ICAL.Time) || !endTime.isDate) return null;
+  return { kind: 'all-day', startDate: start.toString(), endDate: endTime.toString() };
+}
+
+function dayAfter(date: ICAL.Time): ICAL.Time {
+  const next = date.clone();
+  next.adjust(1, 0, 0, 0);
+  return next;
+}
+
+function afterDuration(event: ICAL.Component, start: ICAL.Time): ICAL.Time | null {
+  const duration: unknown = event.getFirstPropertyValue('duration');
+  if (!(duration instanceof ICAL.Duration)) return null;
+  const end = start.clone();
+  end.addDuration(duration);
+  return end;
+}
+
+function readTimed(
+  calendar: ICAL.Component,
+  event: ICAL.Component,
+  start: ICAL.Property,
+  end: ICAL.Property | null,
+): ItemTime | null {
+  const startAt = readInstant(calendar, start);
+  if (startAt === null) return null;
+  const endAt = end === null ? startAt + durationMs(event) : readInstant(calendar, end);
+  if (endAt === null) return null;
+  const zone = ianaZone(start) ?? knownZone(textOf(event, ZONE_PROPERTY)) ?? 'UTC';
+  return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, endAt), zone };
+}
+
+function durationMs(event: ICAL.Component): number {
+  const duration: unknown = event.getFirstPropertyValue('duration');
+  return duration instanceof ICAL.Duration ? duration.toSeconds() * 1_000 : 0;
+}
+
+function readInstant(calendar: ICAL.Component, property: ICAL.Property): Instant | null {
+  const time: unknown = property.getFirstValue();
+  if (!(time instanceof ICAL.Time) || time.isDate) return null;
+  if (time.zone === ICAL.Timezone.utcTimezone) return time.toUnixTime() * 1_000;
+  const zone = ianaZone(property);
+  if (zone !== null) return instantOfLocal(time.toString().slice(0, 19), zone);
+  const definition = calendar
+    .getAllSubcomponents('vtimezone')
+    .find((candidate) => textOf(candidate, 'tzid') === property.getFirstParameter('tzid'));
+  if (definition === undefined) return null;
+  const inZone = time.clone();
+  inZone.zone = new ICAL.Timezone(definition);
+  return inZone.toUnixTime() * 1_000;
+}
+
+/** The IANA name in a TZID, also where a client put its own path before it: `/example.org/2026/Europe/Rome`. */
+function ianaZone(property: ICAL.Property): string | null {
+  const id = property.getFirstParameter('tzid');
+  if (id === undefined || id === null) return null;
+  const parts = String(id).split('/');
+  for (let skipped = 0; skipped < parts.length; skipped += 1) {
+    const name = parts.slice(skipped).join('/');
+    if ((skipped === 0 || name.includes('/')) && isZone(name)) return name;
+  }
+  return null;
+}
+
+function knownZone(name: string | null): string | null {
+  return name !== null && isZone(name) ? name : null;
+}

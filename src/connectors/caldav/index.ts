@@ -1,0 +1,20 @@
+import type { ConnectorModule } from '../connector.ts';
+import { openCaldav } from './connector.ts';
+import { BATCH_SIZE } from './limits.ts';
+import { type CaldavSettings, settingsSchema } from './schemas.ts';
+
+/** Calendars on servers that speak CalDAV (RFC 4791). */
+export const caldav: ConnectorModule<CaldavSettings> = {
+  name: 'caldav',
+  supports: {
+    operations: ['create', 'update', 'delete'],
+    batchSize: BATCH_SIZE,
+    concurrency: 1,
+    createsContainer: true,
+    revivesKeys: true,
+  },
+  connectionKinds: ['caldav'],
+  neededScopes: () => [],
+  settingsSchema,
+  open: openCaldav,
+};

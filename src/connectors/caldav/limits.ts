@@ -1,0 +1,17 @@
+/** Operations that one `apply` runs one after another; each is a request of its own (CalDAV has no batch of writes). */
+export const BATCH_SIZE = 20;
+
+/** Hrefs in one calendar-multiget. RFC 4791 section 7.9 sets no limit; servers grow slow or refuse above about a hundred. */
+export const MULTIGET_SIZE = 50;
+
+/** Redirects followed for one request: discovery needs two or three (RFC 6764 section 5, then a host of one's own). */
+export const MAX_REDIRECTS = 5;
+
+/** Names tried for a calendar of ours, because a server's trash bin can keep the name of a deleted one. */
+export const MAX_CALENDAR_NAMES = 5;
+
+/** Pages of one sync-collection listing; a server that never comes to an end is given up. */
+export const MAX_SYNC_PAGES = 1_000;
+
+/** SEQUENCE counts the seconds since this instant: it grows with every write without a look at what is stored, until 2088. */
+export const SEQUENCE_EPOCH_AT = Date.UTC(2020, 0, 1);

@@ -1,0 +1,95 @@
+import { MirrorError } from '../../model/errors.ts';
+import type { ItemTime } from '../../model/items.ts';
+import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import { comparablePath, isMember, nameOf } from './addresses.ts';
+import {
+  type Collection,
+  findByMark,
+  isOurs,
+  multiget,
+  objectUrl,
+  remoteIdOf,
+  type StoredObject,
+} from './collection.ts';
+import { MULTIGET_SIZE } from './limits.ts';
+import { readChanges } from './sync-collection.ts';
+
+/** Every object of ours, in pages of one multiget; within the window when one is given. */
+export async function* readOurs(collection: Collection, window: TimeWindow | null): AsyncIterable<RemoteItem[]> {
+  const urls = await candidates(collection, window);
+  for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
+    const found = await multiget(collection, urls.slice(start, start + MULTIGET_SIZE));
+    const items = toRemoteItems(collection, found.values());
+    yield items.filter(({ item }) => window === null || item === null || isWithin(item.time, window));
+  }
+}
+
+/**
+ * Addresses of what may be ours: what the server's filter finds by our mark. A server that can't search for properties of
+ * others refuses, finds nothing or leaves out; then everything in the calendar is a candidate.
+ */
+async function candidates(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
+  const found = await searched(collection, window);
+  if (found.length > 0) return found;
+  // Nothing in the window, while the filter does find things elsewhere, means nothing.
+  if (window !== null && (await searched(collection, null)).length > 0) return [];
+  return (await readChanges(collection, null)).changed;
+}
+
+async function searched(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
+  try {
+    const answer = await findByMark(collection, window === null ? '' : timeRange(window));
+    if (answer.truncated) return [];
+    return answer.members.map(({ url }) => url).filter((url) => isMember(collection.url, url));
+  } catch (error) {
+    if (error instanceof MirrorError && error.code === 'unexpected-status') return [];
+    throw error;
+  }
+}
+
+/** Those of the keys that are there, under their own name or another. */
+export async function findOurs(collection: Collection, keys: readonly ItemKey[]): Promise<RemoteItem[]> {
+  const wanted = new Set(keys);
+  const named = await multiget(
+    collection,
+    keys.map((key) => objectUrl(collection.url, key, null)),
+  );
+  const items = toRemoteItems(collection, named.values()).filter(({ key }) => wanted.has(key));
+  for (const { key } of items) wanted.delete(key);
+  if (wanted.size === 0) return items;
+  const others = (await searched(collection, null)).filter((url) => !named.has(comparablePath(url)) && !isOwnName(url));
+  if (others.length === 0) return items;
+  const renamed = toRemoteItems(collection, (await multiget(collection, others)).values());
+  return [...items, ...renamed.filter(({ key }) => wanted.has(key))];
+}
+
+function isOwnName(url: URL): boolean {
+  return /^[0-9a-v]{32}\.ics$/.test(nameOf(url));
+}
+
+function toRemoteItems(collection: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
+  const items: RemoteItem[] = [];
+  for (const { url, etag, content } of objects) {
+    if (!isOurs(content, collection.mark)) continue;
+    const { uid: key, locator, item } = content;
+    items.push({ key, locator, remoteId: remoteIdOf(url, key), versionTag: etag, item });
+  }
+  return items;
+}
+
+/** Overlap with the window, as in a calendar-query (RFC 4791 section 9.9). */
+function timeRange({ fromAt, toAt }: TimeWindow): string {
+  return `<C:time-range start="${compactUtc(fromAt)}" end="${compactUtc(toAt)}"/>`;
+}
+
+function compactUtc(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+}
+
+/** Whole days are taken as wide as any zone can have them, so that none at the edge is left out. */
+function isWithin(time: ItemTime, { fromAt, toAt }: TimeWindow): boolean {
+  if (time.kind === 'timed')
+    return Date.parse(time.start) < toAt && Math.max(Date.parse(time.end), Date.parse(time.start) + 1) > fromAt;
+  return Date.parse(`${time.startDate}T00:00:00+14:00`) < toAt && Date.parse(`${time.endDate}T00:00:00-12:00`) > fromAt;
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { isAcceptableAddress } from './addresses.ts';
+
+const address = z
+  .url({ protocol: /^https?$/ })
+  .refine(isAcceptableAddress, 'https without a login in the address; http only on this machine or a bare host name');
+
+const existingCalendar = z
+  .strictObject({ url: address })
+  .meta({ description: 'A calendar that is there already, by its CalDAV address.' });
+
+const ownCalendar = z
+  .strictObject({
+    home: z.union([z.literal('discover'), address]),
+    create: z.string().trim().min(1).max(200),
+  })
+  .meta({ description: 'A calendar that is created once with this display name, in this calendar home.' });
+
+/** The vendor's part of a target in the tenant file. */
+export const settingsSchema = z
+  .strictObject({
+    /** Where discovery starts, such as `https://caldav.icloud.com`; needed only for `home: discover`. */
+    server: address.optional(),
+    calendar: z.union([existingCalendar, ownCalendar]),
+  })
+  .refine(({ server, calendar }) => server !== undefined || !('home' in calendar) || calendar.home !== 'discover', {
+    message: 'home: discover needs a server',
+    path: ['server'],
+  });
+
+export type CaldavSettings = z.infer<typeof settingsSchema>;
+
+/** The address whose site every request of a target stays on. */
+export function baseAddress({ server, calendar }: CaldavSettings): URL {
+  return new URL(server ?? ('url' in calendar ? calendar.url : calendar.home));
+}

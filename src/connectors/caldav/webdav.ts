@@ -1,0 +1,204 @@
+import type { HttpResponse } from '../../http/door.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { ConnectorContext } from '../connector.ts';
+import { comparablePath, isSameSite, resolveHref } from './addresses.ts';
+import { MAX_REDIRECTS } from './limits.ts';
+import { child, childrenOf, DAV, parseXml, type XmlElement } from './xml.ts';
+
+/** One DAV request. */
+export interface DavRequest {
+  method: 'PROPFIND' | 'REPORT' | 'GET' | 'PUT' | 'DELETE' | 'MKCALENDAR';
+  url: URL;
+  headers?: Record<string, string>;
+  body?: string;
+}
+
+/** An answer, after redirects; `url` is where it came from. */
+export interface DavAnswer {
+  url: URL;
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+/** One response within a 207. */
+export interface DavMember {
+  /** On the site that was asked. */
+  url: URL;
+  /** Status of the member as a whole; null when it only has properties. */
+  status: number | null;
+  /** Properties that were found, by `{namespace}name`. */
+  properties: ReadonlyMap<string, XmlElement>;
+}
+
+/** A 207, read. */
+export interface Multistatus {
+  url: URL;
+  members: DavMember[];
+  /** The token that a sync-collection report ends with. */
+  syncToken: string | null;
+  /** The server left members out: a 507 for the collection itself (RFC 6578 section 3.6, RFC 4791 section 7.8). */
+  truncated: boolean;
+}
+
+const WRITES = new Set<string>(['PUT', 'DELETE', 'MKCALENDAR']);
+
+/** Sends DAV requests of one target with its login, and never off its site. */
+export class DavSession {
+  readonly #context: Pick<ConnectorContext<unknown>, 'authorizer' | 'http'>;
+  readonly #base: URL;
+
+  constructor(context: Pick<ConnectorContext<unknown>, 'authorizer' | 'http'>, base: URL) {
+    this.#context = context;
+    this.#base = base;
+  }
+
+  /**
+   * Sends a request and follows redirects with method, body and login unchanged, within the site. Statuses about the
+   * resource are answers.
+   * @throws MirrorError what concerns the whole target: login refused, throttled, no CalDAV server at the other end
+   */
+  async send(request: DavRequest, signal: AbortSignal): Promise<DavAnswer> {
+    let url = request.url;
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+      if (!isSameSite(this.#base, url)) throw redirectedElsewhere();
+      const response = await this.#sendAuthorized(request, url, signal);
+      const location = response.headers.get('location');
+      if (response.status < 300 || response.status >= 400 || location === null) return judged(request, url, response);
+      url = URL.parse(location, url.href) ?? url;
+    }
+    throw redirectedElsewhere();
+  }
+
+  /**
+   * Sends a PROPFIND or REPORT.
+   * @returns the 207, or the answer when it has another status
+   */
+  async ask(request: DavRequest, signal: AbortSignal): Promise<Multistatus | DavAnswer> {
+    const answer = await this.send(withXml(request), signal);
+    return answer.status === 207 ? readMultistatus(answer) : answer;
+  }
+
+  async #sendAuthorized(request: DavRequest, url: URL, signal: AbortSignal): Promise<HttpResponse> {
+    const { authorizer } = this.#context;
+    const first = await this.#sendOnce(request, url, await authorizer.header(signal), signal);
+    if (first.status !== 401) return first;
+    const second = await this.#sendOnce(request, url, await authorizer.renew(signal), signal);
+    if (second.status !== 401) return second;
+    // No third try: servers slow down or lock logins that fail often.
+    throw new MirrorError('the server refuses the login', {
+      actor: 'authorization',
+      code: 'login-refused',
+      retry: 'never',
+      status: 401,
+      remedy: 'connect again; many servers want a password made for this application',
+    });
+  }
+
+  async #sendOnce(request: DavRequest, url: URL, authorization: string, signal: AbortSignal): Promise<HttpResponse> {
+    return await this.#context.http.send({
+      label: `caldav.${request.method.toLowerCase()}`,
+      method: request.method,
+      url: url.href,
+      headers: { ...request.headers, authorization },
+      signal,
+      ...(request.body === undefined ? {} : { body: request.body }),
+    });
+  }
+}
+
+/** Whether `ask` brought a 207. */
+export function isMultistatus(answer: Multistatus | DavAnswer): answer is Multistatus {
+  return 'members' in answer;
+}
+
+function withXml(request: DavRequest): DavRequest {
+  return { ...request, headers: { 'content-type': 'application/xml; charset=utf-8', ...request.headers } };
+}
+
+function judged(request: DavRequest, url: URL, response: HttpResponse): DavAnswer {
+  const { status, headers, retryAfterMs } = response;
+  const ambiguous = WRITES.has(request.method);
+  const wait = retryAfterMs === null ? {} : { retryAfterMs };
+  if (status === 429) {
+    throw new MirrorError('the server limits requests', {
+      actor: 'remote',
+      code: 'rate-limited',
+      retry: 'later',
+      status,
+      ...wait,
+    });
+  }
+  if (status >= 502 && status <= 504) {
+    throw new MirrorError('the server is not available', {
+      actor: 'remote',
+      code: 'server-unavailable',
+      retry: 'later',
+      ambiguous: ambiguous && status !== 503,
+      status,
+      ...wait,
+    });
+  }
+  const body = response.body.toString('utf8');
+  if (status === 200 && /^\s*<(!doctype html|html)/i.test(body)) {
+    throw new MirrorError('something other than a CalDAV server answered', {
+      actor: 'remote',
+      code: 'not-a-caldav-answer',
+      retry: 'later',
+      ambiguous,
+      status,
+    });
+  }
+  return { url, status, headers, body };
+}
+
+function redirectedElsewhere(): MirrorError {
+  return new MirrorError('the server sends requests to another site', {
+    actor: 'settings',
+    code: 'redirected-elsewhere',
+    retry: 'never',
+    remedy: "configure the server's new address",
+  });
+}
+
+/**
+ * Reads a 207 (RFC 4918 section 13).
+ * @throws MirrorError `contract`, code `bad-xml`
+ */
+export function readMultistatus(answer: DavAnswer): Multistatus {
+  const root = parseXml(answer.body);
+  const members = childrenOf(root, `${DAV}response`).flatMap((response) => membersOf(answer.url, response));
+  const collectionPath = comparablePath(answer.url);
+  return {
+    url: answer.url,
+    members,
+    syncToken: child(root, `${DAV}sync-token`)?.text.trim() || null,
+    truncated: members.some(({ status, url }) => status === 507 && comparablePath(url) === collectionPath),
+  };
+}
+
+/** A response with a status may name several hrefs (RFC 4918 section 14.24). */
+function membersOf(asked: URL, response: XmlElement): DavMember[] {
+  const properties = new Map<string, XmlElement>();
+  for (const propstat of childrenOf(response, `${DAV}propstat`)) {
+    if (statusOf(propstat) !== 200) continue;
+    for (const property of child(propstat, `${DAV}prop`)?.children ?? []) properties.set(property.name, property);
+  }
+  const status = statusOf(response);
+  return childrenOf(response, `${DAV}href`).map(({ text }) => ({ url: resolveHref(asked, text), status, properties }));
+}
+
+function statusOf(element: XmlElement): number | null {
+  const match = /^\s*HTTP\/[\d.]+\s+(\d{3})/.exec(child(element, `${DAV}status`)?.text ?? '');
+  return match === null ? null : Number(match[1]);
+}
+
+/**
+ * An ETag that If-Match can use: strong, and quoted as RFC 9110 section 8.8.3 wants (some servers leave the quotes out).
+ * Null for a weak one, which a server must never find equal.
+ */
+export function strongTag(text: string | null | undefined): string | null {
+  const tag = text?.trim() ?? '';
+  if (tag === '' || /^W\//i.test(tag)) return null;
+  return tag.startsWith('"') ? tag : `"${tag}"`;
+}

@@ -1,0 +1,192 @@
+import type { Operation, Outcome } from '../../model/operations.ts';
+import { isMember, resolveHref } from './addresses.ts';
+import {
+  type Collection,
+  findByProperty,
+  isOurs,
+  lookUp,
+  objectUrl,
+  remoteIdOf,
+  type StoredObject,
+} from './collection.ts';
+import { changedMeanwhile, type DavProblem, isUidConflict, readProblem, refusal } from './errors.ts';
+import { isSameItem, toCalendarObject } from './from-model.ts';
+import { type DavAnswer, strongTag } from './webdav.ts';
+
+type Write = Extract<Operation, { kind: 'create' | 'update' }>;
+type Delete = Extract<Operation, { kind: 'delete' }>;
+type Effect = Extract<Outcome, { result: 'written' }>['effect'];
+
+/** An outcome and, for a write, where the object is, so that a missing ETag can be learnt later. */
+export interface Settled {
+  outcome: Outcome;
+  url: URL | null;
+}
+
+/** What a look before the operation found: an object, null for none, undefined when nobody looked. */
+export type Seen = StoredObject | null | undefined;
+
+/**
+ * Carries out one operation with the fewest requests: one PUT or DELETE under a precondition. Only when that fails is
+ * looked at what is there, decided by mark and key, and tried once more.
+ * @throws MirrorError why this operation, or everything, could not be done
+ */
+export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<Settled> {
+  if (operation.kind === 'delete') return await remove(collection, operation, seen);
+  return operation.kind === 'create'
+    ? await create(collection, operation, 'created')
+    : await update(collection, operation, seen);
+}
+
+async function create(collection: Collection, operation: Write, effect: Effect): Promise<Settled> {
+  const url = objectUrl(collection.url, operation.key, null);
+  const answer = await put(collection, operation, url, { 'if-none-match': '*' });
+  if (isDone(answer)) return written(operation, effect, url, answer, collection.url);
+  const problem = readProblem(answer.body);
+  if (isUidConflict(answer.status, problem)) return await adoptElsewhere(collection, operation, problem, url);
+  if (answer.status !== 412) throw await explained(collection, url, answer);
+  const stored = await lookUp(collection, url);
+  if (stored !== null) return await overwrite(collection, operation, stored, 'adopted');
+  // It was there a moment ago: somebody deleted it meanwhile.
+  const again = await put(collection, operation, url, { 'if-none-match': '*' });
+  if (isDone(again)) return written(operation, effect, url, again, collection.url);
+  throw refusal(again.status, readProblem(again.body));
+}
+
+/** Our UID is in the calendar under another name: the server tells which, or it is searched for; a trash bin's is burnt. */
+async function adoptElsewhere(
+  collection: Collection,
+  operation: Write,
+  { href }: DavProblem,
+  url: URL,
+): Promise<Settled> {
+  const candidates =
+    href === null
+      ? (await findByProperty(collection, 'UID', operation.key)).members.map((member) => member.url)
+      : [resolveHref(url, href)];
+  for (const candidate of candidates.filter((one) => isMember(collection.url, one))) {
+    const stored = await lookUp(collection, candidate);
+    if (stored?.content?.uid === operation.key) return await overwrite(collection, operation, stored, 'adopted');
+  }
+  return { outcome: { recordId: operation.recordId, result: 'key-burnt' }, url: null };
+}
+
+async function update(
+  collection: Collection,
+  operation: Extract<Operation, { kind: 'update' }>,
+  seen: Seen,
+): Promise<Settled> {
+  const url = objectUrl(collection.url, operation.key, operation.remoteId);
+  const tag = strongTag(operation.versionTag);
+  let stored = seen === undefined && tag === null ? await lookUp(collection, url) : seen;
+  if (stored === undefined) {
+    const answer = await put(collection, operation, url, ifMatch(tag));
+    if (isDone(answer)) return written(operation, 'updated', url, answer, collection.url);
+    if (!isMissingOrChanged(answer)) throw await explained(collection, url, answer);
+    stored = await lookUp(collection, url);
+  }
+  if (stored === null) return await create(collection, operation, 'recreated');
+  return await overwrite(collection, operation, stored, 'updated');
+}
+
+/** Makes an object that is there say what it should, if it is ours; one that says so already is left alone. */
+async function overwrite(
+  collection: Collection,
+  operation: Write,
+  stored: StoredObject,
+  effect: Effect,
+): Promise<Settled> {
+  const { content, url, etag } = stored;
+  const { recordId, key, locator, item } = operation;
+  if (!isOurs(content, collection.mark) || content.uid !== key) {
+    return { outcome: { recordId, result: 'key-burnt' }, url: null };
+  }
+  if (content.locator === locator && isSameItem(content.item, item)) {
+    return { outcome: { recordId, result: 'written', effect, versionTag: etag, remoteId: foreignName(url, key) }, url };
+  }
+  const answer = await put(collection, operation, url, ifMatch(etag), content.sequence);
+  if (isDone(answer)) return written(operation, effect, url, answer, collection.url);
+  if (isMissingOrChanged(answer)) throw changedMeanwhile();
+  throw refusal(answer.status, readProblem(answer.body));
+}
+
+async function remove(collection: Collection, operation: Delete, seen: Seen): Promise<Settled> {
+  const url = objectUrl(collection.url, operation.key, operation.remoteId);
+  const tag = strongTag(operation.versionTag);
+  let stored = seen === undefined && tag === null ? await lookUp(collection, url) : seen;
+  if (stored === undefined) {
+    const answer = await sendDelete(collection, url, tag);
+    if (isDone(answer)) return deleted(operation, 'deleted');
+    if (!isMissingOrChanged(answer)) throw await explained(collection, url, answer);
+    stored = await lookUp(collection, url);
+  }
+  // What bears our name and not our mark is somebody else's by now; ours is gone.
+  if (stored === null || !isOurs(stored.content, collection.mark)) return deleted(operation, 'already-gone');
+  if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');
+  const answer = await sendDelete(collection, stored.url, stored.etag);
+  if (isDone(answer)) return deleted(operation, 'deleted');
+  if (answer.status === 404 || answer.status === 410) return deleted(operation, 'already-gone');
+  throw refusal(answer.status, readProblem(answer.body));
+}
+
+async function put(
+  collection: Collection,
+  { key, locator, item }: Write,
+  url: URL,
+  condition: Record<string, string>,
+  storedSequence = -1,
+): Promise<DavAnswer> {
+  const { mark, clock } = collection;
+  const body = toCalendarObject({ key, mark, locator, item, writtenAt: clock(), storedSequence });
+  const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
+  return await collection.session.send({ method: 'PUT', url, headers, body }, collection.signal);
+}
+
+async function sendDelete(collection: Collection, url: URL, etag: string | null): Promise<DavAnswer> {
+  return await collection.session.send({ method: 'DELETE', url, headers: ifMatch(etag) }, collection.signal);
+}
+
+/** A server without strong ETags gets the write without a condition, right after a look. */
+function ifMatch(etag: string | null): Record<string, string> {
+  return etag === null ? {} : { 'if-match': etag };
+}
+
+/** A 207 in answer to DELETE names what could not be deleted (RFC 4918 section 9.6.1). */
+function isDone({ status, body }: DavAnswer): boolean {
+  return (
+    status === 200 || status === 201 || status === 202 || status === 204 || (status === 207 && !/ [45]\d\d /.test(body))
+  );
+}
+
+function isMissingOrChanged({ status }: DavAnswer): boolean {
+  return status === 404 || status === 410 || status === 412;
+}
+
+/** The error of a refused write; where it may mean that the calendar is gone, the calendar is asked first. */
+async function explained(collection: Collection, url: URL, answer: DavAnswer): Promise<Error> {
+  if ([404, 409, 410].includes(answer.status)) await lookUp(collection, url);
+  return refusal(answer.status, readProblem(answer.body));
+}
+
+function written(operation: Write, effect: Effect, asked: URL, answer: DavAnswer, collection: URL): Settled {
+  const url = namedByServer(asked, answer, collection);
+  const versionTag = strongTag(answer.headers.get('etag'));
+  const { recordId, key } = operation;
+  return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
+}
+
+/** Some servers put a new object under a name of their own and say so in Location. */
+function namedByServer(asked: URL, answer: DavAnswer, collection: URL): URL {
+  const location = answer.status === 201 ? answer.headers.get('location') : null;
+  const url = location === null ? asked : resolveHref(asked, location);
+  return isMember(collection, url) ? url : asked;
+}
+
+function foreignName(url: URL, key: string): string | null {
+  const remoteId = remoteIdOf(url, key);
+  return remoteId === key ? null : remoteId;
+}
+
+function deleted({ recordId }: Delete, effect: 'deleted' | 'already-gone'): Settled {
+  return { outcome: { recordId, result: 'deleted', effect }, url: null };
+}
