@@ -43,6 +43,10 @@ export interface Outbox {
   hurry(target: string, now: Instant): Promise<number>;
   /** Empties the outbox of a target whose calendar was replaced. */
   clear(target: string): Promise<void>;
+  /** What waits for one record; null when nothing does. */
+  pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
+  /** When the change that is due first was decided; null when none waits. */
+  oldestAt(target: string): Promise<Instant | null>;
   counts(target: string): Promise<{ pending: number; failing: number }>;
   /** When the next entry is due; null when none waits. */
   nextDueAt(target: string): Promise<Instant | null>;
@@ -145,7 +149,7 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
   return {
     async pending(target) {
       const stored = await redis.hgetall(names(target).outbox);
-      return new Map(Object.entries(stored).map(([id, value]) => [id, pendingOf(id, parse(value))]));
+      return new Map(Object.entries(stored).map(([id, value]) => [id, toPending(id, parse(value))]));
     },
     async put(target, changes, now, lease) {
       const { outbox, due, failing } = names(target);
@@ -194,6 +198,17 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
     async clear(target) {
       await redis.unlink(...Object.values(names(target)));
     },
+    async pendingOf(target, recordId) {
+      const value = await redis.hget(names(target).outbox, recordId);
+      return value === null ? null : toPending(recordId, parse(value));
+    },
+    async oldestAt(target) {
+      const { due } = names(target);
+      const [oldest] = await redis.zrange(due, 0, 0);
+      if (oldest === undefined) return null;
+      const value = await redis.hget(names(target).outbox, oldest);
+      return value === null ? null : parse(value).q;
+    },
     async counts(target) {
       const { outbox, failing } = names(target);
       const [pending, failed] = await Promise.all([redis.hlen(outbox), redis.zcard(failing)]);
@@ -238,7 +253,7 @@ function parse(value: string): StoredEntry {
   return JSON.parse(value) as StoredEntry;
 }
 
-function pendingOf(recordId: string, stored: StoredEntry): PendingChange {
+function toPending(recordId: string, stored: StoredEntry): PendingChange {
   return {
     recordId,
     reason: stored.why,
@@ -256,7 +271,7 @@ function pendingOf(recordId: string, stored: StoredEntry): PendingChange {
 function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context: string): OutboxEntry {
   const sealed = stored.x ?? null;
   return {
-    ...pendingOf(recordId, stored),
+    ...toPending(recordId, stored),
     revision: stored.r,
     item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as CalendarItem),
     sent: stored.i,

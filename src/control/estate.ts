@@ -1,0 +1,43 @@
+import type { OpenTenant } from '../jobs/tenant.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Clock, Instant } from '../model/time.ts';
+import type { TenantSetAside } from '../settings/configuration.ts';
+
+/** Where one login stands, in the same words on every surface. */
+export interface ConnectionStatus {
+  connection: string;
+  kind: string;
+  /** `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. */
+  state: 'connected' | 'needs-login' | 'never' | 'static';
+  reason: string | null;
+  sinceAt: Instant | null;
+  accessExpiresAt: Instant | null;
+  refreshExpiresAt: Instant | null;
+  missingScopes: readonly string[];
+}
+
+/** What the operator's verbs work on; put together by `main.ts`. */
+export interface Estate {
+  tenants: ReadonlyMap<string, OpenTenant>;
+  /** Tenants whose configuration can't be used. */
+  setAside: readonly TenantSetAside[];
+  connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
+  /** Tells the running daemon, if there is one, to pull a tenant now. */
+  pullNow(tenant: string): Promise<void>;
+  clock: Clock;
+}
+
+/** @throws MirrorError `settings`, code `no-such-tenant`, that lists the ones there are */
+export function requireTenant(estate: Estate, id: string): OpenTenant {
+  const tenant = estate.tenants.get(id);
+  if (tenant !== undefined) return tenant;
+  const broken = estate.setAside.some((aside) => aside.id === id);
+  throw new MirrorError(broken ? `the configuration of tenant "${id}" has faults` : `there is no tenant "${id}"`, {
+    actor: 'settings',
+    code: broken ? 'tenant-set-aside' : 'no-such-tenant',
+    retry: 'never',
+    remedy: broken
+      ? 'run "clinic-mirror config check"'
+      : `configured: ${[...estate.tenants.keys()].join(', ') || 'none'}`,
+  });
+}

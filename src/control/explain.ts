@@ -1,0 +1,133 @@
+import { windowOf } from '../jobs/survey.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Hold, PendingChange } from '../model/plan.ts';
+import type { Appointment } from '../model/records.ts';
+import type { Instant } from '../model/time.ts';
+import { type Estate, requireTenant } from './estate.ts';
+
+/** What the clinic says of the appointment now. */
+export type SourceView =
+  | { state: 'there'; status: string; agenda: string; startAt: Instant; updatedAt: Instant | null }
+  | { state: 'absent' }
+  | { state: 'unusable'; code: string; field: string }
+  | { state: 'unknown'; code: string; message: string };
+
+/** Why the appointment is, or is not, in one target. */
+export interface TargetExplanation {
+  target: string;
+  connector: string;
+  /** Whether it should be shown there, and the rule that says so. */
+  decision: { shown: boolean; because: string };
+  /** What the target was last given; null when nothing. */
+  link: { startAt: Instant; epoch: number; remoteId: string } | null;
+  pending: Pick<PendingChange, 'reason' | 'want' | 'attempts' | 'lastError' | 'parked' | 'enqueuedAt' | 'dueAt'> | null;
+  holds: Pick<Hold, 'id' | 'kind' | 'state'>[];
+  trouble: string | null;
+}
+
+/** One appointment's whole story, without its contents. */
+export interface Explanation {
+  tenant: string;
+  appointment: string;
+  source: SourceView;
+  targets: TargetExplanation[];
+}
+
+/** Reads the appointment alone and everything that we hold of it. */
+export async function explain(
+  estate: Estate,
+  tenantId: string,
+  recordId: string,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  const tenant = requireTenant(estate, tenantId);
+  const { source, appointment } = await readSource(tenant, recordId, signal);
+  const holds = await tenant.holds.list();
+  const targets = [...tenant.targets.values()].map((target) =>
+    explainTarget(tenant, target, recordId, source, appointment, holds),
+  );
+  return { tenant: tenantId, appointment: recordId, source, targets: await Promise.all(targets) };
+}
+
+async function readSource(
+  tenant: OpenTenant,
+  recordId: string,
+  signal: AbortSignal,
+): Promise<{ source: SourceView; appointment: Appointment | null }> {
+  try {
+    const answer = await tenant.clinic.readAppointment(recordId, signal);
+    if ('absent' in answer) return { source: { state: 'absent' }, appointment: null };
+    if ('setAside' in answer) {
+      const { code, field } = answer.setAside;
+      return { source: { state: 'unusable', code, field }, appointment: null };
+    }
+    const { found } = answer;
+    const { status, agendaId, updatedAt } = found;
+    const source = { state: 'there', status, agenda: agendaId, startAt: found.time.startAt, updatedAt } as const;
+    return { source, appointment: found };
+  } catch (error) {
+    if (signal.aborted || !(error instanceof MirrorError)) throw error;
+    const { code, message } = asMirrorError(error);
+    return { source: { state: 'unknown', code, message }, appointment: null };
+  }
+}
+
+async function explainTarget(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  recordId: string,
+  source: SourceView,
+  appointment: Appointment | null,
+  holds: readonly Hold[],
+): Promise<TargetExplanation> {
+  const [links, pending, record] = await Promise.all([
+    tenant.links.readSome(target.id, [recordId]),
+    tenant.outbox.pendingOf(target.id, recordId),
+    tenant.records.read(target.id),
+  ]);
+  const link = links.get(recordId);
+  return {
+    target: target.id,
+    connector: target.configuration.connector,
+    decision: decide(tenant, target, source, appointment),
+    link:
+      link === undefined
+        ? null
+        : {
+            startAt: link.startAt,
+            epoch: link.epoch,
+            remoteId: link.remoteId ?? target.identity.key(recordId, link.epoch),
+          },
+    pending: pending === null ? null : pendingView(pending),
+    holds: holds
+      .filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId))
+      .map(({ id, kind, state }) => ({ id, kind, state })),
+    trouble: record.trouble === null ? null : record.trouble.code,
+  };
+}
+
+function pendingView({ reason, want, attempts, lastError, parked, enqueuedAt, dueAt }: PendingChange) {
+  return { reason, want, attempts, lastError, parked, enqueuedAt, dueAt };
+}
+
+function decide(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  source: SourceView,
+  appointment: Appointment | null,
+): TargetExplanation['decision'] {
+  const no = (because: string) => ({ shown: false, because });
+  if (tenant.configuration.paused) return no('the tenant is paused');
+  if (target.configuration.paused) return no('the target is paused');
+  if (source.state === 'absent') return no('the clinic has no such appointment');
+  if (appointment === null) return no('the clinic could not be asked, or its answer could not be used');
+  const { agendas, statuses } = target.configuration;
+  if (agendas !== 'all' && !agendas.includes(appointment.agendaId)) return no('its agenda does not feed this target');
+  if (!statuses.includes(appointment.status)) return no(`the target does not show the status ${appointment.status}`);
+  const window = windowOf(target, tenant.clock());
+  if (appointment.time.endAt <= window.fromAt) return no('it lies before the window: what was written stays');
+  if (appointment.time.startAt >= window.toAt)
+    return no('it lies beyond the window: it is written when it comes nearer');
+  return { shown: true, because: 'its agenda feeds this target, its status is shown, and it lies in the window' };
+}

@@ -1,0 +1,42 @@
+import type { Hold } from '../model/plan.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import { type Estate, requireTenant } from './estate.ts';
+
+/** How long a decision stands: long enough for every cycle that it concerns. */
+const DECISION_MS = 7 * DAY_MS;
+
+/** A hold with the tenant that it belongs to. */
+export interface TenantHold extends Hold {
+  tenant: string;
+}
+
+/** Holds of one tenant or of all, open ones first, then newest first. */
+export async function listHolds(estate: Estate, only?: string): Promise<TenantHold[]> {
+  const tenants = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
+  const lists = await Promise.all(
+    tenants.map(async (tenant) => (await tenant.holds.list()).map((hold) => ({ ...hold, tenant: tenant.id }))),
+  );
+  const rank = (hold: Hold) => (hold.state === 'open' ? 0 : 1);
+  return lists.flat().sort((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);
+}
+
+/**
+ * Decides a hold: approved, its deletions go with the next cycle, which is asked for at once; rejected, the objects stay and
+ * are not held again for a week.
+ * @throws MirrorError `settings`, code `no-such-hold` or `hold-decided`
+ */
+export async function decideHold(
+  estate: Estate,
+  tenantId: string,
+  holdId: string,
+  decision: 'approved' | 'rejected',
+): Promise<{ hold: TenantHold; effectiveAt: Instant }> {
+  const tenant = requireTenant(estate, tenantId);
+  const now = estate.clock();
+  const hold = await tenant.holds.decide(holdId, decision, now, now + DECISION_MS);
+  if (hold.kind === 'first-run' && decision === 'approved') {
+    await tenant.records.write(hold.target, { firstRunApprovedAt: now });
+  }
+  await estate.pullNow(tenantId);
+  return { hold: { ...hold, tenant: tenantId }, effectiveAt: now };
+}

@@ -1,0 +1,78 @@
+import { type Progress, planCycle } from '../jobs/pull.ts';
+import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import { type Estate, requireTenant } from './estate.ts';
+
+/** One line of a plan: ids, codes and field names, never contents. */
+export interface PlanLine {
+  appointment: string;
+  operation: 'create' | 'update' | 'delete';
+  reason: string;
+  fields: readonly string[];
+  startAt: Instant;
+  /** `go`: would be written; `held` for a person; `refused` by one. */
+  verdict: 'go' | 'held' | 'refused';
+}
+
+/** What a cycle would do to one target now. */
+export interface TargetPlanView {
+  target: string;
+  links: number;
+  unchanged: number;
+  released: number;
+  /** Absent records that could not be read alone: nothing would be done about them. */
+  lines: PlanLine[];
+}
+
+/** What a cycle would do now. */
+export interface PlanView {
+  tenant: string;
+  asOf: Instant;
+  snapshot: { completeness: string; reason: string | null; records: number; setAside: number };
+  unconfirmed: number;
+  targets: TargetPlanView[];
+}
+
+/** Reads clinic and state and shows the difference; writes nothing anywhere. */
+export async function planTenant(
+  estate: Estate,
+  id: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<PlanView> {
+  const tenant = requireTenant(estate, id);
+  const { survey, confirmation, plans } = await planCycle(tenant, { lease: null, progress }, signal);
+  const { snapshot } = survey;
+  return {
+    tenant: id,
+    asOf: survey.startedAt,
+    snapshot: {
+      completeness: snapshot.completeness,
+      reason: snapshot.completeness === 'partial' ? snapshot.reason : null,
+      records: snapshot.records.size,
+      setAside: snapshot.setAside.length,
+    },
+    unconfirmed: confirmation.unconfirmed,
+    targets: plans.map((plan) => ({
+      target: plan.target.id,
+      links: plan.linkCount,
+      unchanged: plan.unchanged,
+      released: plan.released.length,
+      lines: [
+        ...plan.passed.map((change) => lineOf(change, 'go')),
+        ...heldChanges(plan.held).map((change) => lineOf(change, 'held')),
+        ...plan.refused.map((change) => lineOf(change, 'refused')),
+      ].sort((a, b) => a.startAt - b.startAt),
+    })),
+  };
+}
+
+function heldChanges(held: Readonly<Record<Hold['kind'], PlannedChange[]>>): PlannedChange[] {
+  return Object.values(held).flat();
+}
+
+function lineOf(change: PlannedChange, verdict: PlanLine['verdict']): PlanLine {
+  const { recordId, reason, fields, wanted } = change;
+  const operation = wanted.want === 'absent' ? 'delete' : reason === 'new' ? 'create' : 'update';
+  return { appointment: recordId, operation, reason, fields, startAt: wanted.startAt, verdict };
+}

@@ -1,0 +1,127 @@
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { Hold } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import type { RunReport } from '../state/runs.ts';
+import type { TargetTrouble } from '../state/targets.ts';
+import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
+
+/**
+ * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
+ * that passes, `held`, `failing`, `working`, `in-sync`, or `new` before its first complete cycle.
+ */
+export type TargetState = 'paused' | 'stopped' | 'resting' | 'held' | 'failing' | 'working' | 'in-sync' | 'new';
+
+/** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
+export interface TargetStatus {
+  target: string;
+  connector: string;
+  state: TargetState;
+  /** The target showed what the clinic showed at this time; null before the first time. */
+  inSyncAsOf: Instant | null;
+  links: number;
+  pending: number;
+  failing: number;
+  held: number;
+  /** When the change that is due first was decided. */
+  oldestPendingAt: Instant | null;
+  trouble: TargetTrouble | null;
+  /** What it was given since its state began. */
+  created: number;
+  updated: number;
+  deleted: number;
+  adopted: number;
+  /** Objects that bear our mark and match no record for certain: left alone, for a person to look at. */
+  ambiguous: number;
+}
+
+/** Where a tenant stands. */
+export interface TenantStatus {
+  tenant: string;
+  name: string;
+  paused: boolean;
+  connections: ConnectionStatus[];
+  lastRun: RunReport | null;
+  targets: TargetStatus[];
+}
+
+/** The whole picture. */
+export interface Status {
+  at: Instant;
+  tenants: TenantStatus[];
+  setAside: { tenant: string; faults: number }[];
+}
+
+/** @param only one tenant; all of them when absent */
+export async function status(estate: Estate, only?: string): Promise<Status> {
+  const tenants = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
+  return {
+    at: estate.clock(),
+    tenants: await Promise.all(tenants.map((tenant) => tenantStatus(estate, tenant))),
+    setAside: estate.setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
+  };
+}
+
+async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantStatus> {
+  const holds = await tenant.holds.list();
+  const [lastRun] = await tenant.runs.list(1);
+  return {
+    tenant: tenant.id,
+    name: tenant.configuration.name,
+    paused: tenant.configuration.paused,
+    connections: await estate.connections(tenant),
+    lastRun: lastRun ?? null,
+    targets: await Promise.all([...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds))),
+  };
+}
+
+/** Status of one target. */
+export async function targetStatus(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  holds: readonly Hold[],
+): Promise<TargetStatus> {
+  const [record, counts, links, oldestPendingAt] = await Promise.all([
+    tenant.records.read(target.id),
+    tenant.outbox.counts(target.id),
+    tenant.links.count(target.id),
+    tenant.outbox.oldestAt(target.id),
+  ]);
+  const held = holds
+    .filter((hold) => hold.target === target.id && hold.state === 'open')
+    .reduce((sum, hold) => sum + hold.recordIds.length, 0);
+  const settled = counts.pending === 0 && held === 0 && record.trouble === null;
+  const { trouble, created, updated, deleted, adopted, ambiguous } = record;
+  const evidence = { ...counts, held, trouble, plannedAsOf: record.plannedAsOf };
+  return {
+    target: target.id,
+    connector: target.configuration.connector,
+    state: tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence),
+    inSyncAsOf: settled ? record.plannedAsOf : record.settledAsOf,
+    links,
+    ...counts,
+    held,
+    oldestPendingAt,
+    trouble,
+    created,
+    updated,
+    deleted,
+    adopted,
+    ambiguous,
+  };
+}
+
+function stateOf(evidence: {
+  trouble: TargetTrouble | null;
+  held: number;
+  failing: number;
+  pending: number;
+  plannedAsOf: Instant | null;
+}): TargetState {
+  const { trouble } = evidence;
+  if (trouble !== null)
+    return ['settings', 'authorization', 'contract'].includes(trouble.actor) ? 'stopped' : 'resting';
+  if (evidence.held > 0) return 'held';
+  if (evidence.failing > 0) return 'failing';
+  if (evidence.pending > 0) return 'working';
+  return evidence.plannedAsOf === null ? 'new' : 'in-sync';
+}

@@ -1,0 +1,70 @@
+import { type Progress, pullTenant } from '../jobs/pull.ts';
+import { pushTarget, type StopSignals } from '../jobs/push.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { SECOND_MS } from '../model/time.ts';
+import type { RunReport } from '../state/runs.ts';
+import { type Estate, requireTenant } from './estate.ts';
+import { type TargetStatus, targetStatus } from './status.ts';
+
+/** What one cycle on demand came to. */
+export interface SyncResult {
+  tenant: string;
+  run: RunReport;
+  targets: TargetStatus[];
+}
+
+/** A lane whose next turn is further off than this is left to the daemon. */
+const PATIENCE_MS = 15 * SECOND_MS;
+
+/**
+ * One cycle of a tenant now, to its end: read, plan, and write until nothing is left that can be written now. Safe beside a
+ * running daemon: both use the same leases.
+ */
+export async function syncTenant(
+  estate: Estate,
+  id: string,
+  progress: Progress,
+  signals: StopSignals,
+): Promise<SyncResult> {
+  const tenant = requireTenant(estate, id);
+  const run = await pullTenant(tenant, { wait: true, progress }, signals.stop);
+  if (run === null) throw new Error('a pull that waits always reports');
+  const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
+  const written = new Map<string, number>();
+  const total = await totalPending(tenant, targets);
+  await Promise.all(
+    targets.map((target) =>
+      drainTarget(tenant, target, signals, (done) => {
+        written.set(target.id, done);
+        progress(
+          'writing',
+          [...written.values()].reduce((sum, each) => sum + each, 0),
+          total,
+        );
+      }),
+    ),
+  );
+  const holds = await tenant.holds.list();
+  return { tenant: id, run, targets: await Promise.all(targets.map((target) => targetStatus(tenant, target, holds))) };
+}
+
+async function drainTarget(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  signals: StopSignals,
+  onWritten: (count: number) => void,
+): Promise<void> {
+  let done = 0;
+  while (!signals.stop.aborted) {
+    const turn = await pushTarget(tenant, target, signals, (_, count) => onWritten(done + (count ?? 0)));
+    done += turn.settled;
+    if (turn.nextInMs === null || turn.nextInMs > PATIENCE_MS) return;
+    if (turn.idle && (await tenant.outbox.counts(target.id)).pending === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, turn.nextInMs ?? 0));
+  }
+}
+
+async function totalPending(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<number> {
+  const counts = await Promise.all(targets.map(({ id }) => tenant.outbox.counts(id)));
+  return counts.reduce((sum, { pending }) => sum + pending, 0);
+}
