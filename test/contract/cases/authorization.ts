@@ -1,0 +1,77 @@
+import { expect } from 'vitest';
+import type { Authorizer } from '../../../src/connectors/connector.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { group } from '../contract-case.ts';
+import { type ContractKit, createOperation, describeOutcome, failure, signal } from '../contract-kit.ts';
+
+/** A login that has run out, once or for good. */
+export const authorization = group('authorization', {
+  'a login that ran out is renewed once and the write goes through': async (kit) => {
+    const { authorizer, renewals } = counting(kit);
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault: unauthorized(kit) });
+    const [outcome] = await kit.attempt([createOperation('a')], kit.worker({ authorizer }));
+    expect(describeOutcome(outcome)).toBe('written created');
+    expect(renewals()).toBe(1);
+  },
+  'a login that ran out is renewed once and the reading goes through': async (kit) => {
+    await kit.create('a');
+    const { authorizer, renewals } = counting(kit);
+    kit.target.proxy.add({ ...kit.target.dialect.reads, fault: unauthorized(kit) });
+    expect(await kit.readAll(kit.worker({ authorizer }))).toHaveLength(1);
+    expect(renewals()).toBe(1);
+  },
+  'a login that is refused for good asks for a person after one renewal': async (kit) => {
+    const { authorizer, renewals } = counting(kit);
+    kit.target.proxy.add({ times: Number.POSITIVE_INFINITY, fault: unauthorized(kit) });
+    const worker = kit.worker({ authorizer });
+    kit.target.proxy.forget();
+    const [outcome] = await kit.attempt([createOperation('a')], worker);
+    expect(failure(outcome)).toMatchObject({ actor: 'authorization', retry: 'never' });
+    expect(renewals()).toBe(1);
+    expect(kit.target.proxy.requests.length).toBeLessThanOrEqual(2);
+    await expect(kit.readAll(worker)).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });
+    await expect(worker.prepare(null, signal())).rejects.toMatchObject({ actor: 'authorization' });
+  },
+  'a login that cannot be had costs no request': async (kit) => {
+    const error = new MirrorError('connect again', { actor: 'authorization', code: 'expired', retry: 'never' });
+    const refuse = () => Promise.reject(error);
+    const worker = kit.worker({ authorizer: { header: refuse, renew: refuse, quotaUser: null } });
+    kit.target.proxy.forget();
+    await expect(worker.apply(kit.target.container, [createOperation('a')], signal())).rejects.toBe(error);
+    await expect(kit.readAll(worker)).rejects.toBe(error);
+    expect(kit.target.proxy.requests).toEqual([]);
+  },
+  'a right that was taken away asks for a person and is not insisted on': async (kit) => {
+    kit.target.proxy.add({ times: Number.POSITIVE_INFINITY, fault: forbidden(kit) });
+    const [outcome] = await kit.attempt([createOperation('a')]);
+    const error = failure(outcome);
+    expect(['authorization', 'settings']).toContain(error.actor);
+    expect(error.retry).toBe('never');
+    expect(kit.target.proxy.requests.length).toBeLessThanOrEqual(2);
+    await expect(kit.readAll()).rejects.toMatchObject({ retry: 'never' });
+  },
+});
+
+function unauthorized(kit: ContractKit) {
+  return { kind: 'answer', answer: kit.target.dialect.unauthorized() } as const;
+}
+
+function forbidden(kit: ContractKit) {
+  return { kind: 'answer', answer: kit.target.dialect.forbidden() } as const;
+}
+
+function counting(kit: ContractKit): { authorizer: Authorizer; renewals: () => number } {
+  const { authorizer } = kit.target;
+  let count = 0;
+  return {
+    renewals: () => count,
+    authorizer: {
+      header: (abort) => authorizer.header(abort),
+      renew(abort) {
+        count += 1;
+        return authorizer.renew(abort);
+      },
+      quotaUser: authorizer.quotaUser,
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { expect } from 'vitest';
+import type { Operation } from '../../../src/model/operations.ts';
+import { group } from '../contract-case.ts';
+import {
+  createOperation,
+  deleteOperation,
+  describeOutcome,
+  failure,
+  itemWith,
+  updateOperation,
+} from '../contract-kit.ts';
+
+const CHANGED = itemWith({ title: 'Changed' });
+
+/** Many operations in one call: each has its own outcome. */
+export const batches = group('many operations', {
+  'creates, updates and deletes go together, each with its outcome': async (kit) => {
+    const [a, b] = await kit.create('a', 'b', 'gone');
+    await kit.target.server.deleteByHand((await kit.object('gone')).remoteId);
+    await kit.target.server.editByHand((await kit.object('b')).remoteId, { title: 'By hand' });
+    const outcomes = await kit.attempt([
+      createOperation('new'),
+      updateOperation('a', CHANGED, a!.versionTag),
+      updateOperation('b', CHANGED, b!.versionTag),
+      deleteOperation('gone', null),
+    ]);
+    expect(outcomes.map(describeOutcome)).toEqual([
+      'written created',
+      'written updated',
+      'written updated',
+      'deleted already-gone',
+    ]);
+    expect((await kit.objects()).map((object) => object.title).sort()).toEqual(['Appointment', 'Changed', 'Changed']);
+  },
+  'one operation that the server refuses for good does not harm the others': async (kit) => {
+    const poison = kit.target.dialect.poison(createOperation('poison'));
+    const outcomes = await kit.attempt([createOperation('a'), poison, createOperation('b')]);
+    expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
+    expect(failure(outcomes[1])).toMatchObject({ actor: 'contract', retry: 'never', ambiguous: false });
+    expect(await kit.objects()).toHaveLength(2);
+  },
+  'one operation that fails in passing is tried again alone, the others are not': async (kit) => {
+    const created = await kit.create('a', 'b', 'c');
+    const operations = ['a', 'b', 'c'].map((id, index) => updateOperation(id, CHANGED, created[index]!.versionTag));
+    kit.target.dialect.failOnce(operations[1]!);
+    const outcomes = await kit.attempt(operations);
+    expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
+    expect(failure(outcomes[1])).toMatchObject({ actor: 'remote', retry: 'later' });
+    expect(describeOutcome((await kit.attempt([operations[1]!]))[0])).toBe('written updated');
+    expect((await kit.objects()).map((object) => object.title)).toEqual(['Changed', 'Changed', 'Changed']);
+  },
+  'an operation whose own answer is missing failed ambiguously and ends well when sent again': async (kit) => {
+    const operations = ['a', 'b', 'c'].map((recordId) => createOperation(recordId));
+    required(kit.target.dialect.dropAnswerOf)(operations[1]!);
+    const outcomes = await kit.attempt(operations);
+    expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
+    expect(failure(outcomes[1])).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
+    expect(describeOutcome((await kit.attempt([operations[1]!]))[0])).toBe('written adopted');
+    expect(await kit.objects()).toHaveLength(3);
+  },
+  'answers in another order reach their own operations': async (kit) => {
+    const [b] = await kit.create('b');
+    required(kit.target.dialect.reverseAnswers)();
+    const poison = kit.target.dialect.poison(createOperation('poison'));
+    const operations: Operation[] = [createOperation('a'), poison, deleteOperation('b', b!.versionTag)];
+    const outcomes = await kit.attempt(operations);
+    expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'deleted']);
+    expect((await kit.objects()).map((object) => object.locator)).toEqual([createOperation('a').locator]);
+  },
+  'a server that takes fewer operations at once is met': async (kit) => {
+    required(kit.target.dialect.lowerBatchLimit)(7);
+    const operations = Array.from({ length: 30 }, (_, index) => createOperation(`r${index}`));
+    const outcomes = await kit.attempt(operations);
+    expect(outcomes.map(describeOutcome)).toEqual(operations.map(() => 'written created'));
+    expect(await kit.objects()).toHaveLength(30);
+  },
+  'no operations at all cost no request': async (kit) => {
+    kit.target.proxy.forget();
+    expect(await kit.connector.apply(kit.target.container, [], AbortSignal.timeout(5_000))).toEqual([]);
+    expect(kit.target.proxy.requests).toEqual([]);
+  },
+});
+
+/** A verb that the dialect has; a vendor that cannot have it declares a skip for the case. */
+export function required<Verb>(verb: Verb | undefined): Verb {
+  if (verb === undefined) throw new Error('the dialect lacks this verb: add it, or declare a skip with the reason');
+  return verb;
+}

@@ -1,0 +1,66 @@
+import { expect } from 'vitest';
+import { group } from '../contract-case.ts';
+import { createOperation, deleteOperation, itemWith, updateOperation } from '../contract-kit.ts';
+import { required } from './batches.ts';
+
+/** What work costs in HTTP requests, counted against the formula. */
+export const budget = group('request budget and paging', {
+  'creates, updates and deletes cost no more requests than the formula': async (kit) => {
+    const { dialect, proxy, supports } = kit.target;
+    const n = supports.batchSize * 2 + 1;
+    const recordIds = Array.from({ length: n }, (_, index) => `r${index}`);
+    proxy.forget();
+    const created = await kit.create(...recordIds);
+    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
+    proxy.forget();
+    const changed = itemWith({ title: 'Changed' });
+    const updates = recordIds.map((id, index) => updateOperation(id, changed, created[index]!.versionTag));
+    const updated = await kit.attempt(updates);
+    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
+    proxy.forget();
+    const tags = updated.map((outcome) => (outcome.result === 'written' ? outcome.versionTag : null));
+    await kit.attempt(recordIds.map((id, index) => deleteOperation(id, tags[index] ?? null)));
+    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
+    expect(await kit.objects()).toEqual([]);
+  },
+  'reading everything costs no more requests than the formula': async (kit) => {
+    const { dialect, proxy } = kit.target;
+    await kit.attempt(Array.from({ length: 60 }, (_, index) => createOperation(`r${index}`)));
+    proxy.forget();
+    expect(await kit.readAll()).toHaveLength(60);
+    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForReading(60));
+  },
+  'no more requests are under way at once than the connector says': async (kit) => {
+    await kit.attempt(Array.from({ length: 40 }, (_, index) => createOperation(`r${index}`)));
+    await kit.readAll();
+    expect(kit.target.proxy.maxInFlight).toBeLessThanOrEqual(kit.target.supports.concurrency);
+  },
+  'a calendar of several pages is read whole': async (kit) => {
+    required(kit.target.dialect.pageLength)(4);
+    await kit.attempt(Array.from({ length: 10 }, (_, index) => createOperation(`r${index}`)));
+    expect(new Set((await kit.readAll()).map((item) => item.key)).size).toBe(10);
+  },
+  'a last page that is exactly full is read whole': async (kit) => {
+    required(kit.target.dialect.pageLength)(4);
+    await kit.attempt(Array.from({ length: 8 }, (_, index) => createOperation(`r${index}`)));
+    expect(new Set((await kit.readAll()).map((item) => item.key)).size).toBe(8);
+  },
+  'an empty page with a successor is not the end': async (kit) => {
+    await kit.create('a', 'b');
+    required(kit.target.dialect.emptyFirstPage)();
+    expect(await kit.readAll()).toHaveLength(2);
+  },
+  'a page that fails is an error, not the end': async (kit) => {
+    const { dialect, proxy } = kit.target;
+    required(dialect.pageLength)(4);
+    await kit.attempt(Array.from({ length: 10 }, (_, index) => createOperation(`r${index}`)));
+    proxy.clear();
+    required(dialect.pageLength)(4);
+    proxy.forget();
+    const pages = kit.connector.read(kit.target.container, null, AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
+    expect((await pages.next()).value).toHaveLength(4);
+    proxy.clear();
+    proxy.add({ ...dialect.reads, fault: { kind: 'answer', answer: dialect.unavailable() } });
+    await expect(pages.next()).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
+  },
+});

@@ -1,0 +1,54 @@
+import { expect } from 'vitest';
+import type { CalendarItem } from '../../../src/model/items.ts';
+import { type ContractCase, group } from '../contract-case.ts';
+import { createOperation, describeOutcome, itemWith, locatorOf } from '../contract-kit.ts';
+
+const TEXTS: Readonly<Record<string, string>> = {
+  'emoji and joined emoji': 'Check-up 🦷 👩🏽‍⚕️ 👨‍👩‍👧',
+  'text from right to left': 'موعد عند الطبيب / פגישה אצל הרופא',
+  'characters of four bytes': '𝒜𝓅𝓅𝑜𝒾𝓃𝓉𝓂𝑒𝓃𝓉 𠜎𠜱𡿺',
+  'accents, composed and decomposed': 'Müller / Mu\u0308ller à è ì ò ù',
+  'HTML and script': '<script>alert(1)</script> <b>bold</b> & &amp; &lt;i&gt; "quoted" \'single\'',
+  'commas, semicolons, backslashes and colons': 'a,b;c\\d:e\\,f\\n"g"^h%20',
+  'line breaks and what looks like lines of a calendar file':
+    'one\ntwo\n\nATTENDEE:mailto:x@example.org\nEND:VEVENT\nBEGIN:VALARM',
+  'ten thousand characters': 'ä🙂 word '.repeat(1_100).slice(0, 10_000).trim(),
+  'a line of 300 characters without a space': 'é'.repeat(300),
+};
+
+/** Texts arrive as they are: shown the same, read back the same, and not written again. */
+export const data = group('texts', {
+  ...Object.fromEntries(Object.entries(TEXTS).map(([name, text]) => [`${name} arrive as they are`, arrives(text)])),
+  'an empty description and an absent one are the same': async (kit) => {
+    await kit.attempt([createOperation('a', itemWith({ description: '', location: '' }))]);
+    const [item] = await kit.readAll();
+    expect(item?.item).toMatchObject({ description: null, location: null });
+    expect(await kit.object('a')).toMatchObject({ description: '', location: '' });
+  },
+  'a description and a location that went away are cleared': async (kit) => {
+    await kit.attempt([createOperation('a', itemWith({ description: 'Bring the card', location: 'Room 2' }))]);
+    await kit.attempt([{ ...createOperation('a'), kind: 'update', versionTag: null, remoteId: null }]);
+    expect(await kit.object('a')).toMatchObject({ description: '', location: '' });
+  },
+  'free time is shown as free': async (kit) => {
+    await kit.attempt([createOperation('a', itemWith({ busy: false }))]);
+    expect((await kit.object('a')).busy).toBe(false);
+    expect((await kit.readAll())[0]?.item?.busy).toBe(false);
+  },
+});
+
+function arrives(text: string): ContractCase['run'] {
+  const oneLine = text.replaceAll('\n', ' ');
+  return (kit) =>
+    expectArrival(kit, itemWith({ title: oneLine.slice(0, 300), description: text, location: oneLine.slice(0, 200) }));
+}
+
+async function expectArrival(kit: Parameters<ContractCase['run']>[0], item: CalendarItem): Promise<void> {
+  expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');
+  const object = await kit.object('a');
+  expect(object).toMatchObject({ title: item.title, description: item.description, location: item.location });
+  expect(object).toMatchObject({ attendees: 0, alarms: 0, locator: locatorOf('a') });
+  expect((await kit.readAll())[0]?.item).toEqual(item);
+  expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written adopted');
+  expect((await kit.object('a')).version, 'written once').toBe(object.version);
+}

@@ -1,0 +1,107 @@
+import { expect } from 'vitest';
+import type { Operation } from '../../../src/model/operations.ts';
+import { type ContractCase, group } from '../contract-case.ts';
+import {
+  type ContractKit,
+  createOperation,
+  deleteOperation,
+  describeOutcome,
+  failure,
+  itemWith,
+  updateOperation,
+} from '../contract-kit.ts';
+import type { ProxyFault } from '../fault-proxy.ts';
+
+const CHANGED = itemWith({ title: 'Changed' });
+
+/** The connection breaks, before or after the server did the work; the same operation is sent again with the same key. */
+export const lostAnswers = group('lost answers', {
+  'a create whose answer is lost after the server did it ends as one object': lostCreate({ kind: 'lost-answer' }),
+  'a create that is lost before the server saw it ends as one object': lostCreate({ kind: 'cut' }),
+  'a create whose answer breaks off ends as one object': lostCreate({ kind: 'cut-body' }),
+  'an update whose answer is lost after the server did it ends with the new content': lostUpdate({
+    kind: 'lost-answer',
+  }),
+  'an update that is lost before the server saw it ends with the new content': lostUpdate({ kind: 'cut' }),
+  'a delete whose answer is lost after the server did it ends with nothing': lostDelete({ kind: 'lost-answer' }),
+  'a delete that is lost before the server saw it ends with nothing': lostDelete({ kind: 'cut' }),
+  'a create whose answer does not come in time ends as one object': async (kit) => {
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'stall' } });
+    const [lost] = await kit.attempt([createOperation('a')], kit.worker({ timeoutMs: 300 }));
+    expect(failure(lost)).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
+    await expectOneAfter(kit, createOperation('a'), 'written adopted');
+  },
+  'a lost answer to many creates is settled by their keys within the request budget': async (kit) => {
+    const { dialect, proxy, supports } = kit.target;
+    const n = Math.min(supports.batchSize, 50);
+    const operations = Array.from({ length: n }, (_, index) => createOperation(`r${index}`));
+    proxy.add({ ...dialect.writes, fault: { kind: 'lost-answer' } });
+    const outcomes = await kit.deliver(operations);
+    expect(outcomes.every((outcome) => outcome.result === 'written')).toBe(true);
+    expect(await kit.objects()).toHaveLength(n);
+    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForRetriedCreates(n));
+  },
+  'after a crash another worker sends the same create again and finds the first': async (kit) => {
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
+    await kit.attempt([createOperation('a')]);
+    const [outcome] = await kit.attempt([createOperation('a')], kit.worker());
+    expect(describeOutcome(outcome)).toBe('written adopted');
+    expect(await kit.objects()).toHaveLength(1);
+  },
+  'after a crash before the answers were noted the whole work is repeated without harm': async (kit) => {
+    const [a, b] = await kit.create('a', 'b');
+    const work: Operation[] = [
+      createOperation('c'),
+      updateOperation('a', CHANGED, a!.versionTag),
+      deleteOperation('b', b!.versionTag),
+    ];
+    await kit.attempt(work);
+    const again = await kit.attempt(work, kit.worker());
+    expect(again.map(describeOutcome)).toEqual(['written adopted', 'written updated', 'deleted already-gone']);
+    expect((await kit.objects()).map((object) => object.title).sort()).toEqual(['Appointment', 'Changed']);
+  },
+  'a create sent again with newer content ends with the newer content': async (kit) => {
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
+    await kit.attempt([createOperation('a')]);
+    await expectOneAfter(kit, createOperation('a', CHANGED), 'written adopted');
+    expect((await kit.object('a')).title).toBe('Changed');
+  },
+});
+
+function lostCreate(fault: ProxyFault): ContractCase['run'] {
+  return async (kit) => {
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault });
+    const [lost] = await kit.attempt([createOperation('a')]);
+    expect(failure(lost)).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
+    await expectOneAfter(kit, createOperation('a'), fault.kind === 'cut' ? 'written created' : 'written adopted');
+  };
+}
+
+function lostUpdate(fault: ProxyFault): ContractCase['run'] {
+  return async (kit) => {
+    const [created] = await kit.create('a');
+    const update = updateOperation('a', CHANGED, created!.versionTag);
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault });
+    expect(failure((await kit.attempt([update]))[0])).toMatchObject({ retry: 'later', ambiguous: true });
+    await expectOneAfter(kit, update, 'written updated');
+    expect((await kit.object('a')).title).toBe('Changed');
+  };
+}
+
+function lostDelete(fault: ProxyFault): ContractCase['run'] {
+  return async (kit) => {
+    const [created] = await kit.create('a');
+    const operation = deleteOperation('a', created!.versionTag);
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault });
+    expect(failure((await kit.attempt([operation]))[0])).toMatchObject({ retry: 'later', ambiguous: true });
+    const [outcome] = await kit.attempt([operation]);
+    expect(describeOutcome(outcome)).toBe(fault.kind === 'cut' ? 'deleted deleted' : 'deleted already-gone');
+    expect(await kit.objects()).toEqual([]);
+  };
+}
+
+async function expectOneAfter(kit: ContractKit, operation: Operation, effect: string): Promise<void> {
+  const [outcome] = await kit.attempt([operation]);
+  expect(describeOutcome(outcome)).toBe(effect);
+  expect(await kit.objects()).toHaveLength(1);
+}

@@ -1,0 +1,137 @@
+import { expect } from 'vitest';
+import { group } from '../contract-case.ts';
+import {
+  type ContractKit,
+  createOperation,
+  deleteOperation,
+  describeOutcome,
+  itemWith,
+  keyOf,
+  OTHER_MARK,
+  updateOperation,
+  written,
+} from '../contract-kit.ts';
+
+const CHANGED = itemWith({ title: 'Changed' });
+
+/** A person's hands in the calendar, and what is not ours. */
+export const people = group('people and foreign objects', {
+  'an object edited by hand is overwritten by the next update': async (kit) => {
+    const [created] = await kit.create('a');
+    await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
+    const [outcome] = await kit.attempt([updateOperation('a', CHANGED, created!.versionTag)]);
+    expect(describeOutcome(outcome)).toBe('written updated');
+    expect((await kit.object('a')).title).toBe('Changed');
+  },
+  'an object edited by hand is still deleted': async (kit) => {
+    const [created] = await kit.create('a');
+    await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
+    const [outcome] = await kit.attempt([deleteOperation('a', created!.versionTag)]);
+    expect(describeOutcome(outcome)).toBe('deleted deleted');
+    expect(await kit.objects()).toEqual([]);
+  },
+  'an edit by hand shows when read': async (kit) => {
+    const [created] = await kit.create('a');
+    await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
+    const [item] = await kit.readAll();
+    expect(item?.versionTag).not.toBe(created!.versionTag);
+    expect(item?.item?.title).toBe('By hand');
+  },
+  'an object deleted by hand comes back with the next update': async (kit) => {
+    const [created] = await kit.create('a');
+    await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
+    const update = updateOperation('a', CHANGED, created!.versionTag);
+    await expectBack(kit, update, ['written recreated', 'written revived']);
+  },
+  'an object deleted by hand comes back with a create of the same key': async (kit) => {
+    await kit.create('a');
+    await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
+    await expectBack(kit, createOperation('a', CHANGED), ['written created', 'written revived']);
+  },
+  'an object that we deleted comes back with a create of the same key': async (kit) => {
+    const [created] = await kit.create('a');
+    await kit.attempt([deleteOperation('a', created!.versionTag)]);
+    await expectBack(kit, createOperation('a', CHANGED), ['written created', 'written revived']);
+  },
+  'a delete of an object deleted by hand is already done': async (kit) => {
+    const [created] = await kit.create('a', 'b');
+    await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
+    const [outcome] = await kit.attempt([deleteOperation('a', created!.versionTag)]);
+    expect(describeOutcome(outcome)).toBe('deleted already-gone');
+    const [untagged] = await kit.attempt([deleteOperation('a', null)]);
+    expect(describeOutcome(untagged)).toBe('deleted already-gone');
+    expect(await kit.objects()).toHaveLength(1);
+  },
+  'a delete of what never was is already done': async (kit) => {
+    const outcomes = await kit.attempt([deleteOperation('a', null), deleteOperation('b', '"no-such-tag"')]);
+    expect(outcomes.map(describeOutcome)).toEqual(['deleted already-gone', 'deleted already-gone']);
+  },
+  'an object whose mark was taken off is no longer ours: neither updated, deleted nor read': async (kit) => {
+    const [created] = await kit.create('a');
+    await kit.target.server.removeMarkByHand((await kit.object('a')).remoteId);
+    const before = await kit.objects();
+    const outcomes = [
+      ...(await kit.attempt([updateOperation('a', CHANGED, created!.versionTag)])),
+      ...(await kit.attempt([updateOperation('a', CHANGED, null)])),
+      ...(await kit.attempt([deleteOperation('a', created!.versionTag)])),
+      ...(await kit.attempt([deleteOperation('a', null)])),
+    ];
+    expect(outcomes.map(describeOutcome)).toEqual([
+      'key-burnt',
+      'key-burnt',
+      'deleted already-gone',
+      'deleted already-gone',
+    ]);
+    expect(await kit.objects()).toEqual(before);
+    expect(await kit.readAll()).toEqual([]);
+  },
+  'a foreign object at the place of our key burns the key, and the next epoch is taken': async (kit) => {
+    await kit.target.server.putForeign('Foreign', keyOf('a'));
+    const before = await kit.objects();
+    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('key-burnt');
+    expect(await kit.objects()).toEqual(before);
+    const [outcome] = await kit.attempt([createOperation('a', itemWith(), 1)]);
+    expect(describeOutcome(outcome)).toBe('written created');
+    expect(await kit.objects()).toHaveLength(2);
+  },
+  'foreign objects are neither read nor found nor touched by a whole cycle': async (kit) => {
+    await kit.target.server.putForeign('Foreign');
+    await kit.target.server.putForeign('Foreign at a key', keyOf('foreign'));
+    const before = await kit.objects();
+    const [a, b] = await kit.create('a', 'b');
+    await kit.attempt([updateOperation('a', CHANGED, a!.versionTag), deleteOperation('b', b!.versionTag)]);
+    expect(await kit.readAll()).toHaveLength(1);
+    const keys = [keyOf('a'), keyOf('b'), keyOf('foreign')];
+    const found = await kit.connector.find(kit.target.container, keys, AbortSignal.timeout(10_000));
+    expect(found.map((item) => item.key)).toEqual([keyOf('a')]);
+    expect((await kit.objects()).filter((object) => object.mark === null)).toEqual(before);
+  },
+  'objects of another target in the same calendar are foreign': async (kit) => {
+    const other = kit.worker({ mark: OTHER_MARK });
+    const [theirs] = await kit.attempt([createOperation('a')], other);
+    expect(await kit.readAll()).toEqual([]);
+    const outcomes = [
+      ...(await kit.attempt([createOperation('a', CHANGED)])),
+      ...(await kit.attempt([updateOperation('a', CHANGED, null)])),
+      ...(await kit.attempt([deleteOperation('a', null)])),
+    ];
+    expect(outcomes.map(describeOutcome)).toEqual(['key-burnt', 'key-burnt', 'deleted already-gone']);
+    const [left] = await kit.readAll(other);
+    expect(left?.versionTag).toBe(written(theirs).versionTag);
+  },
+});
+
+async function expectBack(
+  kit: ContractKit,
+  operation: Parameters<ContractKit['attempt']>[0][number],
+  effects: string[],
+) {
+  const [outcome] = await kit.attempt([operation]);
+  if (kit.target.supports.revivesKeys) {
+    expect(effects).toContain(describeOutcome(outcome));
+  } else {
+    expect([...effects, 'key-burnt']).toContain(describeOutcome(outcome));
+    if (outcome?.result === 'key-burnt') await kit.attempt([createOperation('a', CHANGED, 1)]);
+  }
+  expect((await kit.object('a')).title).toBe('Changed');
+}
