@@ -1,0 +1,120 @@
+import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
+import type { HttpDoor } from '../../http/door.ts';
+import { readJson } from '../../http/json.ts';
+import { retryAfterMs } from '../../http/retry-after.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import type { Clock, TimeWindow } from '../../model/time.ts';
+import { CALENDARS_PAGE_SIZE, EVENTS_PAGE_SIZE, MARK_PROPERTY } from './limits.ts';
+import type { WireAnswer } from './wire.ts';
+
+/** The calls that go one by one; each gives the answer whatever its status. Throws MirrorError when no answer came. */
+export interface CalendarClient {
+  getCalendar(id: string, call: CallOptions): Promise<WireAnswer>;
+  insertCalendar(content: { summary: string; description: string }, call: CallOptions): Promise<WireAnswer>;
+  listCalendars(pageToken: string | null, call: CallOptions): Promise<WireAnswer>;
+  listEvents(query: EventsQuery, call: CallOptions): Promise<WireAnswer>;
+}
+
+/** What every call needs. */
+export interface CallOptions {
+  authorization: string;
+  signal: AbortSignal;
+}
+
+/** A page of the events that bear a mark. */
+export interface EventsQuery {
+  calendarId: string;
+  mark: string;
+  window: TimeWindow | null;
+  pageToken: string | null;
+}
+
+/** Google's own client behind our door. Its retries, its login and its errors are switched off: ours take their place. */
+export function createCalendarClient(
+  http: HttpDoor,
+  clock: Clock,
+  rootUrl: string,
+  quotaUser: string | null,
+): CalendarClient {
+  const api = calendar({ version: 'v3', rootUrl: `${rootUrl}/`, params: quotaUser === null ? {} : { quotaUser } });
+  const call = (label: string, { authorization, signal }: CallOptions, send: Send) =>
+    answerOf(label, clock, () =>
+      send(api, {
+        headers: { authorization },
+        signal,
+        retry: false,
+        responseType: 'text',
+        validateStatus: () => true,
+        fetchImplementation: http.asFetch(label),
+      }),
+    );
+  return {
+    getCalendar: (calendarId, options) =>
+      call('google.calendars.get', options, (client, wire) => client.calendars.get({ calendarId }, wire)),
+    insertCalendar: (requestBody, options) =>
+      call('google.calendars.insert', options, (client, wire) => client.calendars.insert({ requestBody }, wire)),
+    listCalendars: (pageToken, options) =>
+      call('google.calendarList.list', options, (client, wire) =>
+        client.calendarList.list({ maxResults: CALENDARS_PAGE_SIZE, showHidden: true, ...page(pageToken) }, wire),
+      ),
+    listEvents: (query, options) =>
+      call('google.events.list', options, (client, wire) => client.events.list(eventsParameters(query), wire)),
+  };
+}
+
+/** Options of the client's transport for one request. */
+interface Wire {
+  headers: { authorization: string };
+  signal: AbortSignal;
+  retry: false;
+  responseType: 'text';
+  validateStatus: () => true;
+  fetchImplementation: typeof fetch;
+}
+type Send = (api: calendar_v3.Calendar, wire: Wire) => Promise<{ status: number; headers: object; data: unknown }>;
+
+function page(pageToken: string | null): { pageToken?: string } {
+  return pageToken === null ? {} : { pageToken };
+}
+
+function eventsParameters({ calendarId, mark, window, pageToken }: EventsQuery) {
+  return {
+    calendarId,
+    privateExtendedProperty: [`${MARK_PROPERTY}=${mark}`],
+    maxResults: EVENTS_PAGE_SIZE,
+    ...(window === null ? {} : { timeMin: rfc3339(window.fromAt), timeMax: rfc3339(window.toAt) }),
+    ...page(pageToken),
+  };
+}
+
+function rfc3339(at: number): string {
+  return new Date(at).toISOString();
+}
+
+async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send>): Promise<WireAnswer> {
+  const answer = await send().catch((error: unknown) => {
+    throw doorError(error);
+  });
+  const { status, data } = answer;
+  const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
+  const text = typeof data === 'string' ? data : '';
+  return { status, body: bodyOf(label, status, headers, text), retryAfterMs: retryAfterMs(headers, clock()) };
+}
+
+/** An unreadable body matters only where one was promised: a refusal speaks by its status. */
+function bodyOf(label: string, status: number, headers: Headers, text: string): unknown {
+  try {
+    return readJson({ headers, body: Buffer.from(text) }, label);
+  } catch (error) {
+    if (status >= 200 && status < 300) throw error;
+    return undefined;
+  }
+}
+
+/** The client wraps what the door throws, together with the request and its headers, which must not get any further. */
+function doorError(error: unknown): MirrorError {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (current instanceof MirrorError) return current;
+  }
+  return asMirrorError(new Error('the Google client failed'));
+}

@@ -1,0 +1,95 @@
+import type { MirrorError } from '../../model/errors.ts';
+import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
+import { type ContainerCalls, prepareCalendar } from './container.ts';
+import { calendarGone, isTargetWide, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { type FlowEnd, runFlows } from './flow.ts';
+import { findFlow, operationFlow } from './flows.ts';
+import { readOwnEvent, toRemoteItem } from './from-model.ts';
+import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
+import { createBatchTransport, withLogin } from './transport.ts';
+import { isSuccess, type WireAnswer } from './wire.ts';
+
+/** Opens one Google calendar target. */
+export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {
+  const { settings, mark, authorizer, http, clock } = context;
+  const { rootUrl } = settings;
+  const client = createCalendarClient(http, clock, rootUrl, authorizer.quotaUser);
+  const batches = createBatchTransport({ http, authorizer, clock, rootUrl });
+  const scopeOf = (calendarId: string) => ({ calendarId, mark, quotaUser: authorizer.quotaUser });
+  const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) =>
+    withLogin(authorizer, signal, (authorization) => send({ authorization, signal }));
+  return {
+    prepare: (known, signal) => prepareCalendar(containerCalls(client, call, signal), settings, mark, known),
+    async apply(container, operations, signal) {
+      const scope = scopeOf(container);
+      const flows = operations.map((operation) => operationFlow(scope, operation));
+      return toOutcomes(operations, await runFlows(flows, batches(signal)));
+    },
+    async *read(container, window, signal) {
+      yield* readPages(
+        (pageToken) =>
+          call(signal, (options) => client.listEvents({ calendarId: container, mark, window, pageToken }, options)),
+        mark,
+      );
+    },
+    async find(container, keys, signal) {
+      const scope = scopeOf(container);
+      const ends = await runFlows(
+        keys.map((key) => findFlow(scope, key)),
+        batches(signal),
+      );
+      return ends.flatMap((end) => toFound(end));
+    },
+  };
+}
+
+type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) => Promise<WireAnswer>;
+
+function containerCalls(client: CalendarClient, call: Call, signal: AbortSignal): ContainerCalls {
+  return {
+    get: (id) => call(signal, (options) => client.getCalendar(id, options)),
+    insert: (content) => call(signal, (options) => client.insertCalendar(content, options)),
+    list: (pageToken) => call(signal, (options) => client.listCalendars(pageToken, options)),
+  };
+}
+
+/** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
+function toOutcomes(operations: readonly Operation[], ends: readonly FlowEnd<Outcome>[]): Outcome[] {
+  const errors = ends.flatMap((end) => ('error' in end ? [end.error] : []));
+  const [first] = errors;
+  if (first !== undefined && errors.length === operations.length && isShared(first, errors)) throw first;
+  return operations.map(({ recordId }, index) => {
+    const end = ends[index]!;
+    return 'error' in end ? { recordId, result: 'failed', error: end.error } : end.result;
+  });
+}
+
+/** The same error object: the request of all failed. The same target-wide code: each was told the same. */
+function isShared(first: MirrorError, errors: readonly MirrorError[]): boolean {
+  return errors.every((error) => error === first || (isTargetWide(first) && error.code === first.code));
+}
+
+function toFound(end: FlowEnd<RemoteItem | null>): RemoteItem[] {
+  if ('error' in end) throw end.error;
+  return end.result === null ? [] : [end.result];
+}
+
+async function* readPages(
+  list: (pageToken: string | null) => Promise<WireAnswer>,
+  mark: string,
+): AsyncGenerator<RemoteItem[]> {
+  let pageToken: string | null = null;
+  do {
+    const answer = await list(pageToken);
+    if (answer.status === 404) throw calendarGone();
+    if (!isSuccess(answer)) throw toMirrorError(answer);
+    const page = eventsPageSchema.safeParse(answer.body);
+    if (!page.success || page.data.nextPageToken === pageToken) throw unexpectedAnswer(false);
+    const events = page.data.items.flatMap((event) => readOwnEvent(event, mark) ?? []);
+    const alive = events.filter((event) => !event.cancelled);
+    if (alive.length > 0) yield alive.map(toRemoteItem);
+    pageToken = page.data.nextPageToken ?? null;
+  } while (pageToken !== null);
+}

@@ -1,0 +1,171 @@
+import type { MirrorError } from '../../model/errors.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { calendarGone, changedMeanwhile, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
+import type { Flow } from './flow.ts';
+import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
+import { isSuccess, type WireAnswer, type WireCall } from './wire.ts';
+
+type Write = Exclude<Operation, { kind: 'delete' }>;
+type Deletion = Extract<Operation, { kind: 'delete' }>;
+type Effect = Extract<Outcome, { result: 'written' }>['effect'];
+
+/** What the flows of one target have in common. */
+export interface FlowScope {
+  calendarId: string;
+  mark: string;
+  /** Charged for the calls when set. */
+  quotaUser: string | null;
+}
+
+/** The flow of one operation: its calls, and its one outcome. It throws MirrorError for a failure. */
+export function operationFlow(scope: FlowScope, operation: Operation): Flow<Outcome> {
+  if (operation.kind === 'create') return insert(scope, operation, 'created');
+  if (operation.kind === 'update') return update(scope, operation);
+  return remove(scope, operation);
+}
+
+/** Looks for one event of ours; null when it is not there, deleted or not ours. */
+export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | null> {
+  const answer = yield getCall(scope, key);
+  if (isGone(answer)) {
+    yield* expectCalendar(scope);
+    return null;
+  }
+  const event = readOwn(scope, answer);
+  return event === null || event.cancelled ? null : toRemoteItem(event);
+}
+
+/** Inserts under our own id, so that a second insert of the same key is refused rather than doubled. */
+function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
+  const answer = yield* write(insertCall(scope, operation));
+  if (isSuccess(answer)) return written(operation, effect, answer, null);
+  if (answer.status === 404) throw calendarGone();
+  if (reasonOf(answer) !== 'duplicate') throw toMirrorError(answer);
+  return (yield* settle(scope, operation, operation.key, 'adopted')) ?? (yield* unreadable());
+}
+
+function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
+  const id = operation.remoteId ?? operation.key;
+  if (operation.versionTag !== null) {
+    const answer = yield* write(putCall(scope, operation, id, operation.versionTag));
+    if (isSuccess(answer)) return written(operation, 'updated', answer, operation.remoteId);
+    if (answer.status === 404) return yield* insert(scope, operation, 'recreated');
+    if (answer.status !== 410 && answer.status !== 412) throw toMirrorError(answer);
+  }
+  return (yield* settle(scope, operation, id, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
+}
+
+/**
+ * Reads what stands at an id and brings it to the wanted content: revived when it was deleted, left alone when it holds the
+ * content already, burnt when it is not ours.
+ * @returns null when nothing stands there
+ */
+function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
+  const answer = yield getCall(scope, id);
+  if (isGone(answer)) return null;
+  const event = readOwn(scope, answer);
+  if (event === null) return { recordId: operation.recordId, result: 'key-burnt' };
+  const remoteId = id === operation.key ? null : id;
+  if (!event.cancelled && holds(event, operation.item)) {
+    return { recordId: operation.recordId, result: 'written', effect, versionTag: event.etag, remoteId };
+  }
+  const put = yield* write(putCall(scope, operation, id, event.etag));
+  if (isSuccess(put)) return written(operation, event.cancelled ? 'revived' : effect, put, remoteId);
+  if (put.status === 412) throw changedMeanwhile();
+  const error = toMirrorError(put);
+  if (event.cancelled && isRefusedRevival(error)) return { recordId: operation.recordId, result: 'key-burnt' };
+  throw error;
+}
+
+function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
+  const id = operation.remoteId ?? operation.key;
+  const gone: Outcome = { recordId: operation.recordId, result: 'deleted', effect: 'already-gone' };
+  if (operation.versionTag !== null) {
+    const answer = yield* write(deleteCall(scope, id, operation.versionTag));
+    if (answer.status !== 412) return yield* deleted(scope, operation, answer);
+  }
+  const found = yield getCall(scope, id);
+  if (isGone(found)) return yield* deleted(scope, operation, found);
+  const event = readOwn(scope, found);
+  if (event === null || event.cancelled) return gone;
+  const answer = yield* write(deleteCall(scope, id, event.etag));
+  if (answer.status === 412) throw changedMeanwhile();
+  return yield* deleted(scope, operation, answer);
+}
+
+/** 404 means "no such event" as well as "no such calendar": only the first is a success. */
+function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireAnswer): Flow<Outcome> {
+  if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
+  if (!isGone(answer)) throw toMirrorError(answer);
+  if (answer.status === 404) yield* expectCalendar(scope);
+  return { recordId, result: 'deleted', effect: 'already-gone' };
+}
+
+/** A call that Google could not carry out beside the others of its batch is sent once more, alone. */
+function* write(call: WireCall): Flow<WireAnswer> {
+  const answer = yield call;
+  if (answer.status !== 409 || reasonOf(answer) !== 'conflict') return answer;
+  return yield { ...call, alone: true };
+}
+
+function* expectCalendar(scope: FlowScope): Flow<void> {
+  const answer = yield { method: 'GET', path: pathTo(scope, '') };
+  if (answer.status === 404) throw calendarGone();
+  if (!isSuccess(answer)) throw toMirrorError(answer);
+}
+
+// biome-ignore lint/correctness/useYield: has the type of a flow, so that it can stand in for one
+function* unreadable(): Flow<never> {
+  throw notYetReadable();
+}
+
+function isGone(answer: WireAnswer): boolean {
+  return answer.status === 404 || answer.status === 410;
+}
+
+/** Google at times forbids, or no longer finds, the id of an event that was deleted in its own pages. */
+function isRefusedRevival(error: MirrorError): boolean {
+  return (error.status === 403 && error.actor === 'settings') || error.status === 404 || error.status === 410;
+}
+
+function readOwn(scope: FlowScope, answer: WireAnswer): OwnEvent | null {
+  if (!isSuccess(answer)) throw toMirrorError(answer);
+  if (typeof answer.body !== 'object') throw unexpectedAnswer(false);
+  return readOwnEvent(answer.body, scope.mark);
+}
+
+function written(operation: Write, effect: Effect, answer: WireAnswer, remoteId: string | null): Outcome {
+  return { recordId: operation.recordId, result: 'written', effect, versionTag: etagOf(answer), remoteId };
+}
+
+function etagOf({ body }: WireAnswer): string | null {
+  if (typeof body !== 'object' || body === null || !('etag' in body)) return null;
+  return typeof body.etag === 'string' ? body.etag : null;
+}
+
+function insertCall(scope: FlowScope, { key, item, locator }: Write): WireCall {
+  const body = { id: key, ...toEvent(item, scope.mark, locator) };
+  return { method: 'POST', path: pathTo(scope, '/events', { sendUpdates: 'none' }), body };
+}
+
+function putCall(scope: FlowScope, { item, locator }: Write, id: string, ifMatch: string | null): WireCall {
+  const body = toEvent(item, scope.mark, locator);
+  return { method: 'PUT', path: eventPath(scope, id, { sendUpdates: 'none' }), ifMatch, body };
+}
+
+function deleteCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {
+  return { method: 'DELETE', path: eventPath(scope, id, { sendUpdates: 'none' }), ifMatch };
+}
+
+function getCall(scope: FlowScope, id: string): WireCall {
+  return { method: 'GET', path: eventPath(scope, id) };
+}
+
+function eventPath(scope: FlowScope, id: string, query: Record<string, string> = {}): string {
+  return pathTo(scope, `/events/${encodeURIComponent(id)}`, query);
+}
+
+function pathTo({ calendarId, quotaUser }: FlowScope, rest: string, query: Record<string, string> = {}): string {
+  const search = new URLSearchParams(quotaUser === null ? query : { ...query, quotaUser }).toString();
+  return `/calendar/v3/calendars/${encodeURIComponent(calendarId)}${rest}${search === '' ? '' : `?${search}`}`;
+}

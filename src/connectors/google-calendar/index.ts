@@ -1,0 +1,26 @@
+import type { ConnectorModule } from '../connector.ts';
+import { openGoogleCalendar } from './connector.ts';
+import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { type GoogleCalendarSettings, settingsSchema } from './schemas.ts';
+
+const SCOPES = 'https://www.googleapis.com/auth';
+
+/** Google Calendar API v3: an existing calendar, or one of our own. */
+export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
+  name: 'google-calendar',
+  supports: {
+    operations: ['create', 'update', 'delete'],
+    batchSize: BATCH_SIZE,
+    concurrency: CONCURRENCY,
+    createsContainer: true,
+    revivesKeys: true,
+  },
+  connectionKinds: ['google', 'google-service-account'],
+  /** The narrowest that the reference of each method allows: events and the check of an existing calendar, or only calendars of our own. */
+  neededScopes: ({ calendar }) =>
+    'id' in calendar
+      ? [`${SCOPES}/calendar.events`, `${SCOPES}/calendar.calendars.readonly`]
+      : [`${SCOPES}/calendar.app.created`, `${SCOPES}/calendar.calendarlist.readonly`],
+  settingsSchema,
+  open: openGoogleCalendar,
+};

@@ -1,0 +1,37 @@
+import { HOUR_MS, SECOND_MS } from '../../model/time.ts';
+
+/** Where Google serves the Calendar API v3. */
+export const DEFAULT_ROOT_URL = 'https://www.googleapis.com';
+
+/**
+ * Calls in one multipart batch. The batch guide said 50 and later copies say 1,000, so the lower number is the plan;
+ * a server that takes fewer is met by halving (developers.google.com/workspace/calendar/api/guides/batch).
+ */
+export const BATCH_SIZE = 50;
+
+/** Largest page of `events.list` (reference of events.list, `maxResults`). */
+export const EVENTS_PAGE_SIZE = 2_500;
+
+/** Largest page of `calendarList.list` (reference of calendarList.list, `maxResults`). */
+export const CALENDARS_PAGE_SIZE = 250;
+
+/**
+ * Writers at once in one calendar. Google limits writes "to a single calendar in quick succession" without a number
+ * (developers.google.com/workspace/calendar/api/guides/quota), so writes are serial.
+ */
+export const CONCURRENCY = 1;
+
+/** Wait after a rate limit that came without Retry-After. The quotas are sliding windows of a minute; our choice. */
+export const RATE_LIMIT_PAUSE_MS = 15 * SECOND_MS;
+
+/**
+ * Wait after "Calendar usage limits exceeded" and after a spent daily quota: these recover within hours to months
+ * (support.google.com/a/answer/2905486), so one try an hour does no harm and finds the end in time.
+ */
+export const USAGE_LIMIT_PAUSE_MS = HOUR_MS;
+
+/** Name of the private extended property that bears the mark (keys: at most 44 characters, values: 1,024). */
+export const MARK_PROPERTY = 'clinicMirror';
+
+/** Name of the private extended property that bears the locator. */
+export const LOCATOR_PROPERTY = 'clinicMirrorLocator';

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { DEFAULT_ROOT_URL } from './limits.ts';
+
+/** The vendor's part of a target in the tenant file. */
+export const settingsSchema = z.strictObject({
+  calendar: z.union([
+    /** An existing calendar: its id as in its settings page, or `primary`. */
+    z.strictObject({ id: z.string().min(1).max(1_024) }),
+    /** A calendar of our own, created under this name. */
+    z.strictObject({ create: z.string().min(1).max(254) }),
+  ]),
+  /** Where the API is served; another address only for tests and demonstrations. */
+  rootUrl: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .default(DEFAULT_ROOT_URL),
+});
+
+/** Settings of one Google calendar target, checked. */
+export type GoogleCalendarSettings = z.infer<typeof settingsSchema>;
+
+// What Google answers: only the fields that are used, so that the API may grow without breaking us.
+
+/** An error's body (developers.google.com/workspace/calendar/api/guides/errors). */
+export const errorBodySchema = z.object({
+  error: z.object({
+    errors: z.array(z.object({ domain: z.string().optional(), reason: z.string().optional() })).optional(),
+  }),
+});
+
+/** What tells whose event it is and whether it is alive; cancelled events guarantee no more than an id. */
+export const eventHeadSchema = z.object({
+  id: z.string().min(1),
+  etag: z.string().optional(),
+  status: z.string().optional(),
+  extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
+});
+
+const eventTimeSchema = z.object({
+  date: z.string().optional(),
+  dateTime: z.string().optional(),
+  timeZone: z.string().optional(),
+});
+
+/** An event's content. */
+export const eventContentSchema = z.object({
+  status: z.string().optional(),
+  eventType: z.string().optional(),
+  summary: z.string().optional(),
+  description: z.string().optional(),
+  location: z.string().optional(),
+  start: eventTimeSchema,
+  end: eventTimeSchema,
+  transparency: z.string().optional(),
+  visibility: z.string().optional(),
+  recurrence: z.array(z.unknown()).optional(),
+  recurringEventId: z.string().optional(),
+  attendees: z.array(z.unknown()).optional(),
+});
+
+/** One page of `events.list`; each event is parsed alone, so that an odd one spoils no page. */
+export const eventsPageSchema = z.object({
+  items: z.array(z.unknown()).default([]),
+  nextPageToken: z.string().optional(),
+});
+
+/** A calendar, or an entry of the calendar list. */
+export const calendarSchema = z.object({ id: z.string().min(1), description: z.string().optional() });
+
+/** One page of `calendarList.list`. */
+export const calendarsPageSchema = z.object({
+  items: z.array(calendarSchema).default([]),
+  nextPageToken: z.string().optional(),
+});

@@ -1,0 +1,26 @@
+/** One call of the Calendar API, as it goes into a batch. */
+export interface WireCall {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path and query, as a batch wants it: `/calendar/v3/…`. */
+  path: string;
+  /** Sent as If-Match when set. */
+  ifMatch?: string | null;
+  /** Sent as JSON. */
+  body?: object;
+  /** Sent in a request of its own: a batch answered that the call did not go together with the others. */
+  alone?: boolean;
+}
+
+/** What Google answered to one call, in a batch or alone. */
+export interface WireAnswer {
+  status: number;
+  /** The parsed JSON body; undefined when there was none or it was not JSON. */
+  body: unknown;
+  /** What the answer asks us to wait, in milliseconds. */
+  retryAfterMs: number | null;
+}
+
+/** Whether the call was carried out. */
+export function isSuccess(answer: WireAnswer): boolean {
+  return answer.status >= 200 && answer.status < 300;
+}
