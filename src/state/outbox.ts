@@ -204,7 +204,7 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
     },
     async oldestAt(target) {
       const { due } = names(target);
-      const [oldest] = await redis.zrange(due, 0, 0);
+      const [oldest] = await redis.zrangebyscore(due, '-inf', '+inf', 'LIMIT', 0, 1);
       if (oldest === undefined) return null;
       const value = await redis.hget(names(target).outbox, oldest);
       return value === null ? null : parse(value).q;

@@ -1,0 +1,73 @@
+import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
+import type { TenantHold } from '../control/holds.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
+
+/** One appointment's story as a person reads it. */
+export function renderExplanation(explanation: Explanation): string {
+  const head = `Appointment ${explanation.appointment} of ${explanation.tenant}\n  clinic: ${renderSource(explanation.source)}`;
+  return [head, ...explanation.targets.map(renderTarget)].join('\n\n');
+}
+
+function renderSource(source: SourceView): string {
+  switch (source.state) {
+    case 'there':
+      return `${source.status}, agenda ${source.agenda}, starts ${renderTime(source.startAt)}`;
+    case 'absent':
+      return 'no such appointment';
+    case 'unusable':
+      return `its row can't be used (${source.code} in ${source.field})`;
+    case 'unknown':
+      return `could not be asked: ${source.message} (${source.code})`;
+  }
+}
+
+function renderTarget(target: TargetExplanation): string {
+  const lines = [`${target.target} (${target.connector})`];
+  const { shown, because } = target.decision;
+  lines.push(wrap(`${shown ? 'should be shown' : 'not shown'}: ${because}`, 96, '  '));
+  lines.push(
+    target.link === null
+      ? '  the target was given nothing for it'
+      : `  was given ${target.link.remoteId}, starting ${renderTime(target.link.startAt)}`,
+  );
+  if (target.pending !== null) {
+    const { want, reason, attempts, lastError, parked, dueAt } = target.pending;
+    const tried = attempts === 0 ? '' : `, tried ${attempts} times, last error ${lastError}`;
+    const next = parked ? 'waits for a change or a person, tried again' : 'next try';
+    lines.push(wrap(`waiting: to be ${want} (${reason})${tried}, ${next} ${renderTime(dueAt)}`, 96, '  '));
+  }
+  for (const { id, kind, state } of target.holds) lines.push(`  in hold ${id} (${kind}), ${state}`);
+  if (target.trouble !== null) lines.push(`  the whole target stands still: ${target.trouble}`);
+  return lines.join('\n');
+}
+
+/** Holds as a table, with the commands that decide them. */
+export function renderHolds(holds: readonly TenantHold[]): string {
+  if (holds.length === 0) return 'Nothing is held.';
+  const columns = [
+    { heading: 'hold' },
+    { heading: 'tenant' },
+    { heading: 'target' },
+    { heading: 'kind' },
+    { heading: 'items', right: true },
+    { heading: 'of links', right: true },
+    { heading: 'state' },
+    { heading: 'expires' },
+  ];
+  const rows = holds.map((hold) => [
+    hold.id,
+    hold.tenant,
+    hold.target,
+    hold.kind,
+    String(hold.recordIds.length),
+    String(hold.linkCount),
+    hold.state,
+    renderTime(hold.expiresAt),
+  ]);
+  const open = holds.find(({ state }) => state === 'open');
+  const hint =
+    open === undefined
+      ? ''
+      : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id}\n              clinic-mirror holds reject ${open.tenant} ${open.id}`;
+  return renderTable(columns, rows) + hint;
+}

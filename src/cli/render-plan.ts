@@ -1,0 +1,66 @@
+import type { PlanView, TargetPlanView } from '../control/plan.ts';
+import { renderTable, renderTime } from './table.ts';
+
+/** Lines shown per target before the rest is only counted. */
+const SHOWN_LINES = 25;
+
+/** A plan as a person reads it: what would be written where, and why. */
+export function renderPlan(plan: PlanView): string {
+  const { completeness, reason, records, setAside } = plan.snapshot;
+  const why = reason === null ? '' : ` (${reason}): nothing is deleted for being absent`;
+  const head = [
+    `Plan for ${plan.tenant} as of ${renderTime(plan.asOf)}`,
+    `The clinic shows ${records} appointments, ${completeness}${why}.`,
+  ];
+  if (setAside > 0) head.push(`${setAside} rows could not be used and were set aside.`);
+  if (plan.unconfirmed > 0)
+    head.push(`${plan.unconfirmed} absent appointments could not be read alone: left as they are.`);
+  return [...head, ...plan.targets.map(renderTarget)].join('\n');
+}
+
+function renderTarget(target: TargetPlanView): string {
+  const counts = countLines(target);
+  const summary =
+    target.lines.length === 0
+      ? `nothing to do, ${target.unchanged} as they should be`
+      : `${counts.create} to create, ${counts.update} to update, ${counts.delete} to delete, ${target.unchanged} unchanged`;
+  const lines = [`\n${target.target}: ${summary}`];
+  if (counts.held > 0) lines.push(`  ${counts.held} held for approval, see "clinic-mirror holds list"`);
+  if (counts.refused > 0)
+    lines.push(`  ${counts.refused} stay although the clinic no longer shows them: rejected by a person`);
+  if (target.released > 0) lines.push(`  ${target.released} left the window and are let go`);
+  if (target.lines.length > 0) lines.push(renderLines(target));
+  const hidden = target.lines.length - SHOWN_LINES;
+  if (hidden > 0) lines.push(`  … and ${hidden} more (--json shows all)`);
+  return lines.join('\n');
+}
+
+function renderLines(target: TargetPlanView): string {
+  const rows = target.lines
+    .slice(0, SHOWN_LINES)
+    .map((line) => [
+      sign(line.operation),
+      line.appointment,
+      renderTime(line.startAt),
+      line.fields.length === 0 ? line.reason : `${line.reason}: ${line.fields.join(', ')}`,
+      line.verdict,
+    ]);
+  const columns = ['', 'appointment', 'starts', 'why', 'verdict'].map((heading) => ({ heading }));
+  return renderTable(columns, rows).replaceAll(/^(?=.)/gm, '  ');
+}
+
+function sign(operation: 'create' | 'update' | 'delete'): string {
+  return { create: '+', update: '~', delete: '-' }[operation];
+}
+
+function countLines({ lines }: TargetPlanView) {
+  const going = lines.filter(({ verdict }) => verdict === 'go');
+  const of = (operation: string) => going.filter((line) => line.operation === operation).length;
+  return {
+    create: of('create'),
+    update: of('update'),
+    delete: of('delete'),
+    held: lines.filter(({ verdict }) => verdict === 'held').length,
+    refused: lines.filter(({ verdict }) => verdict === 'refused').length,
+  };
+}

@@ -1,0 +1,94 @@
+import type { ConnectionStatus } from '../control/estate.ts';
+import type { Status, TargetStatus, TenantStatus } from '../control/status.ts';
+import type { Instant } from '../model/time.ts';
+import { renderAge, renderTable, renderTime, wrap } from './table.ts';
+
+/** Status as a person reads it. */
+export function renderStatus(status: Status): string {
+  const blocks = status.tenants.map((tenant) => renderTenant(tenant, status.at));
+  for (const { tenant, faults } of status.setAside) {
+    blocks.push(`${tenant}  NOT RUNNING: ${faults} faults in its configuration, see "clinic-mirror config check"`);
+  }
+  return blocks.length === 0 ? 'No tenant is configured.' : blocks.join('\n\n');
+}
+
+function renderTenant(tenant: TenantStatus, now: Instant): string {
+  const lines = [`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`];
+  lines.push(...tenant.connections.map((connection) => `  login ${renderConnection(connection, now)}`));
+  lines.push(...renderRun(tenant, now));
+  lines.push('', indent(renderTargets(tenant.targets, now)));
+  for (const target of tenant.targets) {
+    if (target.trouble !== null) lines.push('', ...renderTrouble(target, now));
+    if (target.ambiguous > 0) {
+      lines.push(`  ${target.target}: ${target.ambiguous} objects bear our mark and match no record for certain`);
+    }
+  }
+  return lines.join('\n');
+}
+
+function renderConnection(connection: ConnectionStatus, now: Instant): string {
+  const { connection: id, kind, state, reason, accessExpiresAt, missingScopes } = connection;
+  const parts = [`${id} (${kind}): ${state}`];
+  if (reason !== null) parts.push(reason);
+  if (state === 'connected' && accessExpiresAt !== null) {
+    parts.push(`token ends in ${renderAge(now, accessExpiresAt)}`);
+  }
+  if (missingScopes.length > 0) parts.push(`missing scopes: ${missingScopes.join(' ')}`);
+  return parts.join(', ');
+}
+
+function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
+  if (lastRun === null) return ['  no cycle yet'];
+  const lines: string[] = [];
+  const age = renderAge(lastRun.finishedAt, now);
+  if (lastRun.error !== null) {
+    const { code, message, remedy } = lastRun.error;
+    lines.push(
+      wrap(`last cycle ${age} ago failed: ${message} (${code})${remedy === null ? '' : `; ${remedy}`}`, 96, '  '),
+    );
+  } else if (lastRun.snapshot !== null) {
+    const { completeness, reason, records, requests } = lastRun.snapshot;
+    const why = reason === null ? '' : ` (${reason})`;
+    lines.push(`  last cycle ${age} ago: ${records} appointments, ${completeness}${why}, ${requests} requests`);
+  }
+  const setAside = Object.entries(lastRun.setAside).map(([code, count]) => `${count} ${code}`);
+  if (setAside.length > 0) lines.push(`  rows set aside: ${setAside.join(', ')}`);
+  if (lastRun.unknownStatuses.length > 0) {
+    lines.push(`  statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`);
+  }
+  return lines;
+}
+
+function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
+  const columns = [
+    { heading: 'target' },
+    { heading: 'connector' },
+    { heading: 'state' },
+    { heading: 'in sync as of' },
+    { heading: 'ago', right: true },
+    { heading: 'links', right: true },
+    { heading: 'pending', right: true },
+    { heading: 'failing', right: true },
+    { heading: 'held', right: true },
+  ];
+  const rows = targets.map((target) => [
+    target.target,
+    target.connector,
+    target.state,
+    renderTime(target.inSyncAsOf),
+    renderAge(target.inSyncAsOf, now),
+    ...[target.links, target.pending, target.failing, target.held].map(String),
+  ]);
+  return renderTable(columns, rows);
+}
+
+function renderTrouble({ target, trouble }: TargetStatus, now: Instant): string[] {
+  if (trouble === null) return [];
+  const since = renderAge(trouble.sinceAt, now);
+  const remedy = trouble.remedy === null ? '' : ` What to do: ${trouble.remedy}.`;
+  return [wrap(`${target}: ${trouble.message} (${trouble.code}, for ${since}).${remedy}`, 96, '  ')];
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^(?=.)/gm, '  ');
+}

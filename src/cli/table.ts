@@ -1,0 +1,72 @@
+/** Widest line that a command prints. */
+export const WIDTH = 100;
+
+/** A column: its heading, and whether its values are numbers (set to the right). */
+export interface Column {
+  heading: string;
+  right?: boolean;
+}
+
+/**
+ * Lays rows out in columns two spaces apart. Where they don't fit in {@link WIDTH} the widest left-set column is cut with `…`.
+ */
+export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const widths = columns.map(({ heading }, index) =>
+    Math.max(heading.length, ...rows.map((row) => (row[index] ?? '').length)),
+  );
+  narrow(columns, widths);
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, index) => fit(cell, widths[index] ?? 0, columns[index]?.right ?? false))
+      .join('  ')
+      .trimEnd();
+  const rule = widths.map((width) => '─'.repeat(width)).join('  ');
+  return [line(columns.map(({ heading }) => heading)), rule, ...rows.map(line)].join('\n');
+}
+
+function narrow(columns: readonly Column[], widths: number[]): void {
+  let excess = widths.reduce((sum, width) => sum + width, 0) + 2 * (widths.length - 1) - WIDTH;
+  while (excess > 0) {
+    const widest = widths.reduce(
+      (best, width, index) => (columns[index]?.right !== true && width > (widths[best] ?? 0) ? index : best),
+      0,
+    );
+    const cut = Math.min(excess, Math.max(1, Math.floor((widths[widest] ?? 0) / 4)));
+    if ((widths[widest] ?? 0) - cut < 6) return;
+    widths[widest] = (widths[widest] ?? 0) - cut;
+    excess -= cut;
+  }
+}
+
+function fit(text: string, width: number, right: boolean): string {
+  const cut = text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text;
+  return right ? cut.padStart(width) : cut.padEnd(width);
+}
+
+/** Breaks a text into lines of at most `width` characters at spaces. */
+export function wrap(text: string, width: number = WIDTH, indent = ''): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && indent.length + line.length + 1 + word.length > width) {
+      lines.push(indent + line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, indent + line].join('\n');
+}
+
+/** A time as people read it: `2026-11-20 14:05:09` in UTC with a Z, or a dash. */
+export function renderTime(at: number | null): string {
+  return at === null ? '–' : `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+}
+
+/** How long ago, in one unit: `12 s`, `5 min`, `3 h`, `2 d`. */
+export function renderAge(at: number | null, now: number): string {
+  if (at === null) return 'never';
+  const seconds = Math.max(0, Math.round((now - at) / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
