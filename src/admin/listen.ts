@@ -1,0 +1,41 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { MirrorError } from '../model/errors.ts';
+
+/** An open HTTP port. */
+export interface ListeningServer {
+  /** The port that was taken. */
+  port: number;
+  /** Takes no new requests, lets those under way end, and cuts them off after the deadline. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/**
+ * Opens the HTTP port.
+ * @param address.port 0 takes a free one
+ * @throws MirrorError `settings` when the address can't be had; the operator must act
+ */
+export async function listen(app: FastifyInstance, address: { host: string; port: number }): Promise<ListeningServer> {
+  try {
+    await app.listen(address);
+  } catch (error) {
+    throw new MirrorError('the HTTP port could not be opened', {
+      actor: 'settings',
+      code: 'http-port-unavailable',
+      retry: 'never',
+      remedy: 'choose another http.host or http.port, or end the process that holds the port',
+      cause: error,
+    });
+  }
+  const { port } = app.server.address() as AddressInfo;
+  return { port, close: (deadlineMs) => closeWithin(app, deadlineMs) };
+}
+
+async function closeWithin(app: FastifyInstance, deadlineMs: number): Promise<void> {
+  const cutOff = setTimeout(() => app.server.closeAllConnections(), deadlineMs);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(cutOff);
+  }
+}

@@ -1,0 +1,150 @@
+import helmet from '@fastify/helmet';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import type { Logger } from '../log/logger.ts';
+import { SECOND_MS } from '../model/time.ts';
+import { LOGIN_PAGE_STYLE_SOURCE, loginPage, loginStatus } from './login-page.ts';
+import type { AdminVerbs, LoginResult, NotReady } from './verbs.ts';
+
+/** Path that logins come back to, below the public address. */
+export const LOGIN_CALLBACK_PATH = '/oauth/callback';
+
+/** What {@link createAdminServer} needs beside the verbs. */
+export interface AdminServerOptions {
+  /** How browsers reach the port, without a slash at the end. The Host header is not trusted for it. */
+  publicUrl: string;
+  log: Logger;
+}
+
+/** A probe that waits longer for an answer would count it as none. */
+const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
+/** Longer than the exchange of a code for tokens takes with its retries. */
+const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
+
+/** Builds the HTTP port: health, readiness, metrics and the way back of logins; all else is 404. {@link listen} opens it. */
+export async function createAdminServer(verbs: AdminVerbs, options: AdminServerOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    // A client that sends its request slowly, or nothing, holds a socket no longer than this.
+    requestTimeout: 10 * SECOND_MS,
+    connectionTimeout: LOGIN_TIMEOUT_MS + 10 * SECOND_MS,
+    keepAliveTimeout: 5 * SECOND_MS,
+    handlerTimeout: 10 * SECOND_MS,
+    forceCloseConnections: 'idle',
+    bodyLimit: 1_024,
+    frameworkErrors: (_error, _request, reply) => void notFound(reply),
+  });
+  await app.register(helmet, {
+    xFrameOptions: { action: 'deny' },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'none'"],
+        styleSrc: [LOGIN_PAGE_STYLE_SOURCE],
+        baseUri: ["'none'"],
+        formAction: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+  });
+  addHooks(app, options.log);
+  addProbes(app, verbs, options.log);
+  addLoginCallback(app, verbs, options);
+  return app;
+}
+
+function addHooks(app: FastifyInstance, log: Logger): void {
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('cache-control', 'no-store');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    // The route's pattern instead of the address: that may hold a code.
+    const route = request.routeOptions.url ?? 'none';
+    const level = route === LOGIN_CALLBACK_PATH ? 'info' : 'debug';
+    const durationMs = Math.round(reply.elapsedTime);
+    log[level]({ method: request.method, route, status: reply.statusCode, durationMs }, 'answered a request');
+  });
+  app.setNotFoundHandler((_request, reply) => notFound(reply));
+  app.setErrorHandler((error, _request, reply) => {
+    const status = statusOf(error);
+    // A request that can't be read is for nothing that is open here.
+    if (status < 500) return notFound(reply);
+    log.error({ error }, 'a request failed');
+    return reply.code(status).send({ error: 'failed' });
+  });
+}
+
+function statusOf(error: unknown): number {
+  const status: unknown = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
+  return typeof status === 'number' ? status : 500;
+}
+
+function notFound(reply: FastifyReply): FastifyReply {
+  return reply.code(404).send({ error: 'not-found' });
+}
+
+const READINESS_SCHEMA = {
+  type: 'object',
+  required: ['ready', 'missing'],
+  properties: {
+    ready: { type: 'boolean' },
+    missing: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['what', 'why'],
+        properties: { what: { type: 'string' }, why: { type: 'string' } },
+      },
+    },
+  },
+};
+
+const HEALTH_SCHEMA = { type: 'object', required: ['alive'], properties: { alive: { type: 'boolean' } } };
+
+function addProbes(app: FastifyInstance, verbs: AdminVerbs, log: Logger): void {
+  app.get('/healthz', { schema: { response: { 200: HEALTH_SCHEMA } } }, async () => ({ alive: true }));
+  app.get(
+    '/readyz',
+    {
+      schema: { response: { 200: READINESS_SCHEMA, 503: READINESS_SCHEMA } },
+      handlerTimeout: PROBE_TIMEOUT_MS,
+      errorHandler: (error, _request, reply) => {
+        log.warn({ error }, 'readiness could not be told');
+        return answerReadiness(reply, [{ what: 'readiness', why: 'it could not be told in time' }]);
+      },
+    },
+    async (request, reply) => answerReadiness(reply, await verbs.readiness(request.signal)),
+  );
+  app.get('/metrics', async (_request, reply) => {
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await verbs.metrics());
+  });
+}
+
+function answerReadiness(reply: FastifyReply, missing: readonly NotReady[]): FastifyReply {
+  const ready = missing.length === 0;
+  return reply.code(ready ? 200 : 503).send({ ready, missing });
+}
+
+function addLoginCallback(app: FastifyInstance, verbs: AdminVerbs, options: AdminServerOptions): void {
+  app.get(
+    LOGIN_CALLBACK_PATH,
+    {
+      handlerTimeout: LOGIN_TIMEOUT_MS,
+      errorHandler: (error, _request, reply) => {
+        options.log.error({ error }, 'a login could not be completed');
+        return answerLogin(reply, { outcome: 'failed', language: 'en' });
+      },
+    },
+    async (request, reply) => answerLogin(reply, await verbs.completeLogin({ url: callbackUrl(request, options) })),
+  );
+}
+
+function callbackUrl(request: FastifyRequest, options: AdminServerOptions): string {
+  const queryAt = request.url.indexOf('?');
+  const query = queryAt === -1 ? '' : request.url.slice(queryAt);
+  return `${options.publicUrl}${LOGIN_CALLBACK_PATH}${query}`;
+}
+
+function answerLogin(reply: FastifyReply, result: LoginResult): FastifyReply {
+  return reply.code(loginStatus(result.outcome)).type('text/html; charset=utf-8').send(loginPage(result));
+}

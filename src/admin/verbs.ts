@@ -1,0 +1,38 @@
+/** Something without which the daemon can't do its work now. Constant words, ids and codes only. */
+export interface NotReady {
+  /** What isn't ready, such as `redis`. */
+  what: string;
+  /** Why, such as `no answer`. */
+  why: string;
+}
+
+/**
+ * How a person's login ended:
+ * - `connected`: the login is stored and will be used;
+ * - `denied`: the person said no at the other side;
+ * - `expired`: the link is unknown, was used already, or is too old;
+ * - `missing-permissions`: the login works, but a permission that is needed was not given;
+ * - `wrong-account`: somebody logged in who may not be used here, such as a user whom the clinic system doesn't know;
+ * - `failed`: the other side could not be asked, or answered what we don't understand.
+ */
+export type LoginOutcome = 'connected' | 'denied' | 'expired' | 'missing-permissions' | 'wrong-account' | 'failed';
+
+/** The end of a login, as the page shows it. */
+export interface LoginResult {
+  outcome: LoginOutcome;
+  /** Language of the tenant, `en` when the tenant can't be told. */
+  language: 'it' | 'en';
+}
+
+/** What the HTTP port asks of the daemon. */
+export interface AdminVerbs {
+  /** What isn't ready; nothing when all is. Asked often, so it must be cheap. */
+  readiness(signal: AbortSignal): Promise<readonly NotReady[]>;
+  /** The metrics in Prometheus' text format 0.0.4. */
+  metrics(): Promise<string>;
+  /**
+   * Ends a login that a person began. A link is good for one call; guarding that is the verb's own matter.
+   * @param callback.url the whole address that the browser came to; it holds a code, so it is never logged
+   */
+  completeLogin(callback: { url: string }): Promise<LoginResult>;
+}
