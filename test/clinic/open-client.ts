@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { z } from 'zod';
+import { createClinicClient } from '../../src/clinic/client.ts';
+import type { ClinicContext } from '../../src/clinic/context.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { type ClinicProfile, clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
+
+/** A profile as it is written. */
+export type WrittenProfile = z.input<typeof clinicProfileSchema>;
+
+/** A profile with its waits made short. */
+export function profileOf(written: WrittenProfile = {}): ClinicProfile {
+  return clinicProfileSchema.parse({ ...written, limits: { firstWaitMs: 1, ...written.limits } });
+}
+
+/** A profile of config/profiles, with its waits made short. */
+export function committedProfile(name: string): ClinicProfile {
+  const file = new URL(`../../config/profiles/${name}.yaml`, import.meta.url);
+  return profileOf(parse(readFileSync(file, 'utf8')) as WrittenProfile);
+}
+
+/** A client on a server of the test; `renewed` counts how often the token was renewed. */
+export function openClient(baseUrl: string, profile: ClinicProfile, more: Partial<ClinicContext> = {}) {
+  const tokens = { current: 'token-1', renewed: 0 };
+  const client = createClinicClient({
+    profile,
+    baseUrl,
+    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    budget: null,
+    authorization: {
+      header: async () => `Bearer ${tokens.current}`,
+      renew: async () => {
+        tokens.renewed += 1;
+        tokens.current = `token-${tokens.renewed + 1}`;
+        return `Bearer ${tokens.current}`;
+      },
+    },
+    clock: Date.now,
+    log: silentLogger,
+    ...more,
+  });
+  return { client, tokens };
+}
+
+/** A signal that nobody raises. */
+export function unhurried(): AbortSignal {
+  return new AbortController().signal;
+}
+
+/** The MirrorError that a call ends with. */
+export async function failureOf(call: Promise<unknown>): Promise<MirrorError> {
+  const error = await call.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof MirrorError) return error;
+  throw new Error('expected the call to end with a MirrorError', { cause: error });
+}

@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ListEnd, type PageTarget, readPages } from '../../src/clinic/paging.ts';
+import { isJsonObject } from '../../src/clinic/rows.ts';
+import type { Paging } from '../../src/settings/clinic-profile.ts';
+import { profileOf, type WrittenProfile } from './open-client.ts';
+
+type Row = { id: string };
+type Tamper = (answer: Record<string, unknown>, page: number) => void;
+
+function pagingOf(paging: NonNullable<WrittenProfile['paging']>): Paging {
+  return profileOf({ paging }).paging;
+}
+
+/** A list server that speaks every style of paging and gives at most `cap` rows, whatever is asked for. */
+function listServer(rows: readonly Row[], paging: Paging, cap: number, tamper: Tamper = () => {}) {
+  let pages = 0;
+  return async (target: PageTarget): Promise<unknown> => {
+    const told =
+      'link' in target ? new URL(target.link, 'http://x').searchParams : new URLSearchParams(target.parameters);
+    const start = startOf(told, paging, cap);
+    const size = paging.style === 'none' ? rows.length : Math.min(paging.size, cap);
+    const hasMore = start + size < rows.length;
+    const answer: Record<string, unknown> = {
+      data: rows.slice(start, start + size),
+      hasMore,
+      total: rows.length,
+      nextCursor: hasMore ? String(start + size) : null,
+      links: hasMore ? { next: `/list?cursor=${start + size}` } : {},
+    };
+    pages += 1;
+    tamper(answer, pages);
+    return answer;
+  };
+}
+
+function startOf(told: URLSearchParams, paging: Paging, cap: number): number {
+  if (paging.style === 'offset-limit') return Number(told.get('offset')) - paging.startIndex;
+  if (paging.style === 'page-size') return (Number(told.get('page')) - paging.startIndex) * Math.min(paging.size, cap);
+  return Number(told.get('cursor') ?? 0);
+}
+
+async function readAll(load: (target: PageTarget) => Promise<unknown>, paging: Paging, maxPages = 1_000) {
+  const rows: unknown[] = [];
+  let end: ListEnd | null = null;
+  let pages = 0;
+  const source = {
+    paging,
+    maxPages,
+    load,
+    rowsOf: (answer: unknown) => (isJsonObject(answer) && Array.isArray(answer.data) ? answer.data : []),
+    idOf: (row: unknown) => (isJsonObject(row) && typeof row.id === 'string' ? row.id : null),
+  };
+  for await (const page of readPages(source)) {
+    rows.push(...page.rows);
+    end = page.end;
+    pages += 1;
+  }
+  return { rows, end, pages };
+}
+
+function someRows(count: number): Row[] {
+  return Array.from({ length: count }, (_, index) => ({ id: `r${index}` }));
+}
+
+const anyPaging = fc.oneof(
+  fc.constant(pagingOf({ style: 'none' })),
+  ...(['offset-limit', 'page-size'] as const).flatMap((style) =>
+    [0, 1].flatMap((startIndex) =>
+      [['has-more'], ['total'], ['empty-page']].map((ends) => fc.constant({ style, startIndex, ends })),
+    ),
+  ),
+  fc.constant({ style: 'cursor' as const }),
+  fc.constant({ style: 'next-link' as const }),
+);
+
+describe('a list that stands still', () => {
+  it('is read whole and proved whole in every style, also when the server caps pages without a word', async () => {
+    const sizes = fc.record({
+      count: fc.integer({ min: 0, max: 60 }),
+      size: fc.integer({ min: 1, max: 20 }),
+      cap: fc.integer({ min: 1, max: 20 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(anyPaging, sizes, async (written, { count, size, cap }) => {
+        const paging = written.style === 'none' ? pagingOf({ style: 'none' }) : pagingOf({ ...written, size } as never);
+        const rows = someRows(count);
+        const read = await readAll(listServer(rows, paging, cap), paging);
+        expect(read.end).toEqual({ proved: true });
+        expect(read.rows).toEqual(rows);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('ends at a short page only against the known cap', async () => {
+    const paging = pagingOf({ style: 'page-size', size: 50, cap: 10, ends: ['short-page'], totalPath: null });
+    const read = await readAll(listServer(someRows(25), paging, 10), paging);
+    expect(read).toMatchObject({ end: { proved: true }, pages: 3 });
+    expect(read.rows).toHaveLength(25);
+  });
+
+  it('goes by the next rule where the first has nothing to say', async () => {
+    const paging = pagingOf({ style: 'offset-limit', size: 10, ends: ['has-more', 'empty-page'] });
+    const load = listServer(someRows(25), paging, 10, (answer) => delete answer.hasMore);
+    expect(await readAll(load, paging)).toMatchObject({ end: { proved: true }, pages: 4 });
+  });
+});
+
+describe('a list that does not come whole', () => {
+  const byField = pagingOf({ style: 'offset-limit', size: 10, ends: ['has-more'] });
+  const rows = someRows(35);
+
+  it.each([1, 2, 3])('ends early at page %i: the total betrays it', async (lastPage) => {
+    const load = listServer(rows, byField, 10, (answer, page) => {
+      if (page === lastPage) answer.hasMore = false;
+    });
+    const read = await readAll(load, byField);
+    expect(read).toMatchObject({ end: { proved: false, reason: 'total-mismatch' }, pages: lastPage });
+  });
+
+  it('lacks rows in the middle of a page: the total betrays it', async () => {
+    const load = listServer(rows, byField, 10, (answer, page) => {
+      if (page === 2 && Array.isArray(answer.data)) answer.data = answer.data.slice(0, 9).concat([{ id: 'r0' }]);
+    });
+    expect((await readAll(load, byField)).end).toEqual({ proved: false, reason: 'total-mismatch' });
+  });
+
+  it('shrank while it was read: what moved up past the reading place was not seen, though the sum fits', async () => {
+    const moving = [...rows];
+    const load = listServer(moving, byField, 10, (answer, page) => {
+      answer.total = moving.length;
+      if (page === 1) moving.shift();
+    });
+    const read = await readAll(load, byField);
+    expect(read.rows).toHaveLength(34);
+    expect(read.end).toEqual({ proved: false, reason: 'total-mismatch' });
+  });
+
+  it('grew at its end while it was read: every row was seen, so it is whole', async () => {
+    const growing = [...rows];
+    const load = listServer(growing, byField, 10, (_answer, page) => {
+      if (page === 2) growing.push({ id: 'new' });
+    });
+    const read = await readAll(load, byField);
+    expect(read).toMatchObject({ end: { proved: true } });
+    expect(read.rows).toHaveLength(36);
+  });
+
+  it('repeats a page for ever', async () => {
+    const first = rows.slice(0, 10);
+    const load = async () => ({ data: first, hasMore: true, total: 35 });
+    expect(await readAll(load, byField)).toMatchObject({ end: { proved: false, reason: 'repeated-page' }, pages: 2 });
+  });
+
+  it('goes in a circle of empty pages', async () => {
+    const paging = pagingOf({ style: 'cursor' });
+    const load = async () => ({ data: [], nextCursor: 'again' });
+    expect((await readAll(load, paging)).end).toEqual({ proved: false, reason: 'repeated-page' });
+  });
+
+  it('has more pages than the profile allows', async () => {
+    expect(await readAll(listServer(rows, byField, 10), byField, 3)).toMatchObject({
+      end: { proved: false, reason: 'page-cap' },
+      pages: 3,
+    });
+  });
+
+  it.each<[string, NonNullable<WrittenProfile['paging']>, Tamper]>([
+    ['no word of more', { style: 'offset-limit', ends: ['has-more'] }, (answer) => delete answer.hasMore],
+    [
+      'more is a text',
+      { style: 'offset-limit', ends: ['has-more'] },
+      (answer) => Object.assign(answer, { hasMore: 'forse' }),
+    ],
+    [
+      'an empty page that promises more',
+      { style: 'offset-limit', ends: ['has-more'] },
+      (answer) => Object.assign(answer, { data: [], hasMore: true }),
+    ],
+    ['no total', { style: 'page-size', ends: ['total'] }, (answer) => delete answer.total],
+    [
+      'more, but no cursor',
+      { style: 'cursor', ends: ['has-more'] },
+      (answer) => Object.assign(answer, { hasMore: true, nextCursor: null }),
+    ],
+    ['more, but no paging', { style: 'none' }, (answer) => Object.assign(answer, { hasMore: true })],
+  ])('can not be proved: %s', async (_what, written, tamper) => {
+    const paging = pagingOf(written);
+    const read = await readAll(listServer(someRows(5), paging, 10, tamper), paging);
+    expect(read.end).toEqual({ proved: false, reason: 'end-unproved' });
+  });
+});
+
+it('rows without an id are counted against the total', async () => {
+  const paging = pagingOf({ style: 'none' });
+  const load = async () => ({ data: [{ id: 'a' }, {}, null], total: 3 });
+  expect((await readAll(load, paging)).end).toEqual({ proved: true });
+});
+
+it('an empty page on the way of a cursor is passed', async () => {
+  const paging = pagingOf({ style: 'cursor' });
+  const answers = [
+    { data: [{ id: 'a' }], nextCursor: '1' },
+    { data: [], nextCursor: '2' },
+    { data: [{ id: 'b' }], nextCursor: null },
+  ];
+  const read = await readAll(async () => answers.shift(), paging);
+  expect(read).toMatchObject({ rows: [{ id: 'a' }, { id: 'b' }], end: { proved: true }, pages: 3 });
+});
