@@ -1,0 +1,173 @@
+import type { Logger } from '../log/logger.ts';
+import type { Credential, CredentialStanding } from '../model/credentials.ts';
+import { MirrorError } from '../model/errors.ts';
+import { SECOND_MS } from '../model/time.ts';
+import { type CredentialFields, decodeCredential, encodeCredential, encodeStanding } from './credential-fields.ts';
+import { keys } from './keys.ts';
+import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
+import type { RedisClient } from './redis.ts';
+import type { Sealer } from './sealing.ts';
+
+/** The credentials of one tenant, one per connection, tokens sealed. */
+export interface CredentialStore {
+  /**
+   * A value that was sealed with an old key is sealed anew with the active one on the way.
+   * @throws MirrorError `settings` when its sealing key is missing, `contract` when it was tampered with
+   */
+  read(connection: string): Promise<Credential | null>;
+  /**
+   * Replaces the credential if it still has the version that was read (null: there is none) and the lease is still held,
+   * in one step. On the disk when it returns, with Redis 7.2 or newer.
+   * @returns false when another version stands there
+   * @throws MirrorError `conflict`, code `lease-lost`
+   */
+  write(lease: LeaseToken, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
+  /** Changes where the login stands and leaves the tokens alone; the same conditions as `write`. */
+  note(lease: LeaseToken, connection: string, version: number, standing: CredentialStanding): Promise<boolean>;
+  /** Forgets the credential, whoever is at work on it: a refresh under way finds nothing to replace. */
+  remove(connection: string): Promise<boolean>;
+  /** The credentials of the connections as one sealed text that any Redis can take back, for this tenant only. */
+  exportBackup(connections: readonly string[]): Promise<string>;
+  /**
+   * Puts back what a backup holds where nothing stands: a credential that is there is newer, since providers replace
+   * refresh tokens.
+   * @throws MirrorError `contract`, code `seal-broken`, when the text is another tenant's or was changed
+   */
+  importBackup(backup: string): Promise<{ restored: string[]; kept: string[] }>;
+}
+
+/** What a fenced write needs to know of its lease. */
+export type LeaseToken = Pick<Lease, 'key' | 'token'>;
+
+/** What a credential store works with. */
+export interface CredentialStoreOptions {
+  redis: RedisClient;
+  /**
+   * A connection of its own for writes: waiting for the disk holds up whatever else is sent over it, up to a second.
+   */
+  writer: RedisClient;
+  sealer: Sealer;
+  tenant: string;
+  log: Logger;
+}
+
+/** KEYS: lease, credential; ARGV: lease's token, expected version ('' for none), fields. */
+const WRITE = `${FENCE}
+if (redis.call('HGET', KEYS[2], 'version') or '') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[2], unpack(ARGV, 3))
+return 1`;
+
+const RESTORE = `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('HSET', KEYS[1], unpack(ARGV))
+return 1`;
+
+/** ARGV: the sealed text as it was read, the same sealed anew. */
+const RESEAL = `
+if redis.call('HGET', KEYS[1], 'sealed') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'sealed', ARGV[2])
+return 1`;
+
+/** How long a write waits for the disk: with `appendfsync everysec` it takes at most about two seconds. */
+const DISK_WAIT_MS = 5 * SECOND_MS;
+const BACKUP_CONTEXT = 'credentials-backup';
+
+/**
+ * Opens the credentials of a tenant.
+ *
+ * Durability: after a write WAITAOF waits until this Redis has it on its own disk, because a rotated refresh token that is
+ * lost ends the login. A Redis older than 7.2 doesn't know the command; then `appendfsync everysec` is accepted, and at most
+ * the last second before a crash of the machine can be lost.
+ */
+export function createCredentialStore(options: CredentialStoreOptions): CredentialStore {
+  const { redis, writer, sealer, tenant } = options;
+  const keyOf = (connection: string) => keys.credential(tenant, connection);
+  const awaitDisk = createDiskWait(writer, options.log);
+
+  async function read(connection: string): Promise<Credential | null> {
+    const fields = await redis.hgetall(keyOf(connection));
+    if (Object.keys(fields).length === 0) return null;
+    const credential = decodeCredential(fields, sealer, connection);
+    if (sealer.isStale(fields.sealed ?? '')) await reseal(connection, fields, credential);
+    return credential;
+  }
+
+  async function reseal(connection: string, fields: CredentialFields, credential: Credential): Promise<void> {
+    const { sealed } = encodeCredential(credential, sealer, connection);
+    await redis.eval(RESEAL, 1, keyOf(connection), fields.sealed ?? '', sealed ?? '');
+  }
+
+  async function change(lease: LeaseToken, connection: string, version: number | null, fields: CredentialFields) {
+    const expected = version === null ? '' : String(version);
+    return fenced(
+      writer.eval(WRITE, 2, lease.key, keyOf(connection), lease.token, expected, ...Object.entries(fields).flat()),
+    );
+  }
+
+  async function restore(connection: string, credential: Credential): Promise<boolean> {
+    const fields = Object.entries(encodeCredential(credential, sealer, connection)).flat();
+    return (await writer.eval(RESTORE, 1, keyOf(connection), ...fields)) === 1;
+  }
+
+  return {
+    read,
+    async write(lease, connection, expectedVersion, next) {
+      const written = await change(lease, connection, expectedVersion, encodeCredential(next, sealer, connection));
+      if (written) await awaitDisk();
+      return written;
+    },
+    note: (lease, connection, version, standing) => change(lease, connection, version, encodeStanding(standing)),
+    remove: async (connection) => (await writer.del(keyOf(connection))) === 1,
+    async exportBackup(connections) {
+      const credentials: Record<string, Credential> = {};
+      for (const connection of connections) {
+        const credential = await read(connection);
+        if (credential !== null) credentials[connection] = credential;
+      }
+      return sealer.seal(JSON.stringify(credentials), BACKUP_CONTEXT);
+    },
+    async importBackup(backup) {
+      const credentials = JSON.parse(sealer.open(backup, BACKUP_CONTEXT)) as Record<string, Credential>;
+      const result: { restored: string[]; kept: string[] } = { restored: [], kept: [] };
+      for (const [connection, credential] of Object.entries(credentials)) {
+        (await restore(connection, credential)) ? result.restored.push(connection) : result.kept.push(connection);
+      }
+      await awaitDisk();
+      return result;
+    },
+  };
+}
+
+async function fenced(answer: Promise<unknown>): Promise<boolean> {
+  try {
+    return (await answer) === 1;
+  } catch (error) {
+    throw isFenced(error) ? fencedError() : storeError(error);
+  }
+}
+
+/** Redis did not answer: the write may have been made all the same. */
+function storeError(error: unknown): MirrorError {
+  return new MirrorError('the credential could not be stored', {
+    actor: 'remote',
+    code: 'redis-failed',
+    retry: 'later',
+    ambiguous: true,
+    cause: error,
+  });
+}
+
+/** Waits until what was written over this connection is on the disk; once refused as unknown it is not asked again. */
+function createDiskWait(writer: RedisClient, log: Logger): () => Promise<void> {
+  let isSupported = true;
+  return async () => {
+    if (!isSupported) return;
+    try {
+      const [onDisk] = (await writer.call('WAITAOF', 1, 0, DISK_WAIT_MS)) as [number, number];
+      if (onDisk === 0) log.warn({ waitedMs: DISK_WAIT_MS }, 'a credential is stored but not on the disk yet');
+    } catch (error) {
+      isSupported = !(error instanceof Error && /unknown command|cannot be used|no permission/i.test(error.message));
+      if (isSupported) log.warn({}, 'a credential is stored, but whether it is on the disk could not be asked');
+    }
+  };
+}

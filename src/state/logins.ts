@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { MINUTE_MS } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+import { createSealer, type SealingKey } from './sealing.ts';
+
+/** How long a person has to finish a login (RFC 6819 section 5.1.5.3: state and codes live shortly). */
+export const LOGIN_TTL_MS = 10 * MINUTE_MS;
+
+/** Not a tenant's id, which can't hold braces: which tenant a login belongs to is known only once it is open. */
+const LOGIN_SEAL_TENANT = '{login}';
+
+/** Logins that persons have begun and not finished. `Login` is plain data. */
+export interface LoginStore<Login> {
+  put(state: string, login: Login): Promise<void>;
+  /** Gives the login once; null when it is unknown, too old or was taken before. */
+  take(state: string): Promise<Login | null>;
+}
+
+/**
+ * Opens the store of logins under way, of all tenants. A login is sealed, since it holds the code verifier; the key's name
+ * holds a hash of the state, so that reading the names of Redis' keys doesn't let one finish somebody's login.
+ */
+export function createLoginStore<Login>(redis: RedisClient, ring: readonly SealingKey[]): LoginStore<Login> {
+  const sealer = createSealer(ring, LOGIN_SEAL_TENANT);
+  return {
+    async put(state, login) {
+      const name = hashOf(state);
+      await redis.set(keys.login(name), sealer.seal(JSON.stringify(login), name), 'PX', LOGIN_TTL_MS);
+    },
+    async take(state) {
+      const name = hashOf(state);
+      const sealed = await redis.getdel(keys.login(name));
+      return sealed === null ? null : (JSON.parse(sealer.open(sealed, name)) as Login);
+    },
+  };
+}
+
+function hashOf(state: string): string {
+  return createHash('sha256').update(state).digest('base64url');
+}
