@@ -10,7 +10,9 @@ const SYSTEM_LISTS = '/var/lib/apt/lists';
 
 /** Asks apt, with every file that apt writes in a folder of ours. */
 interface Apt {
+  /** Settles with what it warned of. */
   get(...args: string[]): Promise<string>;
+  /** Settles with what it printed. */
   cache(...args: string[]): Promise<string>;
 }
 
@@ -32,7 +34,7 @@ export async function unpackDebianPackages(folder: string, choose: PackageChoice
     await rm(folder, { recursive: true, force: true });
     await rename(unpacked, folder);
   } catch (error) {
-    throw new Error(reasonOf(error), { cause: error });
+    throw new Error(firstLines(reasonOf(error)), { cause: error });
   } finally {
     await rm(workFolder, { recursive: true, force: true });
   }
@@ -77,9 +79,10 @@ async function download(workFolder: string, choose: PackageChoice, progress: Pro
     await mkdir(join(lists, 'partial'), { recursive: true });
     const apt = await privateApt(workFolder, archives, lists);
     // One source of several may fail and not be needed: whether the packages can be had decides.
-    const update = await apt.get('update').catch((updateError: unknown) => reasonOf(updateError));
+    const updateWarnings = await apt.get('update').catch((updateError: unknown) => reasonOf(updateError));
     await fetchAll(apt).catch((downloadError: unknown) => {
-      throw new Error(`${reasonOf(downloadError)}\n${update}`.trim(), { cause: downloadError });
+      const reason = updateWarnings.trim() === '' ? reasonOf(downloadError) : updateWarnings;
+      throw new Error(firstLines(reason), { cause: downloadError });
     });
   }
   const files = await readdir(archives);
@@ -99,7 +102,7 @@ async function privateApt(workFolder: string, archives: string, lists: string): 
     env: { ...process.env, APT_CONFIG: configuration, LC_ALL: 'C' },
   };
   return {
-    get: async (...args) => (await run('apt-get', ['--quiet', '--quiet', ...args], options)).stdout,
+    get: async (...args) => (await run('apt-get', ['--quiet', '--quiet', ...args], options)).stderr,
     cache: async (...args) => (await run('apt-cache', args, options)).stdout,
   };
 }
@@ -134,6 +137,11 @@ async function directDependencies(apt: Apt, packages: readonly string[]): Promis
 
 function isMissingProgram(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** apt repeats itself for each package and each source. */
+function firstLines(text: string): string {
+  return text.trim().split('\n').slice(0, 2).join('; ');
 }
 
 function reasonOf(error: unknown): string {
