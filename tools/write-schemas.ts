@@ -1,10 +1,9 @@
 /** Writes `config/schema/*.json`, the schemas by which editors check and complete the configuration files. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConnectorDescription } from '../src/settings/configuration.ts';
+import { connectors } from '../src/connectors/registry.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 
-const connectors: ReadonlyMap<string, ConnectorDescription> = new Map();
 const directory = join(import.meta.dirname, '../config/schema');
 
 /** What the schema files hold, by file name. */

@@ -23,18 +23,22 @@ export function wholeNumber(least = 1, most = 1_000_000_000) {
   return z.int().min(least).max(most);
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+/** This machine, or a bare host name as containers of one network have them. */
+const NEARBY = /^(127(\.\d{1,3}){3}|\[::1\]|[a-z0-9_-]*[a-z_-][a-z0-9_-]*)$/;
 
-/** A base address: https, or plain http to this machine only, since tokens travel there; no credentials, query or fragment. */
+/** A base address: https, or plain http to nearby hosts, since tokens travel there; no credentials, query or fragment. */
 export const baseAddress = z
   .string()
-  .refine(isBaseAddress, 'give an https:// address without user, query and fragment (http:// only for this machine)')
+  .refine(
+    isBaseAddress,
+    'give an https:// address without user, query and fragment (http:// only on this machine or to a bare host name)',
+  )
   .transform((address) => address.replace(/\/+$/, ''));
 
 function isBaseAddress(address: string): boolean {
   const url = URL.parse(address);
   if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  return url.protocol === 'https:' || (url.protocol === 'http:' && NEARBY.test(url.hostname));
 }
 
 /** An IANA time zone; given back in its canonical spelling. */

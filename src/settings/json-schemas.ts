@@ -14,9 +14,9 @@ type JsonSchema = Record<string, unknown>;
 export function jsonSchemas(connectors: ReadonlyMap<string, ConnectorDescription>): Map<string, JsonSchema> {
   const secrets = secretSchemas({ env: {}, dir: '.' });
   return new Map([
-    ['settings.schema.json', toJsonSchema(settingsSchema(secrets), 'ref')],
-    ['tenant.schema.json', withConnectors(toJsonSchema(tenantSchema(secrets)), connectors)],
-    ['profile.schema.json', toJsonSchema(clinicProfileSchema, 'ref')],
+    ['settings.json', toJsonSchema(settingsSchema(secrets), 'ref')],
+    ['tenant.json', withConnectors(toJsonSchema(tenantSchema(secrets)), connectors)],
+    ['clinic-profile.json', toJsonSchema(clinicProfileSchema, 'ref')],
   ]);
 }
 

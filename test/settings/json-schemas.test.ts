@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jsonSchemas } from '../../src/settings/json-schemas.ts';
@@ -11,6 +12,17 @@ test.each([...schemaFiles()].map(([file, content]) => [file.split('/').at(-1), f
     expect(readFileSync(file ?? '', 'utf8')).toBe(content);
   },
 );
+
+const CONFIG = join(import.meta.dirname, '../../config');
+const configurationFiles = readdirSync(CONFIG, { recursive: true, encoding: 'utf8' }).filter((name) =>
+  /\.yaml/.test(name),
+);
+
+test.each(configurationFiles)('config/%s names its schema to editors', (name) => {
+  const file = join(CONFIG, name);
+  const schema = /^# yaml-language-server: \$schema=(\S+)\n/.exec(readFileSync(file, 'utf8'))?.[1];
+  expect([...schemaFiles().keys()]).toContain(join(dirname(file), schema ?? 'none'));
+});
 
 const targetsOf = z.object({
   properties: z.object({
@@ -26,8 +38,7 @@ const targetsOf = z.object({
 });
 
 describe('the schema of a tenant', () => {
-  const target = targetsOf.parse(jsonSchemas(CONNECTORS).get('tenant.schema.json')).properties.targets
-    .additionalProperties;
+  const target = targetsOf.parse(jsonSchemas(CONNECTORS).get('tenant.json')).properties.targets.additionalProperties;
 
   test('knows the connectors and what each one asks for', () => {
     expect(target.properties.connector).toEqual({ enum: ['calendar', 'dav'] });

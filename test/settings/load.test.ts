@@ -1,8 +1,10 @@
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError } from '../../src/settings/faults.ts';
+import { connectors } from '../../src/connectors/registry.ts';
+import { ConfigurationError, renderFaults } from '../../src/settings/faults.ts';
 import { ENV, faultLines, load, loadError, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 const COMMITTED = join(import.meta.dirname, '../../config');
@@ -63,30 +65,44 @@ describe('a valid configuration', () => {
     expect(published.settings.http.publicUrl).toBe('https://mirror.test/dir');
   });
 
-  test('may have no tenants', () => {
-    const dir = writeConfiguration();
-    const empty = writeConfiguration();
-    cpSync(join(dir, 'profiles'), join(empty, 'profiles'), { recursive: true });
-    writeFileSync(join(empty, 'tenants/uno.yaml.sample'), 'not: read');
-    expect(load(empty).tenants.size).toBe(1);
+  test('may have no tenants; samples and hidden files are not read', () => {
+    const dir = writeConfiguration({ 'tenants/due.yaml.sample': 'not: read', 'tenants/.tre.yaml': 'not: read' });
+    expect([...load(dir).tenants.keys()]).toEqual(['uno']);
+    rmSync(join(dir, 'tenants'), { recursive: true });
+    expect(load(dir).tenants.size).toBe(0);
+  });
+
+  test.each([
+    ['http://127.0.0.1:8080', true],
+    ['http://localhost', true],
+    ['http://[::1]:9', true],
+    ['http://clinic-sandbox:8080', true],
+    ['http://api.clinic.test', false],
+    ['http://10.0.0.1', false],
+    ['http://127.0.0.1.evil.test', false],
+    ['ftp://api.clinic.test', false],
+    ['https://api.clinic.test?key=1', false],
+    ['api.clinic.test', false],
+  ])('sends tokens over https, or within the machine or container network: %s', (address, isAllowed) => {
+    const settings = SETTINGS.replace('https://api.clinic.test/', address);
+    const dir = writeConfiguration({ 'clinic-mirror.yaml': settings });
+    if (isAllowed) expect(load(dir).settings.clinicClients.get('main')?.baseUrl).toBe(address);
+    else
+      expect(faultLines(dir)).toEqual([
+        expect.stringMatching(/baseUrl: is not valid: .* → give an https:\/\/ address/),
+      ]);
   });
 
   test('is what is committed, sample tenant included, once a clinic client is there', () => {
     const dir = writeConfiguration();
-    cpSync(COMMITTED, dir, { recursive: true, filter: (name) => !/[/]schema|[/]profiles/.test(name) });
-    const client = '  main: { profile: plain, baseUrl: https://a.test, authUrl: https://b.test, clientId: c }';
+    cpSync(COMMITTED, dir, { recursive: true, filter: (name) => !name.endsWith('/schema') });
+    const client = '  main: { profile: documented, baseUrl: https://a.test, authUrl: https://b.test, clientId: c }';
     const settings = readFileSync(join(COMMITTED, 'clinic-mirror.yaml'), 'utf8')
       .replace('clinicClients: {}', `clinicClients:\n${client}`)
       .replace('googleClients: {}', 'googleClients:\n  main: { clientId: g, clientSecret: { env: CLIENT_SECRET } }');
     writeFileSync(join(dir, 'clinic-mirror.yaml'), settings);
-    const sample = readFileSync(join(COMMITTED, 'tenants/example.yaml.sample'), 'utf8');
-    const tenant = sample
-      .replace('connector: google-calendar', 'connector: calendar')
-      .replace('connector: caldav', 'connector: dav')
-      .replace('calendar: { create: Appointments of doctor one }', 'calendar: a')
-      .replace('      server: https://dav.example.org\n', '')
-      .replace('{ home: discover, create: Appointments }', '{ create: Appointments }');
-    writeFileSync(join(dir, 'tenants/example.yaml'), tenant);
+    cpSync(join(dir, 'tenants/example.yaml.sample'), join(dir, 'tenants/example.yaml'));
+    rmSync(join(dir, 'tenants/uno.yaml'));
     const env = {
       ...ENV,
       REDIS_URL: 'redis://127.0.0.1:6390',
@@ -94,7 +110,7 @@ describe('a valid configuration', () => {
       CLINIC_MIRROR_SEALING_KEY: ENV.SEALING_KEY,
       EXAMPLE_DAV_PASSWORD: 'pw',
     };
-    expect([...load(dir, { env }).tenants.keys()]).toEqual(['example', 'uno']);
+    expect([...load(dir, { env, connectors }).tenants.keys()]).toEqual(['example']);
   });
 });
 
@@ -169,6 +185,46 @@ describe('faults', () => {
     expect(error).toBeInstanceOf(ConfigurationError);
     expect(error.message).toMatch(/^\d+ faults in the configuration\n\n\S+clinic-mirror\.yaml\n {2}line 15, shedule/);
     expect(Math.max(...error.message.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('whatever stands in a file', () => {
+  /** Tenant files that are nearly right, so that the deeper checks are reached too. */
+  const nearlyRight = fc.record(
+    {
+      name: fc.anything(),
+      zone: fc.constantFrom('Europe/Rome', 'Rome', '', '+01:00'),
+      clinic: fc.oneof(fc.anything(), fc.record({ client: fc.constantFrom('main', 'constructor', '__proto__') })),
+      connections: fc.oneof(
+        fc.jsonValue(),
+        fc.dictionary(fc.string(), fc.record({ kind: fc.string(), client: fc.string() })),
+      ),
+      targets: fc.dictionary(
+        fc.string(),
+        fc.record({ connector: fc.constantFrom('dav', 'calendar'), settings: fc.jsonValue() }),
+      ),
+    },
+    { requiredKeys: [] },
+  );
+  const content = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    nearlyRight.map((tenant) => JSON.stringify(tenant) ?? ''),
+  );
+
+  test('the faults are told in at most 100 printable columns, and the other tenant goes on', () => {
+    const dir = writeConfiguration();
+    fc.assert(
+      fc.property(content, (text) => {
+        writeFileSync(join(dir, 'tenants/due.yaml'), text);
+        const { tenants, setAside } = load(dir, { mode: 'set-aside' });
+        expect([...tenants.keys()]).toEqual(['uno']);
+        const lines = renderFaults(setAside[0]?.faults ?? []).split('\n');
+        expect(lines.length).toBeGreaterThan(4);
+        expect(lines.filter((line) => line.length > 100 || /\p{Cc}/u.test(line))).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
   });
 });
 
