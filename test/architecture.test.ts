@@ -85,8 +85,9 @@ describe('a breach is reported', () => {
     expect(roomBreaches(project({ [path]: `import '${specifier}';` }))).toEqual([]);
   });
 
-  test('of a folder in src/ that is no room', () => {
-    expect(roomBreaches(project({ 'src/utils/a.ts': '' }))).toEqual(['src/utils/a.ts: "utils" is not a room of src/']);
+  test('of a folder in src/ that is no room, once for each file', () => {
+    const files = project({ 'src/utils/a.ts': "import '../jobs/b.ts'; import '../log/b.ts';" });
+    expect(roomBreaches(files)).toEqual(['src/utils/a.ts: "utils" is not a room of src/']);
   });
 
   test.each([

@@ -62,7 +62,7 @@ export function roomBreaches(files: readonly SourceFile[]): string[] {
   const unknown = files
     .filter(({ path }) => path.startsWith('src/') && levelOf(roomOf(path)) === -1)
     .map(({ path }) => `${path}: "${roomOf(path)}" is not a room of src/`);
-  const wrong = relativeImports(files)
+  const wrong = relativeImports(files.filter(({ path }) => levelOf(roomOf(path)) !== -1))
     .filter(({ from, to }) => from.startsWith('src/') && to.startsWith('src/') && !mayImport(roomOf(from), roomOf(to)))
     .map(({ place, to }) => `${place} imports ${to}, which is not in a lower room`);
   return [...unknown, ...wrong];
