@@ -6,8 +6,8 @@ import { type Fault, isWireFault, type WireFault } from './faults.ts';
 const CAPTIVE_PORTAL =
   '<!doctype html><html><head><title>Guest network</title></head><body>Please log in.</body></html>';
 
-/** Answers the body of a `status` fault that brings none of its own, in the vendor's shape. */
-export type DefaultFaultBody = (status: number) => unknown;
+/** Answers the body of a `status` fault that brings none of its own, in the vendor's shape. `path` includes the query. */
+export type DefaultFaultBody = (status: number, path: string) => unknown;
 
 /**
  * Plays wire faults on one exchange. Returns true when the request is answered or cut, so that the handler must not run;
@@ -47,7 +47,13 @@ async function play(
       cutBody(response);
       return false;
     case 'status':
-      await answer(request, response, fault.status, fault.headers ?? {}, fault.body ?? defaultBody(fault.status));
+      await answer(
+        request,
+        response,
+        fault.status,
+        fault.headers ?? {},
+        fault.body ?? defaultBody(fault.status, request.url ?? ''),
+      );
       return true;
     case 'html':
       await answer(request, response, 200, { 'content-type': 'text/html; charset=utf-8' }, CAPTIVE_PORTAL);

@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type ApiAnswer,
+  type Caller,
+  type Context,
+  calendarFor,
+  checkIfMatch,
+  flag,
+  jsonBody,
+  unlessUnchanged,
+} from './call.ts';
+import { ApiError, duplicate, invalid, notFound, required } from './errors.ts';
+import { type EventBody, mergePatch, parseEventBody } from './event-fields.ts';
+import { eventRange } from './event-range.ts';
+import { toResource } from './event-resource.ts';
+import type { EventContent, Person, StoredEvent } from './event-store.ts';
+import { responseZone } from './response-zone.ts';
+import { type Calendar, etagOf, type World } from './world.ts';
+
+export const EVENT_WRITE_SCOPES = ['calendar', 'calendar.events'];
+export const EVENT_READ_SCOPES = [...EVENT_WRITE_SCOPES, 'calendar.readonly', 'calendar.events.readonly'];
+
+export function getEvent(context: Context): ApiAnswer {
+  const { calendar, role } = calendarFor(context, 'freeBusyReader', EVENT_READ_SCOPES);
+  const event = existing(calendar, context.parameters.eventId);
+  const resource = toResource(event, calendar, role, responseZone(context.query, calendar));
+  return unlessUnchanged(context.call, etagOf(event.change), resource);
+}
+
+export function insertEvent(context: Context): ApiAnswer {
+  const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
+  const mailMode = mailModeOf(context.query);
+  const body = readBody(context, jsonBody(context));
+  if (body.id !== undefined && body.iCalUID !== undefined) {
+    throw invalid('Only one of id and iCalUID may be given when an event is created.');
+  }
+  const taken =
+    (body.id !== undefined && calendar.events.get(body.id) !== undefined) ||
+    (body.iCalUID !== undefined && calendar.events.findByICalUID(body.iCalUID) !== undefined);
+  const draft = draftEvent(context.world, calendar, body, undefined);
+  if (taken) {
+    throw duplicate();
+  }
+  const id = body.id ?? newEventId();
+  const event = save(context.world, calendar, {
+    ...draft,
+    id,
+    iCalUID: body.iCalUID ?? `${id}@google.com`,
+    creator: context.caller.account,
+    organizer: ownOrganizer(calendar),
+  });
+  countMails(context.world, mailMode, calendar, event);
+  return answer(event, calendar);
+}
+
+export function importEvent(context: Context): ApiAnswer {
+  const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
+  const body = readBody(context, jsonBody(context));
+  if (body.iCalUID === undefined) {
+    throw required('Missing iCalUID.');
+  }
+  if (body.id !== undefined) {
+    throw invalid('Only one of id and iCalUID may be given when an event is created.');
+  }
+  const known = calendar.events.findByICalUID(body.iCalUID);
+  const id = known?.id ?? `_${randomBytes(20).toString('hex')}`;
+  const event = save(context.world, calendar, {
+    ...draftEvent(context.world, calendar, body, known),
+    id,
+    iCalUID: body.iCalUID,
+    creator: known?.creator ?? context.caller.account,
+    organizer: body.organizer ?? ownOrganizer(calendar),
+    privateCopy: body.organizer !== undefined && body.organizer.email !== calendar.id,
+  });
+  return answer(event, calendar);
+}
+
+export function updateEvent(context: Context): ApiAnswer {
+  return change(context, () => jsonBody(context));
+}
+
+export function patchEvent(context: Context): ApiAnswer {
+  return change(context, (event) => mergePatch(patchable(event), jsonBody(context)));
+}
+
+export function deleteEvent(context: Context): ApiAnswer {
+  const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
+  const event = existing(calendar, context.parameters.eventId);
+  if (event.status === 'cancelled') {
+    throw new ApiError(410, 'deleted', 'Resource has been deleted');
+  }
+  checkIfMatch(context.call, etagOf(event.change));
+  countMails(context.world, mailModeOf(context.query), calendar, event);
+  cancelEvent(context.world, calendar, event);
+  return { status: 204 };
+}
+
+/** Marks an event as deleted; its content stays readable, as at the vendor. */
+export function cancelEvent(world: World, calendar: Calendar, event: StoredEvent): void {
+  save(world, calendar, { ...event, status: 'cancelled', updatedAt: world.now() });
+}
+
+/** Merges changes into an event as a person would by hand: no access check, no quota. Throws ApiError 400. */
+export function editEvent(world: World, calendar: Calendar, event: StoredEvent, changes: object): StoredEvent {
+  const body = parseEventBody(mergePatch(patchable(event), changes), () => undefined);
+  return save(world, calendar, { ...event, ...draftEvent(world, calendar, body, event) });
+}
+
+/** Adds an event as a person would by hand. Throws ApiError 400. */
+export function addEvent(world: World, calendar: Calendar, fields: object): StoredEvent {
+  const body = parseEventBody(fields, () => undefined);
+  const id = body.id ?? newEventId();
+  return save(world, calendar, {
+    ...draftEvent(world, calendar, body, undefined),
+    id,
+    iCalUID: `${id}@google.com`,
+    creator: calendar.owner,
+    organizer: ownOrganizer(calendar),
+  });
+}
+
+function change(context: Context, bodyFor: (event: StoredEvent) => unknown): ApiAnswer {
+  const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
+  const event = existing(calendar, context.parameters.eventId);
+  const mailMode = mailModeOf(context.query);
+  const body = readBody(context, bodyFor(event));
+  checkIfMatch(context.call, etagOf(event.change));
+  if ((body.id ?? event.id) !== event.id) {
+    throw invalid('Invalid resource id value.');
+  }
+  if ((body.iCalUID ?? event.iCalUID) !== event.iCalUID) {
+    throw invalid('Invalid value for: iCalUID');
+  }
+  const draft = draftEvent(context.world, calendar, body, event);
+  const revives = event.status === 'cancelled' && draft.status !== 'cancelled';
+  if (revives && context.faults.active('revival-forbidden', faultable(context))) {
+    throw new ApiError(403, 'forbidden', 'Forbidden');
+  }
+  const changed = save(context.world, calendar, { ...event, ...draft });
+  countMails(context.world, mailMode, calendar, changed);
+  return answer(changed, calendar);
+}
+
+function existing(calendar: Calendar, id: string | undefined): StoredEvent {
+  const event = calendar.events.get(id ?? '');
+  if (!event) {
+    throw notFound();
+  }
+  return event;
+}
+
+function readBody(context: Context, json: unknown): EventBody {
+  const body = parseEventBody(json, (count) => context.world.counts.add('droppedProperties', count));
+  if ((body.attendees?.length ?? 0) > 0 && actsAsServiceAccount(context.caller)) {
+    const message = 'Service accounts cannot invite attendees without Domain-Wide Delegation of Authority.';
+    throw new ApiError(403, 'forbiddenForServiceAccounts', message, { domain: 'calendar' });
+  }
+  return body;
+}
+
+function actsAsServiceAccount(caller: Caller): boolean {
+  return caller.serviceAccount === caller.account;
+}
+
+type Draft = Omit<StoredEvent, 'id' | 'iCalUID' | 'creator' | 'organizer' | 'change'>;
+
+/** What a write makes of a body, `before` being the version that it replaces. Throws ApiError 400. */
+function draftEvent(world: World, calendar: Calendar, body: EventBody, before: StoredEvent | undefined): Draft {
+  const content = contentOf(body);
+  const range = eventRange(body.start, body.end, calendar.timeZone);
+  const moved = before !== undefined && (before.startMs !== range.startMs || before.endMs !== range.endMs);
+  const status = body.status ?? (before?.status === 'cancelled' ? 'cancelled' : 'confirmed');
+  const onlyReminders =
+    before !== undefined && before.status === status && withoutReminders(before.content) === withoutReminders(content);
+  return {
+    ...range,
+    content,
+    status,
+    sequence: nextSequence(body.sequence, before?.sequence ?? 0, moved),
+    privateCopy: before?.privateCopy ?? false,
+    createdAt: before?.createdAt ?? world.now(),
+    updatedAt: onlyReminders ? before.updatedAt : world.now(),
+  };
+}
+
+function nextSequence(given: number | undefined, stored: number, moved: boolean): number {
+  if (given !== undefined && given < stored) {
+    throw invalid(
+      'Invalid sequence value. The specified sequence number is below the current sequence number of the resource. ' +
+        'Re-fetch the resource and use its sequence number on the following request.',
+    );
+  }
+  return Math.max(given ?? stored, moved ? stored + 1 : 0);
+}
+
+function contentOf(body: EventBody): EventContent {
+  const { id, iCalUID, sequence, status, organizer, kind, etag, htmlLink, hangoutLink, ...rest } = body;
+  const { created, updated, creator, locked, privateCopy, attendeesOmitted, ...content } = rest;
+  return content;
+}
+
+/** `updated` stays when only reminders change, so they are left out of the comparison. */
+function withoutReminders(content: EventContent): string {
+  return JSON.stringify({ ...content, reminders: undefined });
+}
+
+/** What a patch is merged into: the stored client fields in the shape of a body. */
+function patchable(event: StoredEvent): Record<string, unknown> {
+  return { ...event.content, status: event.status };
+}
+
+function save(world: World, calendar: Calendar, event: Omit<StoredEvent, 'change'>): StoredEvent {
+  const stored: StoredEvent = { ...event, change: world.nextChange() };
+  calendar.events.put(stored);
+  for (const tell of world.onEventChange) {
+    tell(calendar.id);
+  }
+  return stored;
+}
+
+function answer(event: StoredEvent, calendar: Calendar): ApiAnswer {
+  const resource = toResource(event, calendar, 'owner', calendar.timeZone);
+  return { status: 200, headers: { etag: etagOf(event.change) }, body: resource };
+}
+
+function ownOrganizer(calendar: Calendar): Person {
+  return { email: calendar.id, ...(calendar.primary ? {} : { displayName: calendar.summary }) };
+}
+
+/** 26 characters of the id alphabet, like the vendor's own. */
+function newEventId(): string {
+  return BigInt(`0x1${randomBytes(16).toString('hex')}`)
+    .toString(32)
+    .slice(-26)
+    .padStart(26, '0');
+}
+
+type MailMode = 'all' | 'externalOnly' | 'none';
+
+function isMailMode(mode: string): mode is MailMode {
+  return mode === 'all' || mode === 'externalOnly' || mode === 'none';
+}
+
+/** Which guests the caller lets the vendor mail; nobody by default. Throws ApiError 400. */
+function mailModeOf(query: URLSearchParams): MailMode {
+  const mode = query.get('sendUpdates') ?? (flag(query, 'sendNotifications') ? 'all' : 'none');
+  if (!isMailMode(mode)) {
+    throw invalid('Invalid value for: sendUpdates', 'sendUpdates');
+  }
+  return mode;
+}
+
+/** Counts the mails that the vendor would send to guests; external are those without an account here. */
+function countMails(world: World, mode: MailMode, calendar: Calendar, event: StoredEvent): void {
+  const guests = (event.content.attendees ?? []).filter((guest) => guest.email !== calendar.owner);
+  const external = guests.filter((guest) => !world.accounts.has(guest.email));
+  const mailed = { all: guests, externalOnly: external, none: [] }[mode];
+  world.counts.add('mails', mailed.length);
+}
+
+function faultable(context: Context): { method: string; path: string; client: string } {
+  return { method: context.call.method, path: context.call.url, client: context.caller.account };
+}

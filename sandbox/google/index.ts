@@ -1,0 +1,7 @@
+export type { FaultRule } from '../kit/faults.ts';
+export type { PersonsAnswer } from './browser.ts';
+export type { EventResource } from './event-resource.ts';
+export type { GoogleSandboxOptions, OAuthClient, PageShape } from './options.ts';
+export { startGoogleSandbox } from './sandbox.ts';
+export type { Delegation, ServiceAccountKeyFile } from './service-accounts.ts';
+export type { GoogleSandbox } from './verbs.ts';

@@ -1,0 +1,171 @@
+import type { Counts } from '../kit/counts.ts';
+import type { FaultPlan } from '../kit/faults.ts';
+import type { SandboxKit } from '../kit/kit.ts';
+import type { RunningServer } from '../kit/listen.ts';
+import type { Recording } from '../kit/recording.ts';
+import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import type { Channel, Channels } from './channels.ts';
+import { GoogleCounts } from './counts.ts';
+import { type EventResource, toResource } from './event-resource.ts';
+import type { StoredEvent } from './event-store.ts';
+import { addEvent, cancelEvent, editEvent } from './events.ts';
+import type { Grants } from './grants.ts';
+import type { GoogleSandboxOptions, OAuthClient, Settings } from './options.ts';
+import type { Delegation, ServiceAccountKeyFile, ServiceAccounts } from './service-accounts.ts';
+import type { Calendar, Role, World } from './world.ts';
+
+/** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown calendars and events throw. */
+export interface GoogleSandbox extends RunningServer {
+  /** Root url for the googleapis client's `rootUrl` option. */
+  calendarApiUrl: string;
+  batchUrl: string;
+  /** Issuer for OpenID discovery; the endpoints are below it. */
+  issuer: string;
+  tokenUrl: string;
+  /** The first OAuth client. */
+  client: OAuthClient;
+  counts: GoogleCounts;
+  /** The kit's own figures: by method, route pattern and status. */
+  requests: Counts;
+  faults: FaultPlan;
+  recording: Recording;
+  /** Changes options while it runs (all but port, seed and clients). */
+  configure(changes: Partial<Omit<GoogleSandboxOptions, 'port' | 'seed' | 'clients'>>): void;
+
+  /** Makes an account with its primary calendar. */
+  addAccount(email: string): void;
+  authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
+  /** An access token without any login; scopes short or long, default `calendar`. */
+  issueAccessToken(account: string, given?: { scopes?: string[]; clientId?: string }): string;
+  /** Ends an account's consent to every client, as on its security page. */
+  revokeConsent(account: string): void;
+  expireAccessTokens(): void;
+  createServiceAccount(email: string, delegation?: Delegation): ServiceAccountKeyFile;
+  delegate(serviceAccount: string, delegation: Delegation | undefined): void;
+
+  /** Returns the new calendar's id. */
+  createCalendar(account: string, summary: string, timeZone?: string): string;
+  deleteCalendar(calendarId: string): void;
+  setRole(calendarId: string, account: string, role: Role): void;
+  events(calendarId: string, options?: { includeDeleted?: boolean }): EventResource[];
+  event(calendarId: string, eventId: string): EventResource | undefined;
+  addByHand(calendarId: string, fields: object): EventResource;
+  /** Merges changes into an event, as a patch by its owner would. */
+  editByHand(calendarId: string, eventId: string, changes: object): EventResource;
+  deleteByHand(calendarId: string, eventId: string): void;
+  expireSyncTokens(): void;
+  /** Live watches. */
+  channels(): Channel[];
+  /** Resolves when no push notification is on its way. */
+  notificationsSettled(): Promise<void>;
+}
+
+export interface SandboxParts {
+  server: RunningServer;
+  kit: SandboxKit;
+  world: World;
+  settings: Settings;
+  grants: Grants;
+  channels: Channels;
+  serviceAccounts: ServiceAccounts;
+}
+
+export function toVerbs(parts: SandboxParts): GoogleSandbox {
+  const { server, kit, settings, channels } = parts;
+  return {
+    ...server,
+    calendarApiUrl: server.url,
+    batchUrl: `${server.url}/batch/calendar/v3`,
+    issuer: server.url,
+    tokenUrl: `${server.url}/token`,
+    client: settings.clients[0]!,
+    counts: new GoogleCounts(kit.counts),
+    requests: kit.counts,
+    faults: kit.faults,
+    recording: kit.recording,
+    configure: (changes) => {
+      Object.assign(settings, changes);
+    },
+    ...accountVerbs(parts),
+    ...calendarVerbs(parts),
+    channels: () => channels.list(),
+    notificationsSettled: () => channels.settled(),
+  };
+}
+
+function accountVerbs({ server, world, settings, grants, serviceAccounts }: SandboxParts) {
+  return {
+    addAccount: (email: string): void => {
+      world.account(email);
+    },
+    authorizeInBrowser,
+    issueAccessToken: (account: string, given: { scopes?: string[]; clientId?: string } = {}): string => {
+      world.account(account);
+      const known = settings.clients.find((client) => client.clientId === given.clientId) ?? settings.clients[0]!;
+      const client = { clientId: known.clientId, project: known.project };
+      return grants.issueAccessToken({ account, client, scopes: given.scopes ?? ['calendar'] });
+    },
+    revokeConsent: (account: string): void => grants.revoke(account),
+    expireAccessTokens: (): void => grants.expireAccessTokens(),
+    createServiceAccount: (email: string, delegation?: Delegation): ServiceAccountKeyFile =>
+      serviceAccounts.create(email, server.url, delegation),
+    delegate: (email: string, delegation: Delegation | undefined): void => serviceAccounts.delegate(email, delegation),
+  };
+}
+
+function calendarVerbs({ world }: SandboxParts) {
+  function calendarOf(id: string): Calendar {
+    const calendar = world.calendars.get(id);
+    if (!calendar) {
+      throw new Error(`The sandbox has no calendar ${id}`);
+    }
+    return calendar;
+  }
+  function eventOf(calendar: Calendar, id: string): StoredEvent {
+    const event = calendar.events.get(id);
+    if (!event) {
+      throw new Error(`The calendar has no event ${id}`);
+    }
+    return event;
+  }
+  function show(event: StoredEvent, calendar: Calendar): EventResource {
+    return toResource(event, calendar, 'owner', calendar.timeZone);
+  }
+  return {
+    createCalendar: (account: string, summary: string, timeZone?: string): string =>
+      world.createCalendar(account, {
+        summary,
+        ...(timeZone === undefined ? {} : { timeZone }),
+      }).id,
+    deleteCalendar: (calendarId: string): void => {
+      world.deleteCalendar(calendarOf(calendarId).id);
+    },
+    setRole: (calendarId: string, account: string, role: Role): void => {
+      world.setRule(calendarOf(calendarId), { type: 'user', value: account }, role);
+    },
+    events: (calendarId: string, options: { includeDeleted?: boolean } = {}): EventResource[] => {
+      const calendar = calendarOf(calendarId);
+      return [...calendar.events.values()]
+        .filter((event) => options.includeDeleted || event.status !== 'cancelled')
+        .map((event) => show(event, calendar));
+    },
+    event: (calendarId: string, eventId: string): EventResource | undefined => {
+      const calendar = calendarOf(calendarId);
+      const event = calendar.events.get(eventId);
+      return event && show(event, calendar);
+    },
+    addByHand: (calendarId: string, fields: object): EventResource => {
+      const calendar = calendarOf(calendarId);
+      return show(addEvent(world, calendar, fields), calendar);
+    },
+    editByHand: (calendarId: string, eventId: string, changes: object): EventResource => {
+      const calendar = calendarOf(calendarId);
+      return show(editEvent(world, calendar, eventOf(calendar, eventId), changes), calendar);
+    },
+    deleteByHand: (calendarId: string, eventId: string): void => {
+      const calendar = calendarOf(calendarId);
+      cancelEvent(world, calendar, eventOf(calendar, eventId));
+    },
+    expireSyncTokens: (): void => world.expireSyncTokens(),
+  };
+}
