@@ -3,17 +3,19 @@ import { isHtml } from '../http/json.ts';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
-import { compilePaths, isJsonObject } from './rows.ts';
+import { valueAt } from './rows.ts';
 
 /** The wait after a 429 that names none. */
 const UNNAMED_WAIT_MS = MINUTE_MS;
 /** What a machine word of an error body looks like; anything else might be a sentence with a name in it. */
 const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
 
-/** What an error body says, for decisions; the text never leaves this file. */
+/** What an error body says. */
 interface Told {
-  code: string | null;
-  text: string | null;
+  /** Its machine word, fit for a message. */
+  word: string | null;
+  /** Every text at the profile's paths, for decisions only: they never leave this file. */
+  texts: string[];
 }
 
 /**
@@ -22,7 +24,7 @@ interface Told {
  */
 export function errorFromAnswer(answer: HttpResponse, label: string, profile: ClinicProfile): MirrorError {
   const told = readErrorBody(answer, profile);
-  const word = told.code === null ? '' : ` (${told.code})`;
+  const word = told.word === null ? '' : ` (${told.word})`;
   const fail = (what: string, options: Omit<MirrorErrorOptions, 'status'>) =>
     new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, { ...options, status: answer.status });
 
@@ -111,25 +113,25 @@ function forbidden(told: Told, profile: ClinicProfile): Pick<MirrorErrorOptions,
 function says(told: Told, patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
     const expression = new RegExp(pattern, 'i');
-    return expression.test(told.code ?? '') || expression.test(told.text ?? '');
+    return told.texts.some((text) => expression.test(text));
   });
 }
 
-function readErrorBody(answer: HttpResponse, profile: ClinicProfile): Told {
+function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
   const body = parsed(answer);
-  const code = compilePaths(profile.errors.codePaths)(body);
-  const text = compilePaths(profile.errors.textPaths)(body);
+  const textsAt = (paths: readonly string[]) =>
+    paths.map((path) => valueAt(body, path)).filter((value) => typeof value === 'string');
+  const codes = textsAt(errors.codePaths);
   return {
-    code: typeof code === 'string' && MACHINE_WORD.test(code) ? code : null,
-    text: typeof text === 'string' ? text : null,
+    word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,
+    texts: [...codes, ...textsAt(errors.textPaths)],
   };
 }
 
-function parsed(answer: HttpResponse): Record<string, unknown> {
+function parsed(answer: HttpResponse): unknown {
   try {
-    const body: unknown = JSON.parse(answer.body.toString('utf8'));
-    return isJsonObject(body) ? body : {};
+    return JSON.parse(answer.body.toString('utf8'));
   } catch {
-    return {};
+    return null;
   }
 }
