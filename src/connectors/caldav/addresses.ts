@@ -35,7 +35,12 @@ function registeredDomain(hostname: string): string {
  */
 export function resolveHref(asked: URL, href: string): URL {
   const target = URL.parse(href.trim(), asked.href) ?? asked;
-  return isSameSite(asked, target) ? target : new URL(target.pathname, asked);
+  if (isSameSite(asked, target)) return target;
+  const onHost = new URL(asked);
+  onHost.search = '';
+  // Not by resolving: a path that begins with two slashes would name a host.
+  onHost.pathname = target.pathname;
+  return onHost;
 }
 
 /** The path for comparison: one spelling for `%40` and `@`, upper and lower case escapes, doubled and closing slashes. */

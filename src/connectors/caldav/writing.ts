@@ -11,7 +11,7 @@ import {
 } from './collection.ts';
 import { changedMeanwhile, type DavProblem, isUidConflict, readProblem, refusal } from './errors.ts';
 import { isSameItem, toCalendarObject } from './from-model.ts';
-import { type DavAnswer, strongTag } from './webdav.ts';
+import { type DavAnswer, readMultistatus, strongTag } from './webdav.ts';
 
 type Write = Extract<Operation, { kind: 'create' | 'update' }>;
 type Delete = Extract<Operation, { kind: 'delete' }>;
@@ -143,7 +143,11 @@ async function put(
 }
 
 async function sendDelete(collection: Collection, url: URL, etag: string | null): Promise<DavAnswer> {
-  return await collection.session.send({ method: 'DELETE', url, headers: ifMatch(etag) }, collection.signal);
+  const answer = await collection.session.send({ method: 'DELETE', url, headers: ifMatch(etag) }, collection.signal);
+  if (answer.status !== 207) return answer;
+  // A 207 names what could not be deleted (RFC 4918 section 9.6.1).
+  const worst = Math.max(200, ...readMultistatus(answer).members.map(({ status }) => status ?? 0));
+  return { ...answer, status: worst };
 }
 
 /** A server without strong ETags gets the write without a condition, right after a look. */
@@ -151,11 +155,8 @@ function ifMatch(etag: string | null): Record<string, string> {
   return etag === null ? {} : { 'if-match': etag };
 }
 
-/** A 207 in answer to DELETE names what could not be deleted (RFC 4918 section 9.6.1). */
-function isDone({ status, body }: DavAnswer): boolean {
-  return (
-    status === 200 || status === 201 || status === 202 || status === 204 || (status === 207 && !/ [45]\d\d /.test(body))
-  );
+function isDone({ status }: DavAnswer): boolean {
+  return status >= 200 && status <= 204;
 }
 
 function isMissingOrChanged({ status }: DavAnswer): boolean {
@@ -164,8 +165,9 @@ function isMissingOrChanged({ status }: DavAnswer): boolean {
 
 /** The error of a refused write; where it may mean that the calendar is gone, the calendar is asked first. */
 async function explained(collection: Collection, url: URL, answer: DavAnswer): Promise<Error> {
-  if ([404, 409, 410].includes(answer.status)) await lookUp(collection, url);
-  return refusal(answer.status, readProblem(answer.body));
+  const problem = readProblem(answer.body);
+  if ([404, 409, 410].includes(answer.status) && problem.conditions.length === 0) await lookUp(collection, url);
+  return refusal(answer.status, problem);
 }
 
 function written(operation: Write, effect: Effect, asked: URL, answer: DavAnswer, collection: URL): Settled {

@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import ICAL from 'ical.js';
+import { describe, expect, test } from 'vitest';
+import {
+  fromCalendarObject,
+  isSameItem,
+  type ObjectToWrite,
+  toCalendarObject,
+} from '../../../src/connectors/caldav/from-model.ts';
+import { carriable } from '../../../src/connectors/caldav/icalendar.ts';
+import type { CalendarItem } from '../../../src/model/items.ts';
+import { toZonedIso } from '../../../src/model/zones.ts';
+
+const KEY = '0123456789abcdefghijklmnopqrstuv';
+const HALF_HOUR_MS = 30 * 60_000;
+
+function objectWith(item: Partial<CalendarItem>, changes: Partial<ObjectToWrite> = {}): ObjectToWrite {
+  const time = {
+    kind: 'timed',
+    start: '2026-03-29T09:00:00+02:00',
+    end: '2026-03-29T09:30:00+02:00',
+    zone: 'Europe/Rome',
+  } as const;
+  return {
+    key: KEY,
+    mark: 'mark0mark0mark0m',
+    locator: 'v1.AbC-_9',
+    item: { title: 'Appointment', description: null, location: null, busy: true, time, ...item },
+    writtenAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+    storedSequence: -1,
+    ...changes,
+  };
+}
+
+function roundTrip(item: Partial<CalendarItem>): CalendarItem | null | undefined {
+  return fromCalendarObject(toCalendarObject(objectWith(item)))?.item;
+}
+
+function timedFrom(zone: string, startAt: number, lengthMs = HALF_HOUR_MS): CalendarItem['time'] {
+  return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, startAt + lengthMs), zone };
+}
+
+/** Lines as they are meant, unfolded. */
+function linesOf(text: string): string[] {
+  return text.replaceAll('\r\n ', '').split('\r\n');
+}
+
+/** The text with one line put in place of another, or left out. */
+function withLine(text: string, line: RegExp, replacement: string): string {
+  const changed = linesOf(text).map((one) => (line.test(one) ? replacement : one));
+  expect(changed).toContain(replacement);
+  return changed.filter((one) => one !== '').join('\r\n');
+}
+
+describe('what is written', () => {
+  test('is private, without guests and alarms, and bears mark, locator and key', () => {
+    const lines = linesOf(toCalendarObject(objectWith({ busy: false })));
+    expect(lines).toEqual(
+      expect.arrayContaining([`UID:${KEY}`, 'CLASS:PRIVATE', 'TRANSP:TRANSPARENT', 'DTSTAMP:20260102T030405Z']),
+    );
+    expect(fromCalendarObject(lines.join('\r\n'))).toMatchObject({ mark: 'mark0mark0mark0m', locator: 'v1.AbC-_9' });
+    expect(lines.filter((line) => /^(ATTENDEE|ORGANIZER|METHOD|BEGIN:VALARM)/.test(line))).toEqual([]);
+  });
+
+  test('has lines of at most 75 octets that end in CRLF and never cut a character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (title) => {
+        const text = toCalendarObject(objectWith({ title }));
+        expect(text.endsWith('END:VCALENDAR\r\n')).toBe(true);
+        expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+        for (const line of text.split('\r\n')) {
+          expect(Buffer.byteLength(line)).toBeLessThanOrEqual(75);
+          expect(line.isWellFormed()).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('counts SEQUENCE up with time, and above what is stored', () => {
+    const sequenceOf = (changes: Partial<ObjectToWrite>) =>
+      fromCalendarObject(toCalendarObject(objectWith({}, changes)))?.sequence ?? Number.NaN;
+    const first = sequenceOf({ writtenAt: Date.UTC(2026, 0, 1) });
+    expect(sequenceOf({ writtenAt: Date.UTC(2026, 0, 1, 0, 0, 1) })).toBe(first + 1);
+    expect(sequenceOf({ storedSequence: first + 1_000_000_000 })).toBe(first + 1_000_000_001);
+    expect(sequenceOf({ writtenAt: Date.UTC(2087, 0, 1) })).toBeLessThan(2 ** 31);
+  });
+});
+
+describe('what is read back', () => {
+  test('is what was written, for any text but control characters', () => {
+    const text = fc.string({ unit: fc.oneof(fc.constantFrom(...';,\\:"\n\t<>&😀éש'), fc.string({ unit: 'binary' })) });
+    fc.assert(
+      fc.property(text, text, (title, description) => {
+        const item = roundTrip({ title, description, location: `${title};${description}` });
+        expect(item?.title).toBe(carriable(title));
+        expect(item?.description).toBe(carriable(description) || null);
+        expect(
+          isSameItem(item ?? null, objectWith({ title, description, location: `${title};${description}` }).item),
+        ).toBe(true);
+      }),
+    );
+  });
+
+  test('is the same instant and zone, in any zone at any time', () => {
+    const zones = ['Europe/Rome', 'Europe/Dublin', 'America/St_Johns', 'Australia/Lord_Howe', 'Africa/Casablanca'];
+    const others = ['Asia/Kathmandu', 'Pacific/Apia', 'America/Sao_Paulo', 'UTC', 'Asia/Tokyo'];
+    const quarter = fc.integer({ min: Date.UTC(2000, 0, 1) / 900_000, max: Date.UTC(2060, 0, 1) / 900_000 });
+    fc.assert(
+      fc.property(fc.constantFrom(...zones, ...others), quarter, fc.nat({ max: 400 }), (zone, start, quarters) => {
+        const time = timedFrom(zone, start * 900_000, quarters * 900_000);
+        expect(roundTrip({ time })?.time).toEqual(time);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test.each([
+    ['leap day', { kind: 'all-day', startDate: '2028-02-29', endDate: '2028-03-01' }],
+    ['several days', { kind: 'all-day', startDate: '2026-12-30', endDate: '2027-01-03' }],
+    ['midnight crossing', timedFrom('Europe/Rome', Date.UTC(2026, 5, 1, 21, 30), 5 * HALF_HOUR_MS)],
+    ['far future', timedFrom('Europe/Rome', Date.UTC(2199, 6, 1, 10))],
+    ['no length', timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), 0)],
+    ['first 02:30 of a night with two', timedFrom('Europe/Rome', Date.UTC(2026, 9, 25, 0, 30), HALF_HOUR_MS / 2)],
+    ['second 02:30 of a night with two', timedFrom('Europe/Rome', Date.UTC(2026, 9, 25, 1, 30), HALF_HOUR_MS / 2)],
+    ['from the first 02:30 to the second', timedFrom('Europe/Rome', Date.UTC(2026, 9, 25, 0, 30), 2 * HALF_HOUR_MS)],
+    ['across the hour that is left out', timedFrom('Europe/Rome', Date.UTC(2026, 2, 29, 0, 45))],
+  ] as [string, CalendarItem['time']][])('is the same time: %s', (_name, time) => {
+    expect(roundTrip({ time })?.time).toEqual(time);
+  });
+
+  test('the second occurrence of an overlapped local time goes out in UTC, the first with its zone', () => {
+    const first = linesOf(
+      toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 9, 25, 0, 30)) })),
+    );
+    const second = linesOf(
+      toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 9, 25, 1, 30)) })),
+    );
+    expect(first).toContain('DTSTART;TZID=Europe/Rome:20261025T023000');
+    expect(second).toContain('DTSTART:20261025T013000Z');
+  });
+
+  test('an offset that the zone does not have keeps its instant', () => {
+    const time = {
+      kind: 'timed',
+      start: '2026-07-01T10:00:00+05:00',
+      end: '2026-07-01T11:00:00+05:00',
+      zone: 'Europe/Rome',
+    };
+    const read = roundTrip({ time: time as CalendarItem['time'] })?.time;
+    expect(read).toEqual(timedFrom('Europe/Rome', Date.parse(time.start), 2 * HALF_HOUR_MS));
+  });
+});
+
+describe('the definition of a zone', () => {
+  test('gives a client that knows no zone by name the offset that holds', () => {
+    const zones = [
+      'Europe/Rome',
+      'Europe/Dublin',
+      'America/New_York',
+      'Australia/Lord_Howe',
+      'Asia/Tokyo',
+      'Africa/Cairo',
+    ];
+    const minute = fc.integer({ min: Date.UTC(2015, 0, 1) / 60_000, max: Date.UTC(2045, 0, 1) / 60_000 });
+    fc.assert(
+      fc.property(fc.constantFrom(...zones), minute, (zone, start) => {
+        const startAt = start * 60_000;
+        const text = toCalendarObject(objectWith({ time: timedFrom(zone, startAt) }));
+        const calendar = ICAL.Component.fromString(text);
+        const property = calendar.getFirstSubcomponent('vevent')!.getFirstProperty('dtstart')!;
+        const time = property.getFirstValue() as ICAL.Time;
+        const definition = calendar.getFirstSubcomponent('vtimezone');
+        if (property.getFirstParameter('tzid') !== undefined) {
+          // Named otherwise, so that nothing but the definition can tell the offset.
+          definition!.updatePropertyWithValue('tzid', 'Zone 1');
+          time.zone = new ICAL.Timezone(definition!);
+        }
+        expect(time.toUnixTime() * 1_000).toBe(startAt);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("other programs' objects", () => {
+  const written = toCalendarObject(objectWith({}));
+  const itemOf = (text: string) => fromCalendarObject(text)?.item;
+
+  test.each([
+    ['floating time', /^DTSTART/, 'DTSTART:20260329T090000'],
+    ['unknown zone without a definition', /^DTSTART/, 'DTSTART;TZID=Nowhere:20260329T090000'],
+    ['dates mixed with times', /^DTEND/, 'DTEND;VALUE=DATE:20260330'],
+    ['a repetition', /^TRANSP/, 'RRULE:FREQ=DAILY'],
+    ['shown to everybody', /^CLASS/, 'CLASS:PUBLIC'],
+    ['called off', /^TRANSP/, 'STATUS:CANCELLED'],
+    ['nonsense for a time', /^DTSTART/, 'DTSTART:tomorrow'],
+  ])('%s cannot be read as an item', (_name, line, replacement) => {
+    const content = fromCalendarObject(withLine(written, line, replacement));
+    expect(content).toMatchObject({ uid: KEY, item: null });
+  });
+
+  test.each([
+    ['a path before the zone', /^DTSTART/, 'DTSTART;TZID=/example.org/20260101_1/Europe/Rome:20260329T090000'],
+    ['everything in UTC', /^DTSTART/, 'DTSTART:20260329T070000Z'],
+    ['a duration for the end', /^DTEND/, 'DURATION:PT30M'],
+    ['no word on its class', /^CLASS/, 'COMMENT:stripped'],
+    ['properties unknown to us', /^CLASS/, 'X-ELSE;X-P="a:b":1'],
+  ])('%s is the same item still', (_name, line, replacement) => {
+    expect(isSameItem(itemOf(withLine(written, line, replacement)) ?? null, objectWith({}).item)).toBe(true);
+  });
+
+  test('a zone under a name of its own is understood by its definition', () => {
+    const renamed = written
+      .replaceAll('TZID:Europe/Rome', 'TZID:Rome Standard Time')
+      .replaceAll('TZID=Europe/Rome', 'TZID=Rome Standard Time');
+    expect(isSameItem(itemOf(renamed) ?? null, objectWith({}).item)).toBe(true);
+  });
+
+  test.each(['', 'hello', 'BEGIN:VCALENDAR\r\nBEGIN:VEVENT', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR', '<html></html>'])(
+    'what is no event is nothing: %j',
+    (text) => {
+      expect(fromCalendarObject(text)).toBeNull();
+    },
+  );
+
+  test('another time, title, place or zone is another item', () => {
+    const { item } = objectWith({ description: 'one' });
+    const moved = timedFrom('Europe/Rome', Date.UTC(2026, 2, 29, 8));
+    for (const change of [{ title: 'x' }, { description: null }, { location: 'x' }, { busy: false }, { time: moved }]) {
+      expect(isSameItem({ ...item, ...change }, item)).toBe(false);
+    }
+    expect(isSameItem(null, item)).toBe(false);
+    expect(isSameItem({ ...item, time: { ...item.time, zone: 'Europe/Paris' } as CalendarItem['time'] }, item)).toBe(
+      false,
+    );
+  });
+});

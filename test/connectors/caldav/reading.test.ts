@@ -1,0 +1,236 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Collection } from '../../../src/connectors/caldav/collection.ts';
+import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
+import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
+import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
+import { createHttpDoor } from '../../../src/http/door.ts';
+import type { RemoteItem } from '../../../src/model/operations.ts';
+import type { TimeWindow } from '../../../src/model/time.ts';
+import { itemWith, keyOf, locatorOf } from '../../contract/contract-kit.ts';
+import {
+  davError,
+  found,
+  LOGIN,
+  MARK,
+  member,
+  multistatus,
+  openOn,
+  type Script,
+  type ScriptedAnswer,
+  type ScriptedServer,
+  type SeenRequest,
+  signal,
+  startScriptedServer,
+  stored,
+} from './scripted-server.ts';
+
+const servers: ScriptedServer[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function serve(script: Script): Promise<ScriptedServer> {
+  const server = await startScriptedServer(script);
+  servers.push(server);
+  return server;
+}
+
+async function readAll(server: ScriptedServer, window: TimeWindow | null = null): Promise<RemoteItem[]> {
+  const pages: RemoteItem[][] = [];
+  for await (const page of openOn(server).read(server.container, window, signal())) pages.push(page);
+  return pages.flat();
+}
+
+function collectionOf(server: ScriptedServer): Collection {
+  const authorizer = { header: async () => LOGIN, renew: async () => LOGIN, quotaUser: null };
+  const http = createHttpDoor({ userAgent: 'test', clock: Date.now });
+  const session = new DavSession({ authorizer, http }, new URL(server.url));
+  return { session, url: new URL(server.container), mark: MARK, clock: () => 0, signal: signal() };
+}
+
+function ours(recordId: string, mark = MARK): string {
+  const item = itemWith();
+  const key = keyOf(recordId);
+  return toCalendarObject({ key, mark, locator: locatorOf(recordId), item, writtenAt: 0, storedSequence: 0 });
+}
+
+type Kind = 'query' | 'sync' | 'multiget' | 'list';
+
+function kindOf({ method, body }: SeenRequest): Kind {
+  if (method === 'PROPFIND') return 'list';
+  if (body.includes('calendar-query')) return 'query';
+  return body.includes('sync-collection') ? 'sync' : 'multiget';
+}
+
+/** A server that holds objects by href, answers multigets from them, and the rest as told. */
+function holding(objects: Record<string, string>, answers: Partial<Record<Kind, Script>>): Script {
+  return (request) => {
+    const told = answers[kindOf(request)];
+    if (told !== undefined) return told(request);
+    const hrefs = [...request.body.matchAll(/<D:href>([^<]*)/g)].map(([, href]) => href!);
+    const entries = hrefs.map((href) =>
+      objects[href] === undefined ? member(href, '404 Not Found') : stored(href, '"1"', objects[href]),
+    );
+    return multistatus(...entries);
+  };
+}
+
+const etag = (href: string) => found(href, '<d:getetag>"1"</d:getetag>');
+const A = `/cal/${keyOf('a')}.ics`;
+const B = `/cal/${keyOf('b')}.ics`;
+const TRUNCATED = member(
+  '/cal/',
+  '507 Insufficient Storage',
+  '<d:error><d:number-of-matches-within-limits/></d:error>',
+);
+const withToken = (answer: ScriptedAnswer, token: string): ScriptedAnswer => ({
+  ...answer,
+  body: answer.body!.replace('</d:multistatus>', `<d:sync-token>${token}</d:sync-token></d:multistatus>`),
+});
+
+describe('read', () => {
+  test('gives what the mark finds, and nothing that merely looks so', async () => {
+    const objects = {
+      [A]: ours('a'),
+      '/cal/renamed.ics': ours('b'),
+      '/cal/copy.ics': ours('c').replace(/UID:.*\r\n/, 'UID:made-by-a-person\r\n'),
+      '/cal/other.ics': ours('d', 'anothermark00000'),
+      '/cal/broken.ics': 'BEGIN:VCALENDAR',
+    };
+    const server = await serve(
+      holding(objects, { query: () => multistatus(...Object.keys(objects).map(etag), etag('/cal/')) }),
+    );
+    const items = await readAll(server);
+    expect(items).toMatchObject([
+      { key: keyOf('a'), remoteId: keyOf('a'), locator: locatorOf('a'), versionTag: '"1"', item: itemWith() },
+      { key: keyOf('b'), remoteId: 'renamed.ics' },
+    ]);
+    expect(items).toHaveLength(2);
+  });
+
+  test('reads in pages of fifty', async () => {
+    const hrefs = Array.from({ length: 101 }, (_, index) => `/cal/${keyOf(`n${index}`)}.ics`);
+    const objects = Object.fromEntries(hrefs.map((href, index) => [href, ours(`n${index}`)]));
+    const server = await serve(holding(objects, { query: () => multistatus(...hrefs.map(etag)) }));
+    expect(await readAll(server)).toHaveLength(101);
+    expect(server.requests.map(kindOf)).toEqual(['query', 'multiget', 'multiget', 'multiget']);
+  });
+
+  test.each([
+    ['refuses it', () => davError(403, '<c:supported-filter/>')],
+    ['finds nothing by it', () => multistatus()],
+    ['fails at it', () => ({ status: 500 })],
+    ['leaves members out (507 within)', () => multistatus(etag(A), TRUNCATED)],
+    ['leaves members out (507 as a whole)', () => davError(507, '<d:number-of-matches-within-limits/>')],
+  ] as [string, Script][])(
+    'lists the whole calendar when the server knows no search by mark: %s',
+    async (_name, query) => {
+      const sync = () => withToken(multistatus(etag(A), etag(B), etag('/cal/x.ics')), 't1');
+      const objects = { [A]: ours('a'), [B]: ours('b'), '/cal/x.ics': ours('x', 'anothermark00000') };
+      const server = await serve(holding(objects, { query, sync }));
+      expect((await readAll(server)).map(({ key }) => key)).toEqual([keyOf('a'), keyOf('b')]);
+    },
+  );
+
+  test('restricted to a window asks the server for it and trusts no whole listing', async () => {
+    const window = { fromAt: Date.UTC(2027, 2, 11), toAt: Date.UTC(2027, 2, 12) };
+    const server = await serve(
+      holding({ [A]: ours('a') }, { query: () => multistatus(), sync: () => withToken(multistatus(etag(A)), 't1') }),
+    );
+    expect(await readAll(server, window)).toEqual([]);
+    expect(server.requests[0]!.body).toContain('<C:time-range start="20270311T000000Z" end="20270312T000000Z"/>');
+    expect(await readAll(server, { fromAt: Date.UTC(2027, 2, 10), toAt: Date.UTC(2027, 2, 11) })).toHaveLength(1);
+  });
+
+  test('understands hrefs in other spellings and on other hosts', async () => {
+    const asked = '/cal/my%40object.ics';
+    const server = await serve(({ body }) =>
+      body.includes('calendar-query')
+        ? multistatus(etag(asked))
+        : multistatus(stored('http://inner.example:8080//cal/my@object.ics', '"1"', ours('a'))),
+    );
+    expect(await readAll(server)).toMatchObject([{ key: keyOf('a'), remoteId: 'my%40object.ics' }]);
+  });
+
+  test('of a calendar that is gone is an error of the target', async () => {
+    const server = await serve(() => ({ status: 404 }));
+    await expect(readAll(server)).rejects.toMatchObject({ actor: 'settings', code: 'calendar-gone' });
+  });
+
+  test('of something that is not XML is an error', async () => {
+    const server = await serve(() => ({ status: 207, body: '<d:multistatus xmlns:d="DAV:"><d:resp' }));
+    await expect(readAll(server)).rejects.toMatchObject({ code: 'bad-xml' });
+  });
+});
+
+describe('find', () => {
+  test('finds objects under their own names in one request', async () => {
+    const server = await serve(holding({ [A]: ours('a'), [B]: ours('b') }, {}));
+    const items = await openOn(server).find(server.container, [keyOf('a'), keyOf('b')], signal());
+    expect(items.map(({ key }) => key)).toEqual([keyOf('a'), keyOf('b')]);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('finds an object under another name by its mark', async () => {
+    const objects = { [A]: ours('a'), '/cal/renamed.ics': ours('b') };
+    const server = await serve(holding(objects, { query: () => multistatus(...Object.keys(objects).map(etag)) }));
+    const items = await openOn(server).find(server.container, [keyOf('a'), keyOf('b'), keyOf('c')], signal());
+    expect(items.map(({ remoteId }) => remoteId)).toEqual([keyOf('a'), 'renamed.ics']);
+  });
+});
+
+describe('changes since a token', () => {
+  test('name what is new, changed and removed', async () => {
+    const server = await serve(() => withToken(multistatus(etag(A), member(B, '404 Not Found')), 't2'));
+    const changes = await readChanges(collectionOf(server), 't1');
+    expect(changes).toMatchObject({ token: 't2', isWhole: false });
+    expect(changes.changed.map(({ pathname }) => pathname)).toEqual([A]);
+    expect(changes.removed.map(({ pathname }) => pathname)).toEqual([B]);
+    expect(server.requests[0]).toMatchObject({ method: 'REPORT', headers: { depth: '0' } });
+    expect(server.requests[0]!.body).toContain('<D:sync-token>t1</D:sync-token>');
+  });
+
+  test('are followed through pages that a 507 ends', async () => {
+    const server = await serve(({ body }) =>
+      body.includes('>t1<')
+        ? withToken(multistatus(etag(A), TRUNCATED), 't2')
+        : withToken(multistatus(etag(B), member(A, '404 Not Found')), 't3'),
+    );
+    const changes = await readChanges(collectionOf(server), 't1');
+    expect(changes.token).toBe('t3');
+    expect(changes.changed.map(({ pathname }) => pathname)).toEqual([B]);
+    expect(changes.removed.map(({ pathname }) => pathname)).toEqual([A]);
+  });
+
+  test.each([
+    ['403', davError(403, '<d:valid-sync-token/>')],
+    ['409', davError(409, '<d:valid-sync-token/>')],
+    ['400', { status: 400 }],
+    ['418', { status: 418 }],
+    ['500', { status: 500 }],
+    ['507 as a whole', davError(507, '<d:number-of-matches-within-limits/>')],
+    ['a page that leads nowhere', withToken(multistatus(etag(A), TRUNCATED), 't1')],
+  ] as [string, ScriptedAnswer][])('become a whole listing when the token is not taken: %s', async (_name, refusal) => {
+    const server = await serve(({ body }) =>
+      body.includes('>t1<') ? refusal : withToken(multistatus(etag(A), etag(B), etag('/cal/')), 't9'),
+    );
+    const changes = await readChanges(collectionOf(server), 't1');
+    expect(changes).toMatchObject({ token: 't9', isWhole: true, removed: [] });
+    expect(changes.changed).toHaveLength(2);
+  });
+
+  test('come from a listing by PROPFIND where there is no such report', async () => {
+    const server = await serve((request) =>
+      kindOf(request) === 'list' ? multistatus(etag('/cal/'), etag(A)) : davError(403, '<d:supported-report/>'),
+    );
+    const changes = await readChanges(collectionOf(server), null);
+    expect(changes).toMatchObject({ token: null, isWhole: true });
+    expect(changes.changed.map(({ pathname }) => pathname)).toEqual([A]);
+  });
+
+  test('that cannot be had in any way are an error, never an empty calendar', async () => {
+    const server = await serve(() => ({ status: 500 }));
+    await expect(readChanges(collectionOf(server), null)).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
+  });
+});

@@ -1,0 +1,438 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
+import type { MirrorError } from '../../../src/model/errors.ts';
+import type { Operation, Outcome } from '../../../src/model/operations.ts';
+import {
+  createOperation,
+  deleteOperation,
+  describeOutcome,
+  itemWith,
+  keyOf,
+  locatorOf,
+  updateOperation,
+} from '../../contract/contract-kit.ts';
+import {
+  davError,
+  LOGIN,
+  MARK,
+  member,
+  multistatus,
+  openOn,
+  type Script,
+  type ScriptedAnswer,
+  type ScriptedServer,
+  type SeenRequest,
+  signal,
+  startScriptedServer,
+  stored,
+} from './scripted-server.ts';
+
+const servers: ScriptedServer[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function serve(script: Script): Promise<ScriptedServer> {
+  const server = await startScriptedServer(script);
+  servers.push(server);
+  return server;
+}
+
+async function applyOn(server: ScriptedServer, ...operations: Operation[]): Promise<Outcome[]> {
+  return await openOn(server).apply(server.container, operations, signal());
+}
+
+const HREF = `/cal/${keyOf('a')}.ics`;
+const create = createOperation('a');
+const update = updateOperation('a', itemWith({ title: 'New' }), '"1"');
+const remove = deleteOperation('a', '"1"');
+
+/** Our object for record `a` as a server holds it. */
+function ours(title = 'Appointment', mark = MARK, key = keyOf('a')): string {
+  const item = itemWith({ title });
+  return toCalendarObject({ key, mark, locator: locatorOf('a'), item, writtenAt: 0, storedSequence: 4 });
+}
+
+const CREATED: ScriptedAnswer = { status: 201, headers: { etag: '"1"' } };
+const DONE: ScriptedAnswer = { status: 204, headers: { etag: '"2"' } };
+const EXISTS: ScriptedAnswer = { status: 412 };
+
+/** Answers of one kind of request, one after another; the last one stays. */
+function inTurn(...answers: ScriptedAnswer[]): () => ScriptedAnswer {
+  let next = 0;
+  return () => answers[Math.min(next++, answers.length - 1)]!;
+}
+
+function byMethod(answers: Record<string, (request: SeenRequest) => ScriptedAnswer>): Script {
+  return (request) => answers[request.method]?.(request) ?? { status: 500, body: 'unforeseen' };
+}
+
+describe('a create', () => {
+  test('is one PUT that must not meet anything', async () => {
+    const server = await serve(() => CREATED);
+    const [outcome] = await applyOn(server, create);
+    expect(outcome).toEqual({ recordId: 'a', result: 'written', effect: 'created', versionTag: '"1"', remoteId: null });
+    expect(server.log()).toEqual([`PUT ${HREF}`]);
+    expect(server.requests[0]!.headers).toMatchObject({ 'if-none-match': '*', authorization: LOGIN });
+  });
+
+  test('that meets our own object adopts it without a write', async () => {
+    const server = await serve(byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"7"', ours())) }));
+    expect(await applyOn(server, create)).toEqual([
+      { recordId: 'a', result: 'written', effect: 'adopted', versionTag: '"7"', remoteId: null },
+    ]);
+    expect(server.log()).toEqual([`PUT ${HREF}`, 'REPORT /cal/']);
+  });
+
+  test('that meets our own object with other content rewrites it with a higher SEQUENCE', async () => {
+    const server = await serve(
+      byMethod({ PUT: inTurn(EXISTS, DONE), REPORT: () => multistatus(stored(HREF, '"7"', ours('Old'))) }),
+    );
+    expect(await applyOn(server, create)).toMatchObject([{ effect: 'adopted', versionTag: '"2"' }]);
+    expect(server.requests[2]!.headers['if-match']).toBe('"7"');
+    expect(server.requests[2]!.body).toMatch(/SUMMARY:Appointment/);
+  });
+
+  test.each([
+    ['has no mark', ours().replace(/X-CLINIC-MIRROR;.*\r\n/, '')],
+    ["has another target's mark", ours('Appointment', 'anothermark00000')],
+    ['has another UID', ours('Appointment', MARK, keyOf('b'))],
+    ['is no event', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n'],
+  ])('never touches an object in its place that %s', async (_name, data) => {
+    const server = await serve(byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"7"', data)) }));
+    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['key-burnt']);
+    expect(server.log()).toEqual([`PUT ${HREF}`, 'REPORT /cal/']);
+  });
+
+  test('tries once more when what it met is gone again', async () => {
+    const server = await serve(
+      byMethod({ PUT: inTurn(EXISTS, CREATED), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
+    );
+    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['written created']);
+    expect(server.log()).toHaveLength(3);
+  });
+
+  test('asks for the object alone when the server leaves it out of its answer', async () => {
+    const server = await serve(
+      byMethod({
+        PUT: () => EXISTS,
+        REPORT: () => multistatus(member('/cal/', '200 OK')),
+        GET: () => ({ status: 200, headers: { etag: '"7"', 'content-type': 'text/calendar' }, body: ours() }),
+      }),
+    );
+    expect(await applyOn(server, create)).toMatchObject([{ effect: 'adopted', versionTag: '"7"' }]);
+  });
+
+  test('whose UID is in the calendar under a name that the server tells adopts that object', async () => {
+    const conflict = davError(409, '<c:no-uid-conflict><d:href>/cal/moved%20away.ics</d:href></c:no-uid-conflict>');
+    const server = await serve(
+      byMethod({
+        PUT: ({ path }) => (path === HREF ? conflict : DONE),
+        REPORT: () => multistatus(stored('/cal/moved%20away.ics', '"7"', ours())),
+      }),
+    );
+    expect(await applyOn(server, create)).toMatchObject([
+      { effect: 'adopted', versionTag: '"7"', remoteId: 'moved%20away.ics' },
+    ]);
+    const [updated] = await applyOn(server, { ...update, remoteId: 'moved%20away.ics' });
+    expect(updated).toMatchObject({ effect: 'updated', remoteId: 'moved%20away.ics' });
+    expect(server.log().at(-1)).toBe('PUT /cal/moved%20away.ics');
+  });
+
+  test('whose UID conflicts without an address is searched for by UID', async () => {
+    const server = await serve(
+      byMethod({
+        PUT: () => davError(403, '<c:no-uid-conflict/>'),
+        REPORT: ({ body }) =>
+          /calendar-query/.test(body)
+            ? multistatus(stored('/cal/other.ics', '"7"', ours()))
+            : multistatus(stored('/cal/other.ics', '"7"', ours())),
+      }),
+    );
+    expect(await applyOn(server, create)).toMatchObject([{ effect: 'adopted', remoteId: 'other.ics' }]);
+    expect(server.requests[1]!.body).toContain(keyOf('a'));
+  });
+
+  test.each([
+    ['in another calendar', davError(409, '<c:no-uid-conflict><d:href>/other/x.ics</d:href></c:no-uid-conflict>')],
+    [
+      'in the trash bin',
+      davError(
+        400,
+        '<s:exception>Sabre\\DAV\\Exception\\BadRequest</s:exception><s:message>Deleted calendar object with uid already exists in this calendar collection.</s:message>',
+      ),
+    ],
+    [
+      'in the trash bin, told by the database',
+      davError(500, '<s:exception>Doctrine\\DBAL\\Exception\\UniqueConstraintViolationException</s:exception>'),
+    ],
+  ])('whose UID is taken %s burns the key', async (_name, conflict) => {
+    const server = await serve(byMethod({ PUT: () => conflict, REPORT: () => multistatus() }));
+    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['key-burnt']);
+  });
+
+  test('remembers the name that the server gave the object', async () => {
+    const server = await serve(() => ({ status: 201, headers: { etag: '"1"', location: '/cal/4711.ics' } }));
+    expect(await applyOn(server, create)).toMatchObject([{ effect: 'created', remoteId: '4711.ics' }]);
+  });
+});
+
+describe('ETags', () => {
+  test.each([undefined, 'W/"1"'])('that are missing or weak are learnt with one question for all: %s', async (etag) => {
+    const server = await serve(
+      byMethod({
+        PUT: () => ({ status: 201, ...(etag === undefined ? {} : { headers: { etag } }) }),
+        REPORT: ({ body }) =>
+          multistatus(...[...body.matchAll(/<D:href>([^<]*)/g)].map(([, href]) => stored(href!, '"learnt"', 'x'))),
+      }),
+    );
+    const outcomes = await applyOn(server, create, createOperation('b'), createOperation('c'));
+    expect(outcomes.map((outcome) => 'versionTag' in outcome && outcome.versionTag)).toEqual(Array(3).fill('"learnt"'));
+    expect(server.log().filter((line) => line.startsWith('REPORT'))).toHaveLength(1);
+  });
+
+  test('that nobody gives cost a look before the next write, not the write', async () => {
+    const noTag = (data: string) => multistatus(stored(HREF, 'W/&quot;1&quot;', data));
+    const server = await serve(byMethod({ PUT: () => ({ status: 204 }), REPORT: () => noTag(ours()) }));
+    expect(await applyOn(server, create)).toMatchObject([{ result: 'written', versionTag: null }]);
+    expect(await applyOn(server, { ...update, versionTag: null })).toMatchObject([{ effect: 'updated' }]);
+    const write = server.requests.findLast(({ method }) => method === 'PUT');
+    expect(write?.headers['if-match']).toBeUndefined();
+  });
+
+  test('that cannot be learnt do not turn a write into a failure', async () => {
+    const server = await serve(byMethod({ PUT: () => ({ status: 201 }), REPORT: () => ({ status: 500 }) }));
+    expect(await applyOn(server, create)).toMatchObject([{ effect: 'created', versionTag: null }]);
+  });
+
+  test('without quotes are quoted', async () => {
+    const server = await serve(
+      byMethod({ PUT: inTurn(EXISTS, DONE), REPORT: () => multistatus(stored(HREF, 'abc', ours('Old'))) }),
+    );
+    await applyOn(server, create);
+    expect(server.requests[2]!.headers['if-match']).toBe('"abc"');
+  });
+});
+
+describe('an update', () => {
+  test('is one PUT under its version tag', async () => {
+    const server = await serve(() => DONE);
+    expect(await applyOn(server, update)).toMatchObject([{ effect: 'updated', versionTag: '"2"' }]);
+    expect(server.log()).toEqual([`PUT ${HREF}`]);
+    expect(server.requests[0]!.headers['if-match']).toBe('"1"');
+  });
+
+  test('of what somebody changed is done once more under the tag that is there', async () => {
+    const server = await serve(
+      byMethod({ PUT: inTurn(EXISTS, DONE), REPORT: () => multistatus(stored(HREF, '"9"', ours('By hand'))) }),
+    );
+    expect(await applyOn(server, update)).toMatchObject([{ effect: 'updated', versionTag: '"2"' }]);
+    expect(server.requests[2]!.headers['if-match']).toBe('"9"');
+  });
+
+  test('gives up after the second change from outside, to be planned again', async () => {
+    const server = await serve(
+      byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"9"', ours('By hand'))) }),
+    );
+    expect((await applyOn(server, update)).map(describeOutcome)).toEqual(['failed conflict/changed-meanwhile']);
+    expect(server.log()).toHaveLength(3);
+  });
+
+  test.each([404, 410, 412])('of what is gone, told by %i, makes it anew', async (status) => {
+    const server = await serve(
+      byMethod({ PUT: inTurn({ status }, CREATED), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
+    );
+    expect(await applyOn(server, update)).toMatchObject([{ effect: 'recreated', versionTag: '"1"' }]);
+    expect(server.requests[2]!.headers['if-none-match']).toBe('*');
+  });
+
+  test('of what bears our mark no more writes nothing', async () => {
+    const server = await serve(
+      byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"9"', ours('x', 'anothermark00000'))) }),
+    );
+    expect((await applyOn(server, update)).map(describeOutcome)).toEqual(['key-burnt']);
+    expect(server.log()).toHaveLength(2);
+  });
+});
+
+describe('a delete', () => {
+  test('is one DELETE under its version tag', async () => {
+    const server = await serve(() => ({ status: 204 }));
+    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted deleted']);
+    expect(server.requests[0]!.headers['if-match']).toBe('"1"');
+  });
+
+  test.each([404, 410])('of what is gone, told by %i, ends well once the calendar has answered', async (status) => {
+    const server = await serve(
+      byMethod({ DELETE: () => ({ status }), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
+    );
+    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted already-gone']);
+  });
+
+  test('in a calendar that is gone is an error of the whole target', async () => {
+    const server = await serve(() => ({ status: 404 }));
+    await expect(applyOn(server, remove)).rejects.toMatchObject({ actor: 'settings', code: 'calendar-gone' });
+  });
+
+  test('of what somebody changed looks again and deletes', async () => {
+    const server = await serve(
+      byMethod({
+        DELETE: inTurn(EXISTS, { status: 204 }),
+        REPORT: () => multistatus(stored(HREF, '"9"', ours('By hand'))),
+      }),
+    );
+    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted deleted']);
+    expect(server.requests[2]!.headers['if-match']).toBe('"9"');
+  });
+
+  test('leaves alone what bears our mark no more', async () => {
+    const server = await serve(
+      byMethod({
+        DELETE: () => EXISTS,
+        REPORT: () => multistatus(stored(HREF, '"9"', ours('x', 'anothermark00000'))),
+      }),
+    );
+    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted already-gone']);
+    expect(server.log()).toHaveLength(2);
+  });
+
+  test('that the server carries out in part only has not happened', async () => {
+    const server = await serve(() => multistatus(member(HREF, '423 Locked')));
+    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['failed remote/item-locked']);
+  });
+
+  test("that a trash bin refuses asks a person to empty it and doesn't stop the others", async () => {
+    const message =
+      'A calendar object with URI x-deleted.ics already exists in calendar 23, therefore this object can’t be moved into the trashbin';
+    const server = await serve(
+      byMethod({ DELETE: () => davError(403, `<s:message>${message}</s:message>`), PUT: () => CREATED }),
+    );
+    const outcomes = await applyOn(server, remove, createOperation('b'));
+    expect(outcomes.map(describeOutcome)).toEqual(['failed settings/trash-bin-keeps-name', 'written created']);
+  });
+});
+
+describe('refusals', () => {
+  test.each([
+    [403, '<c:valid-calendar-data/>', 'contract', 'item-refused', 'never'],
+    [409, '<c:supported-calendar-component/>', 'contract', 'item-refused', 'never'],
+    [403, '<c:max-resource-size/>', 'contract', 'item-too-large', 'never'],
+    [413, '', 'contract', 'item-too-large', 'never'],
+    [415, '', 'contract', 'item-refused', 'never'],
+    [423, '', 'remote', 'item-locked', 'later'],
+    [500, '', 'remote', 'server-error', 'later'],
+  ])('%i %s concerns one item and lets the others through', async (status, condition, actor, code, retry) => {
+    const server = await serve(({ path }) => (path === HREF ? davError(status, condition) : CREATED));
+    const [failed, other] = await applyOn(server, create, createOperation('b'));
+    expect(failed).toMatchObject({ result: 'failed', error: { actor, code, retry, status } });
+    expect(describeOutcome(other)).toBe('written created');
+  });
+
+  test.each([
+    [403, '<d:need-privileges/>', 'settings', 'calendar-read-only'],
+    [507, '', 'settings', 'storage-full'],
+    [418, '', 'contract', 'unexpected-status'],
+  ])('%i %s concerns the target: the rest is not sent', async (status, condition, actor, code) => {
+    const server = await serve(({ path }) => (path === HREF ? CREATED : davError(status, condition)));
+    const outcomes = await applyOn(server, create, createOperation('b'), createOperation('c'));
+    expect(outcomes.map(describeOutcome)).toEqual([
+      'written created',
+      `failed ${actor}/${code}`,
+      `failed ${actor}/${code}`,
+    ]);
+    expect(server.log()).toHaveLength(2);
+    await expect(applyOn(server, createOperation('b'))).rejects.toMatchObject({ actor, code });
+  });
+
+  test('a calendar that goes away in the middle ends the series', async () => {
+    let isThere = true;
+    const server = await serve(({ method }) => {
+      if (!isThere) return { status: method === 'PUT' ? 409 : 404 };
+      isThere = false;
+      return CREATED;
+    });
+    const outcomes = await applyOn(server, create, createOperation('b'), createOperation('c'));
+    expect(outcomes.map(describeOutcome)).toEqual([
+      'written created',
+      'failed settings/calendar-gone',
+      'failed settings/calendar-gone',
+    ]);
+  });
+
+  test('a failure in the middle leaves no doubt about what was not sent', async () => {
+    const server = await serve(({ path }) => (path === HREF ? CREATED : { status: 504 }));
+    const outcomes = await applyOn(server, create, createOperation('b'), createOperation('c'));
+    const ambiguous = outcomes.map((outcome) => (outcome.result === 'failed' ? outcome.error.ambiguous : null));
+    expect(ambiguous).toEqual([null, true, false]);
+  });
+
+  test('a call that is stopped says so of what it did not send', async () => {
+    const stop = new AbortController();
+    const server = await serve(() => {
+      stop.abort();
+      return CREATED;
+    });
+    const outcomes = await openOn(server).apply(server.container, [create, createOperation('b')], stop.signal);
+    expect(describeOutcome(outcomes[1])).toBe('failed remote/aborted');
+    expect(server.log()).toHaveLength(1);
+  });
+});
+
+describe('the login', () => {
+  test('is renewed once and the request repeated', async () => {
+    const server = await serve(({ headers }) => (headers.authorization === 'Basic new' ? CREATED : { status: 401 }));
+    const outcomes = await openOn(server, undefined, 'Basic new').apply(server.container, [create], signal());
+    expect(outcomes.map(describeOutcome)).toEqual(['written created']);
+  });
+
+  test('that stays refused ends everything after the second answer', async () => {
+    const server = await serve(() => ({ status: 401 }));
+    const failure = applyOn(server, create, createOperation('b'));
+    await expect(failure).rejects.toMatchObject({ actor: 'authorization', retry: 'never', status: 401 });
+    expect(server.log()).toHaveLength(2);
+  });
+});
+
+describe('waits and other servers', () => {
+  test.each([
+    [429, '120', 120_000],
+    [503, '30', 30_000],
+    [429, undefined, undefined],
+  ])('%i with Retry-After %s ends the series', async (status, wait, retryAfterMs) => {
+    const server = await serve(() => ({ status, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) }));
+    const error: MirrorError = await applyOn(server, create, createOperation('b')).catch((thrown) => thrown);
+    expect(error).toMatchObject({ actor: 'remote', retry: 'later', status, ambiguous: false });
+    expect(error.retryAfterMs).toBe(retryAfterMs);
+    expect(server.log()).toHaveLength(1);
+  });
+
+  test('a web page in answer to a write is no success', async () => {
+    const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!DOCTYPE html><html></html>' };
+    const server = await serve(() => page);
+    const outcomes = await applyOn(server, create);
+    expect(outcomes).toMatchObject([{ result: 'failed', error: { code: 'not-a-caldav-answer', ambiguous: true } }]);
+  });
+
+  test.each([301, 302, 307, 308])('a redirect within the site by %i keeps method, body and login', async (status) => {
+    const server = await serve(({ path }) =>
+      path.startsWith('/cal/') ? { status, headers: { location: path.replace('/cal/', '/new/') } } : CREATED,
+    );
+    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['written created']);
+    const [first, second] = server.requests;
+    expect(second).toEqual({ ...first, path: HREF.replace('/cal/', '/new/') });
+  });
+
+  test('a redirect to another site gets neither login nor content', async () => {
+    const elsewhere = await serve(() => CREATED);
+    const server = await serve(() => ({ status: 307, headers: { location: `${elsewhere.url}/cal/x.ics` } }));
+    await expect(applyOn(server, create)).rejects.toMatchObject({ actor: 'settings', code: 'redirected-elsewhere' });
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test('a redirect that leads in circles ends', async () => {
+    const server = await serve(({ path }) => ({ status: 302, headers: { location: path } }));
+    await expect(applyOn(server, create)).rejects.toMatchObject({ code: 'redirected-elsewhere' });
+    expect(server.log().length).toBeLessThan(10);
+  });
+});
