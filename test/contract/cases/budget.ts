@@ -54,9 +54,6 @@ export const budget = group('request budget and paging', {
     const { dialect, proxy } = kit.target;
     required(dialect.pageLength)(4);
     await kit.attempt(Array.from({ length: 10 }, (_, index) => createOperation(`r${index}`)));
-    proxy.clear();
-    required(dialect.pageLength)(4);
-    proxy.forget();
     const pages = kit.connector.read(kit.target.container, null, AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
     expect((await pages.next()).value).toHaveLength(4);
     proxy.clear();

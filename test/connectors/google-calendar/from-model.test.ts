@@ -1,0 +1,105 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { holds, normaliseItem, readOwnEvent, toEvent } from '../../../src/connectors/google-calendar/from-model.ts';
+import type { CalendarItem } from '../../../src/model/items.ts';
+import { toZonedIso } from '../../../src/model/zones.ts';
+import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
+
+const MARK = 'contractmark0000';
+
+/** The event as Google would store it: with id and etag, times in the calendar's zone. */
+function stored(item: CalendarItem, changes: object = {}): object {
+  return { id: 'abcde', etag: '"1"', ...toEvent(item, MARK, 'locator'), ...changes };
+}
+
+const zones = fc.constantFrom('Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC');
+const times = fc
+  .tuple(zones, fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 1, max: 100_000 }))
+  .map(([zone, start, length]) =>
+    timed(toZonedIso(zone, start * 1_000), toZonedIso(zone, (start + length) * 1_000), zone),
+  );
+/** Any text, half surrogates included. */
+const texts = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) });
+const items = fc.record({
+  title: texts,
+  description: fc.option(texts),
+  location: fc.option(texts),
+  time: fc.oneof(times, fc.constant(allDay('2027-01-01', '2027-01-03'))),
+  busy: fc.boolean(),
+});
+
+describe('an item as an event', () => {
+  test('comes back as its normal form', () => {
+    fc.assert(
+      fc.property(items, (item) => {
+        expect(readOwnEvent(stored(item), MARK)?.item).toEqual(normaliseItem(item));
+      }),
+    );
+  });
+
+  test('has a normal form that is its own normal form', () => {
+    fc.assert(
+      fc.property(items, (item) => {
+        expect(normaliseItem(normaliseItem(item))).toEqual(normaliseItem(item));
+      }),
+    );
+  });
+
+  test('is private, without guests and reminders, and bears mark and locator', () => {
+    expect(toEvent(itemWith(), MARK, 'locator')).toEqual({
+      status: 'confirmed',
+      summary: 'Appointment',
+      start: { dateTime: '2027-03-10T09:00:00+01:00', timeZone: 'Europe/Rome' },
+      end: { dateTime: '2027-03-10T09:30:00+01:00', timeZone: 'Europe/Rome' },
+      visibility: 'private',
+      transparency: 'opaque',
+      reminders: { useDefault: false, overrides: [] },
+      extendedProperties: { private: { clinicMirror: MARK, clinicMirrorLocator: 'locator' } },
+    });
+  });
+
+  test('shows HTML in its description as text', () => {
+    const event = toEvent(itemWith({ description: '<a href="x">&amp;</a>' }), MARK, 'locator');
+    expect(event).toMatchObject({ description: '&lt;a href="x"&gt;&amp;amp;&lt;/a&gt;' });
+  });
+});
+
+describe('an event as an item', () => {
+  test("is the same whatever the calendar's zone", () => {
+    const item = itemWith();
+    const start = { dateTime: '2027-03-10T03:00:00-05:00', timeZone: 'Europe/Rome' };
+    const end = { dateTime: '2027-03-10T08:30:00Z', timeZone: 'Europe/Rome' };
+    expect(readOwnEvent(stored(item, { start, end }), MARK)?.item).toEqual(item);
+  });
+
+  test.each([
+    ['guests', { attendees: [{ email: 'a@example.org' }] }],
+    ['a series', { recurrence: ['RRULE:FREQ=DAILY'] }],
+    ['shown to everybody', { visibility: 'public' }],
+    ['the default visibility', { visibility: undefined }],
+    ['another kind of event', { eventType: 'focusTime' }],
+    ['tentative', { status: 'tentative' }],
+    ['two zones', { end: { dateTime: '2027-03-10T09:30:00+01:00', timeZone: 'Europe/Paris' } }],
+    ['no zone', { start: { dateTime: '2027-03-10T09:00:00+01:00' }, end: { dateTime: '2027-03-10T09:30:00+01:00' } }],
+    ['no end', { end: undefined }],
+    ['a title that is no text', { summary: 5 }],
+  ])('is none with %s, and is written again', (_, changes) => {
+    const event = readOwnEvent(stored(itemWith(), changes), MARK);
+    expect(event).toMatchObject({ id: 'abcde', etag: '"1"', locator: 'locator', item: null });
+    expect(holds(event!, itemWith())).toBe(false);
+  });
+
+  test('is not ours without our mark, with another, or without an id', () => {
+    const properties = (private_: object) => ({ extendedProperties: { private: private_ } });
+    expect(readOwnEvent(stored(itemWith(), { extendedProperties: undefined }), MARK)).toBeNull();
+    expect(readOwnEvent(stored(itemWith(), properties({ clinicMirror: 'other' })), MARK)).toBeNull();
+    expect(readOwnEvent(stored(itemWith(), { id: undefined }), MARK)).toBeNull();
+    expect(readOwnEvent('text', MARK)).toBeNull();
+  });
+
+  test('is written again when its locator was taken off', () => {
+    const properties = { extendedProperties: { private: { clinicMirror: MARK } } };
+    expect(holds(readOwnEvent(stored(itemWith(), properties), MARK)!, itemWith())).toBe(false);
+    expect(holds(readOwnEvent(stored(itemWith()), MARK)!, itemWith())).toBe(true);
+  });
+});
