@@ -17,7 +17,7 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
   narrow(columns, widths);
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, index) => fit(cell, widths[index] ?? 0, columns[index]?.right ?? false))
+      .map((cell, index) => pad(cell, widths[index] ?? 0, columns[index]?.right ?? false))
       .join('  ')
       .trimEnd();
   const rule = widths.map((width) => '─'.repeat(width)).join('  ');
@@ -38,7 +38,7 @@ function narrow(columns: readonly Column[], widths: number[]): void {
   }
 }
 
-function fit(text: string, width: number, right: boolean): string {
+function pad(text: string, width: number, right: boolean): string {
   const cut = text.length > width ? `${text.slice(0, Math.max(0, width - 1))}…` : text;
   return right ? cut.padStart(width) : cut.padEnd(width);
 }

@@ -1,0 +1,94 @@
+import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
+import { createProgress } from './cli/progress.ts';
+import { wrap } from './cli/table.ts';
+import { compose } from './compose.ts';
+import { connectors } from './connectors/registry.ts';
+import { requireTenant } from './control/estate.ts';
+import { createLogger } from './log/create-logger.ts';
+import { loginDesk, startDaemon } from './main.ts';
+import { asMirrorError } from './model/errors.ts';
+import type { Configuration } from './settings/configuration.ts';
+import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
+import { loadConfiguration } from './settings/load.ts';
+import { renderConfigurationSummary } from './settings/summary.ts';
+import { checkRedis } from './state/redis.ts';
+
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+
+function load({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Configuration {
+  return loadConfiguration({ dir: config, env: process.env, connectors, mode });
+}
+
+const outside: CliOutside = {
+  signal: interrupted.signal,
+  out: (text) => process.stdout.write(`${text}\n`),
+  err: (text) => process.stderr.write(`${text}\n`),
+  progress: () => createProgress(process.stderr),
+  exit: (code) => {
+    process.exitCode = code;
+  },
+  checkConfiguration(options) {
+    const faults: ConfigurationFault[] = [];
+    try {
+      return { faults, text: renderConfigurationSummary(load(options, 'strict')) };
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      return { faults: error.faults, text: error.message };
+    }
+  },
+  async withEstate(options, work) {
+    const configuration = load(options, 'set-aside');
+    // Standard output is for the answer; what goes wrong is told once, at the end.
+    const log = createLogger({ level: 'error', destination: process.stderr });
+    const composition = compose({ configuration, log, priority: 'interactive' });
+    try {
+      await checkRedis(composition.redis);
+      return await work({
+        estate: composition.estate,
+        desk: loginDesk(composition),
+        backup(tenant) {
+          requireTenant(composition.estate, tenant);
+          const entry = composition.composed.get(tenant);
+          const connections = [...(entry?.connections.values() ?? [])].filter(({ tokens }) => tokens !== null);
+          return (
+            entry?.credentials.exportBackup(connections.map(({ id }) => id)) ?? Promise.reject(new Error('unreachable'))
+          );
+        },
+        restore(tenant, backup) {
+          requireTenant(composition.estate, tenant);
+          const entry = composition.composed.get(tenant);
+          return entry?.credentials.importBackup(backup) ?? Promise.reject(new Error('unreachable'));
+        },
+      });
+    } finally {
+      await composition.close();
+    }
+  },
+  async run(options) {
+    const configuration = load(options, 'set-aside');
+    const log = createLogger({ level: configuration.settings.log.level });
+    const daemon = await startDaemon(configuration, log);
+    if (!interrupted.signal.aborted) {
+      await new Promise<void>((resolve) =>
+        interrupted.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
+    }
+    await daemon.close();
+  },
+};
+
+try {
+  await createProgram(outside).parseAsync(process.argv);
+} catch (error) {
+  if (error instanceof ConfigurationError) {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 2;
+  } else if (interrupted.signal.aborted) {
+    process.exitCode = 130;
+  } else {
+    const { message, code, remedy } = asMirrorError(error);
+    process.stderr.write(`${wrap(`${message} (${code})${remedy === undefined ? '' : `. What to do: ${remedy}`}`)}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,220 @@
+import { Command } from 'commander';
+import type { Estate } from '../control/estate.ts';
+import { explain } from '../control/explain.ts';
+import { decideHold, listHolds } from '../control/holds.ts';
+import { type LoginDesk, loginWithBrowser, loginWithDevice } from '../control/logins.ts';
+import { planTenant } from '../control/plan.ts';
+import { status } from '../control/status.ts';
+import { syncTenant } from '../control/sync.ts';
+import type { Progress } from '../jobs/pull.ts';
+import { renderExplanation, renderHolds } from './render-explain.ts';
+import { renderPlan } from './render-plan.ts';
+import { renderStatus } from './render-status.ts';
+import { renderSync } from './render-sync.ts';
+import { renderTime, wrap } from './table.ts';
+
+/** What the commands need from outside; `cli.ts` gives it. */
+export interface CliOutside {
+  /** Opens the estate, does the work, closes it again. */
+  withEstate<Result>(options: GlobalOptions, work: (open: OpenEstate) => Promise<Result>): Promise<Result>;
+  /** Runs the daemon until it is told to end. */
+  run(options: GlobalOptions): Promise<void>;
+  /** Checks the configuration; `faults` 0 when it can be used. */
+  checkConfiguration(options: GlobalOptions): { faults: readonly object[]; text: string };
+  /** Ends with the signal that a person gives (Ctrl-C). */
+  signal: AbortSignal;
+  out(text: string): void;
+  /** For what is not the answer: prompts and progress. */
+  err(text: string): void;
+  progress(): Progress & { end(): void };
+  exit(code: number): void;
+}
+
+/** Options before the command. */
+export interface GlobalOptions {
+  config: string;
+}
+
+/** What a command works on. */
+export interface OpenEstate {
+  estate: Estate;
+  desk: LoginDesk;
+  backup(tenant: string): Promise<string>;
+  restore(tenant: string, backup: string): Promise<{ restored: string[]; kept: string[] }>;
+}
+
+/** Builds the command line. */
+export function createProgram(outside: CliOutside): Command {
+  const program = new Command('clinic-mirror')
+    .description("Keeps people's calendars in step with a clinic management system.")
+    .option('-c, --config <directory>', 'directory of the configuration', process.env.CLINIC_MIRROR_CONFIG ?? 'config')
+    .helpOption('-h, --help', 'show this help')
+    .showHelpAfterError();
+  const options = () => program.opts<GlobalOptions>();
+  const print = (json: boolean | undefined, value: object, text: string) =>
+    outside.out(json === true ? JSON.stringify(value, null, 2) : text);
+
+  program
+    .command('run')
+    .description('run the daemon until it is told to end')
+    .action(() => outside.run(options()));
+
+  program
+    .command('config')
+    .description('look after the configuration')
+    .command('check')
+    .description('check every file and name all faults at once')
+    .option('--json', 'as JSON')
+    .action(({ json }: { json?: boolean }) => {
+      const { faults, text } = outside.checkConfiguration(options());
+      print(json, { ok: faults.length === 0, faults }, text);
+      if (faults.length > 0) outside.exit(2);
+    });
+
+  program
+    .command('login <tenant> [connection]')
+    .description('log in: to the clinic (default) or to a connection of the tenant file')
+    .option('--device', 'by a code that is typed in on another device')
+    .action((tenant: string, connection: string | undefined, { device }: { device?: boolean }) =>
+      outside.withEstate(options(), ({ desk }) =>
+        login(outside, desk, tenant, connection ?? 'clinic', device === true),
+      ),
+    );
+
+  program
+    .command('plan <tenant>')
+    .description('show what a cycle would write and why; writes nothing')
+    .option('--json', 'as JSON, with every line')
+    .action((tenant: string, { json }: { json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        const progress = outside.progress();
+        const plan = await planTenant(estate, tenant, progress, outside.signal).finally(() => progress.end());
+        print(json, plan, renderPlan(plan));
+      }),
+    );
+
+  program
+    .command('sync <tenant>')
+    .description('run one cycle now, to its end')
+    .option('--json', 'as JSON')
+    .action((tenant: string, { json }: { json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        const progress = outside.progress();
+        const signals = { stop: outside.signal, abort: outside.signal };
+        const result = await syncTenant(estate, tenant, progress, signals).finally(() => progress.end());
+        print(json, result, renderSync(result));
+        const failed =
+          result.run.error !== null || result.targets.some(({ pending, trouble }) => pending > 0 || trouble);
+        if (failed) outside.exit(1);
+      }),
+    );
+
+  program
+    .command('status [tenant]')
+    .description('show per tenant and target what is in sync as of when, pending, failing and held')
+    .option('--json', 'as JSON')
+    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        const view = await status(estate, tenant);
+        print(json, view, renderStatus(view));
+      }),
+    );
+
+  program
+    .command('explain <tenant> <appointment>')
+    .description('tell why an appointment is, or is not, in each target')
+    .option('--json', 'as JSON')
+    .action((tenant: string, appointment: string, { json }: { json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        const view = await explain(estate, tenant, appointment, outside.signal);
+        print(json, view, renderExplanation(view));
+      }),
+    );
+
+  addHolds(program, outside, options, print);
+  addCredentials(program, outside, options);
+  return program;
+}
+
+type Print = (json: boolean | undefined, value: object, text: string) => void;
+
+function addHolds(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
+  const holds = program.command('holds').description('decide deletions that were held back');
+  holds
+    .command('list [tenant]')
+    .description('show holds, open ones first')
+    .option('--json', 'as JSON')
+    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        const list = await listHolds(estate, tenant);
+        print(json, { holds: list }, renderHolds(list));
+      }),
+    );
+  for (const [verb, decision, what] of [
+    ['approve', 'approved', 'let the deletions go'],
+    ['reject', 'rejected', 'keep the objects'],
+  ] as const) {
+    holds
+      .command(`${verb} <tenant> <hold>`)
+      .description(what)
+      .action((tenant: string, id: string) =>
+        outside.withEstate(options(), async ({ estate }) => {
+          const { hold } = await decideHold(estate, tenant, id, decision);
+          const next =
+            decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
+          outside.out(`Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`);
+        }),
+      );
+  }
+}
+
+function addCredentials(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
+  const credentials = program.command('credentials').description('keep a sealed copy of logins outside Redis');
+  credentials
+    .command('backup <tenant>')
+    .description('print the logins of a tenant, sealed')
+    .action((tenant: string) => outside.withEstate(options(), async ({ backup }) => outside.out(await backup(tenant))));
+  credentials
+    .command('restore <tenant> <backup>')
+    .description('put back what a backup holds where no login stands')
+    .action((tenant: string, text: string) =>
+      outside.withEstate(options(), async ({ restore }) => {
+        const { restored, kept } = await restore(tenant, text);
+        outside.out(`Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`);
+      }),
+    );
+}
+
+async function login(
+  outside: CliOutside,
+  desk: LoginDesk,
+  tenant: string,
+  connection: string,
+  device: boolean,
+): Promise<void> {
+  const result = device
+    ? await loginWithDevice(
+        desk,
+        tenant,
+        connection,
+        ({ userCode, verificationUri, verificationUriComplete, expiresAt }) => {
+          outside.err(`Open ${verificationUri} on any device and type in the code  ${userCode}`);
+          if (verificationUriComplete !== null) outside.err(`or open ${verificationUriComplete}`);
+          outside.err(`Waiting until ${renderTime(expiresAt)} …`);
+        },
+        outside.signal,
+      )
+    : await loginWithBrowser(
+        desk,
+        tenant,
+        connection,
+        (url) => outside.err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`),
+        outside.signal,
+      );
+  outside.out(`Logged in: ${result.connection} of ${result.tenant}.`);
+  if (result.missingScopes.length === 0) return;
+  outside.out(
+    wrap(`Not granted: ${result.missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`),
+  );
+  outside.exit(1);
+}

@@ -1,0 +1,31 @@
+import { Presets, SingleBar } from 'cli-progress';
+import type { Progress } from '../jobs/pull.ts';
+
+/** Progress on standard error: a bar in a terminal, one line a step elsewhere. */
+export function createProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {
+  return stream.isTTY ? barProgress(stream) : lineProgress(stream);
+}
+
+function barProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {
+  const bar = new SingleBar(
+    { stream, format: '{step} {bar} {value}/{total}', hideCursor: true, clearOnComplete: true },
+    Presets.shades_grey,
+  );
+  let running = false;
+  const show = (step: string, done = 0, total = 0) => {
+    if (!running) bar.start(total, done, { step });
+    running = true;
+    bar.setTotal(Math.max(total, done));
+    bar.update(done, { step });
+  };
+  return Object.assign(show, { end: () => bar.stop() });
+}
+
+function lineProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {
+  let last = '';
+  const show = (step: string) => {
+    if (step !== last) stream.write(`${step} …\n`);
+    last = step;
+  };
+  return Object.assign(show, { end: () => {} });
+}

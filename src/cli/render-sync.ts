@@ -1,0 +1,35 @@
+import type { SyncResult } from '../control/sync.ts';
+import { renderTable, wrap } from './table.ts';
+
+/** One cycle's result as a person reads it. */
+export function renderSync({ tenant, run, targets }: SyncResult): string {
+  const seconds = ((run.finishedAt - run.startedAt) / 1_000).toFixed(1);
+  const head =
+    run.error === null
+      ? `${tenant}: ${run.snapshot?.records ?? 0} appointments read in ${seconds} s`
+      : wrap(`${tenant}: the cycle ended early: ${run.error.message} (${run.error.code}). ${run.error.remedy ?? ''}`);
+  const columns = [
+    { heading: 'target' },
+    { heading: 'state' },
+    ...['new', 'changed', 'removed', 'held', 'pending', 'failing', 'links'].map((heading) => ({
+      heading,
+      right: true,
+    })),
+  ];
+  const rows = targets.map((target) => {
+    const planned = run.targets.find((each) => each.target === target.target)?.planned ?? {};
+    const removed = (planned.cancelled ?? 0) + (planned.excluded ?? 0) + (planned.vanished ?? 0);
+    const counts = [planned.new ?? 0, planned['content-changed'] ?? 0, removed];
+    return [
+      target.target,
+      target.state,
+      ...[...counts, target.held, target.pending, target.failing, target.links].map(String),
+    ];
+  });
+  const troubles = targets.flatMap(({ target, trouble }) =>
+    trouble === null
+      ? []
+      : [wrap(`${target}: ${trouble.message} (${trouble.code}). ${trouble.remedy ?? 'It is tried again by itself.'}`)],
+  );
+  return [head, '', renderTable(columns, rows), ...troubles].join('\n');
+}

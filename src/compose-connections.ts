@@ -1,0 +1,143 @@
+import type { Budget } from './http/budget.ts';
+import type { HttpDoor } from './http/door.ts';
+import type { Logger } from './log/logger.ts';
+import type { Clock } from './model/time.ts';
+import { HOUR_MS, SECOND_MS } from './model/time.ts';
+import {
+  type ConnectionAuthorizer,
+  createBasicAuthorizer,
+  createTokenAuthorizer,
+  quotaUserOf,
+  type TokenAuthorizer,
+} from './oauth/authorizer.ts';
+import { spreadOf } from './oauth/due.ts';
+import type { LoginTarget } from './oauth/login.ts';
+import { clinicProvider, googleProvider, type Provider } from './oauth/providers.ts';
+import { createRefresher, type Refresher } from './oauth/refresh.ts';
+import { createAuthorizationServer } from './oauth/server.ts';
+import { createServiceAccountAuthorizer } from './oauth/service-account.ts';
+import type { LeaseTaker } from './oauth/store.ts';
+import type { Configuration, TenantConfiguration } from './settings/configuration.ts';
+import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
+import type { CredentialStore } from './state/credentials.ts';
+
+/** A login of a tenant with its upkeep. */
+export interface OpenConnection {
+  id: string;
+  kind: string;
+  /** Scopes that it should have been granted; empty where there are none. */
+  scopes: readonly string[];
+  /** Null for a login without tokens in our care. */
+  tokens: { authorizer: TokenAuthorizer; refresher: Refresher; login: LoginTarget } | null;
+  /** @param purpose the target that it serves, which a shared quota is charged to */
+  authorizer(purpose: string): ConnectionAuthorizer;
+}
+
+/** What connections are built from. */
+export interface ConnectionParts {
+  configuration: Configuration;
+  tenant: TenantConfiguration;
+  credentials: CredentialStore;
+  leases: LeaseTaker;
+  http: HttpDoor;
+  /** A share of a provider's budget, by client. */
+  budget(client: string, limits: { requestsPerMinute: number; burst: number }): Budget;
+  /** Scopes that the targets on a connection need. */
+  targetScopes(connection: string): readonly string[];
+  clock: Clock;
+  log: Logger;
+}
+
+/** Opens every login of a tenant, that to the clinic included. */
+export function openConnections(parts: ConnectionParts): Map<string, OpenConnection> {
+  const connections = new Map<string, OpenConnection>();
+  connections.set(CLINIC_CONNECTION, clinicConnection(parts));
+  for (const [id, connection] of parts.tenant.connections) {
+    if (connection.kind === 'google') {
+      const client = requireEntry(parts.configuration.settings.googleClients, connection.client);
+      const provider = googleProvider({
+        issuer: client.issuer,
+        clientId: client.clientId,
+        clientSecret: client.clientSecret.reveal(),
+      });
+      const budget = parts.budget(client.clientId, client.budget);
+      connections.set(id, tokenConnection(parts, id, 'google', provider, parts.targetScopes(id), budget));
+    } else if (connection.kind === 'google-service-account') {
+      connections.set(id, serviceAccount(parts, id, connection.keyFile.reveal(), connection.subject));
+    } else {
+      const { username, password } = connection;
+      const authorizer = () => createBasicAuthorizer(id, username, password.reveal());
+      connections.set(id, { id, kind: connection.kind, scopes: [], tokens: null, authorizer });
+    }
+  }
+  return connections;
+}
+
+/** Scopes that the clinic login needs for what the tenant's targets show. */
+export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
+  const targets = [...tenant.targets.values()];
+  const scopes = ['openid', 'offline_access', `${prefix}agenda`];
+  if (targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
+  if (targets.some(({ title }) => title === 'initials' || title === 'full')) scopes.push(`${prefix}patients`);
+  return scopes;
+}
+
+function clinicConnection(parts: ConnectionParts): OpenConnection {
+  const { settings, profiles } = parts.configuration;
+  const client = requireEntry(settings.clinicClients, parts.tenant.clinic.client);
+  const provider = clinicProvider({
+    authUrl: client.authUrl,
+    clientId: client.clientId,
+    clientSecret: client.clientSecret?.reveal() ?? null,
+  });
+  const scopes = clinicScopes(parts.tenant, requireEntry(profiles, client.profile).scopePrefix);
+  const budget = parts.budget(client.clientId, client.budget);
+  return tokenConnection(parts, CLINIC_CONNECTION, 'clinic', provider, scopes, budget);
+}
+
+function tokenConnection(
+  parts: ConnectionParts,
+  id: string,
+  kind: string,
+  provider: Provider,
+  scopes: readonly string[],
+  budget: Budget,
+): OpenConnection {
+  const { credentials, leases, clock, log, http } = parts;
+  const { tokens } = parts.configuration.settings;
+  const server = createAuthorizationServer({ provider, http, budget, clock });
+  const place = { tenant: parts.tenant.id, connection: id, credentials, leases };
+  const pause = (durationMs: number) => new Promise<void>((resolve) => setTimeout(resolve, durationMs));
+  const refresher = createRefresher({ place, server, scopes, clock, log, pause });
+  const rules = {
+    marginMs: tokens.refreshMarginSeconds * SECOND_MS,
+    keepAliveMs: tokens.keepAliveAfterHours * HOUR_MS,
+    spread: spreadOf(`${parts.tenant.id}/${id}`),
+  };
+  const authorizer = createTokenAuthorizer({ connection: id, credentials, refresher, rules, clock });
+  const login = { place, server, scopes, clock };
+  return { id, kind, scopes, tokens: { authorizer, refresher, login }, authorizer: () => authorizer };
+}
+
+function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, subject: string): OpenConnection {
+  const { http, clock } = parts;
+  const scopes = parts.targetScopes(id);
+  return {
+    id,
+    kind: 'google-service-account',
+    scopes,
+    tokens: null,
+    authorizer: (purpose) =>
+      createServiceAccountAuthorizer(
+        { connection: id, keyFile, subject, scopes, quotaUser: quotaUserOf(parts.tenant.id, purpose) },
+        { http, clock },
+      ),
+  };
+}
+
+/** What the configuration's own checks have made sure of. */
+export function requireEntry<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
+  const value = map.get(name);
+  if (value === undefined) throw new Error(`the configuration names "${name}" and does not have it`);
+  return value;
+}

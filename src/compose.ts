@@ -1,0 +1,231 @@
+import { createClinicClient } from './clinic/index.ts';
+import { createTenantSource } from './clinic/tenant-source.ts';
+import { type OpenConnection, openConnections, requireEntry } from './compose-connections.ts';
+import { connectors } from './connectors/registry.ts';
+import type { ConnectionStatus, Estate } from './control/estate.ts';
+import { createHttpDoor, type HttpObserver } from './http/door.ts';
+import type { OpenTarget, OpenTenant } from './jobs/tenant.ts';
+import { openQueues, type WorkQueues } from './jobs/workers.ts';
+import type { Logger } from './log/logger.ts';
+import type { Clock } from './model/time.ts';
+import { SECOND_MS } from './model/time.ts';
+import { missingScopes } from './oauth/scopes.ts';
+import type { PendingLogin } from './oauth/store.ts';
+import type { Configuration, TargetConfiguration, TenantConfiguration } from './settings/configuration.ts';
+import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
+import { openBudgetShare, type Priority } from './state/budget.ts';
+import { type CredentialStore, createCredentialStore } from './state/credentials.ts';
+import { createHoldStore } from './state/holds.ts';
+import { createLeases } from './state/leases.ts';
+import { createLinkStore } from './state/links.ts';
+import { createLoginStore, type LoginStore } from './state/logins.ts';
+import { createOutbox } from './state/outbox.ts';
+import { connectRedis, type RedisClient } from './state/redis.ts';
+import { createRunStore } from './state/runs.ts';
+import { createSealer, type SealingKey } from './state/sealing.ts';
+import { createTargetStore } from './state/targets.ts';
+import { createTargetIdentity } from './sync/identity.ts';
+
+const USER_AGENT = 'clinic-mirror';
+
+/** A tenant with its logins. */
+export interface ComposedTenant {
+  tenant: OpenTenant;
+  connections: ReadonlyMap<string, OpenConnection>;
+  credentials: CredentialStore;
+}
+
+/** Everything, opened: what the verbs work on and what only the composer may close. */
+export interface Composition {
+  configuration: Configuration;
+  estate: Estate;
+  composed: ReadonlyMap<string, ComposedTenant>;
+  logins: LoginStore<PendingLogin>;
+  redis: RedisClient;
+  queues: WorkQueues;
+  close(): Promise<void>;
+}
+
+/** How the parts are joined. */
+export interface CompositionOptions {
+  configuration: Configuration;
+  log: Logger;
+  /** `interactive`: a person waits for what is done. */
+  priority: Priority;
+  observe?: HttpObserver;
+  clock?: Clock;
+}
+
+/** Joins settings, state, clinic, logins and connectors. Nothing is sent to anybody yet. */
+export function compose(options: CompositionOptions): Composition {
+  const { configuration, log } = options;
+  const { settings } = configuration;
+  const clock = options.clock ?? Date.now;
+  const redisUrl = settings.redis.url.reveal();
+  const redis = connectRedis(redisUrl);
+  const credentialWriter = connectRedis(redisUrl);
+  const queues = openQueues(redisUrl);
+  const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
+  const shared = { ...options, clock, redis, credentialWriter, ring };
+  const composed = new Map(
+    [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
+  );
+  const estate: Estate = {
+    tenants: new Map([...composed].map(([id, { tenant }]) => [id, tenant])),
+    setAside: configuration.setAside,
+    connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
+    pullNow: (tenant) => queues.pullNow(tenant),
+    clock,
+  };
+  return {
+    configuration,
+    estate,
+    composed,
+    logins: createLoginStore<PendingLogin>(redis, ring),
+    redis,
+    queues,
+    async close() {
+      for (const { connections } of composed.values()) {
+        for (const { tokens } of connections.values()) await tokens?.refresher.settled();
+      }
+      await queues.close();
+      for (const connection of [redis, credentialWriter]) connection.disconnect();
+      log.debug({}, 'closed');
+    },
+  };
+}
+
+interface Shared extends CompositionOptions {
+  clock: Clock;
+  redis: RedisClient;
+  credentialWriter: RedisClient;
+  ring: SealingKey[];
+}
+
+function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTenant {
+  const { configuration, clock, redis, ring } = shared;
+  const { settings } = configuration;
+  const log = shared.log.child({ tenant: tenant.id });
+  const sealer = createSealer(ring, tenant.id);
+  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
+  const credentials = createCredentialStore({
+    redis,
+    writer: shared.credentialWriter,
+    sealer,
+    tenant: tenant.id,
+    log,
+  });
+  const http = createHttpDoor({
+    userAgent: USER_AGENT,
+    clock,
+    ...(shared.observe === undefined ? {} : { observe: shared.observe }),
+  });
+  const budget = (client: string, limits: { requestsPerMinute: number; burst: number }) =>
+    openBudgetShare(redis, client, tenant.id, limits, shared.priority);
+  const connections = openConnections({
+    configuration,
+    tenant,
+    credentials,
+    leases,
+    http,
+    budget,
+    targetScopes: (connection) => scopesOfTargets(tenant, connection),
+    clock,
+    log,
+  });
+  const links = createLinkStore(redis, tenant.id);
+  const connection = (id: string) => requireEntry(connections, id);
+  const client = requireEntry(settings.clinicClients, tenant.clinic.client);
+  const clinic = createClinicClient({
+    profile: requireEntry(configuration.profiles, client.profile),
+    baseUrl: client.baseUrl,
+    http,
+    budget: budget(client.clientId, client.budget),
+    authorization: connection(CLINIC_CONNECTION).authorizer(CLINIC_CONNECTION),
+    clock,
+    log,
+  });
+  const identityKey = settings.secrets.identityKey.reveal();
+  const open = (target: TargetConfiguration) =>
+    openTarget(target, { tenant: tenant.id, identityKey, http, log, clock, connection });
+  return {
+    connections,
+    credentials,
+    tenant: {
+      id: tenant.id,
+      configuration: tenant,
+      clinic: createTenantSource(clinic, tenant.clinic.tenantId, clock),
+      targets: new Map([...tenant.targets.values()].map((target) => [target.id, open(target)])),
+      links,
+      outbox: createOutbox(redis, tenant.id, sealer, links),
+      records: createTargetStore(redis, tenant.id),
+      holds: createHoldStore(redis, tenant.id),
+      runs: createRunStore(redis, tenant.id),
+      leases,
+      slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
+      log,
+      clock,
+      random: Math.random,
+    },
+  };
+}
+
+function openTarget(
+  target: TargetConfiguration,
+  parts: {
+    tenant: string;
+    identityKey: Uint8Array;
+    http: ReturnType<typeof createHttpDoor>;
+    log: Logger;
+    clock: Clock;
+    connection(id: string): OpenConnection;
+  },
+): OpenTarget {
+  const module = requireEntry(connectors, target.connector);
+  const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.id);
+  const connector = module.open({
+    settings: target.settings,
+    mark: identity.mark,
+    authorizer: parts.connection(target.connection).authorizer(target.id),
+    http: parts.http,
+    log: parts.log.child({ target: target.id }),
+    clock: parts.clock,
+  });
+  return {
+    id: target.id,
+    configuration: target,
+    identity,
+    supports: module.supports,
+    connector,
+    preparedContainer: null,
+  };
+}
+
+/** Scopes that the targets on a connection need, each once. */
+function scopesOfTargets(tenant: TenantConfiguration, connection: string): string[] {
+  const targets = [...tenant.targets.values()].filter((target) => target.connection === connection);
+  const scopes = targets.flatMap(({ connector, settings }) =>
+    requireEntry(connectors, connector).neededScopes(settings),
+  );
+  return [...new Set(scopes)];
+}
+
+async function connectionStatuses(composed: ComposedTenant | undefined): Promise<ConnectionStatus[]> {
+  if (composed === undefined) return [];
+  return Promise.all(
+    [...composed.connections.values()].map(async ({ id, kind, scopes, tokens }) => {
+      const credential = tokens === null ? null : await composed.credentials.read(id);
+      const untouched = tokens === null ? ('static' as const) : ('never' as const);
+      return {
+        connection: id,
+        kind,
+        state: credential?.state ?? untouched,
+        reason: credential?.reason ?? null,
+        sinceAt: credential?.since ?? null,
+        accessExpiresAt: credential?.accessExpiresAt ?? null,
+        refreshExpiresAt: credential?.refreshExpiresAt ?? null,
+        missingScopes: credential === null ? [] : missingScopes(scopes, credential.grantedScopes),
+      };
+    }),
+  );
+}

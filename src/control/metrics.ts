@@ -1,0 +1,125 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { HttpObserver } from '../http/door.ts';
+import type { Estate } from './estate.ts';
+import { type Status, status } from './status.ts';
+
+/** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
+export interface Metrics {
+  /** To be told of every request. */
+  observeHttp: HttpObserver;
+  /** Text in Prometheus' exposition format 0.0.4, computed from the state at this moment. */
+  render(): Promise<string>;
+}
+
+/** Request durations in seconds, from a loopback answer to the door's time limit. */
+const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+
+/** @param estate asked for at each scrape; null until everything is composed */
+export function createMetrics(estate: () => Estate | null): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'clinic_mirror_http_requests_total',
+    help: 'Requests sent, by call and answer',
+    labelNames: ['call', 'status'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'clinic_mirror_http_request_seconds',
+    help: 'Time to a whole answer',
+    labelNames: ['call'],
+    buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
+  const gauges = createGauges(registry);
+  return {
+    observeHttp(label, httpStatus, durationMs) {
+      requests.inc({ call: label, status: httpStatus === 0 ? 'none' : `${Math.floor(httpStatus / 100)}xx` });
+      durations.observe({ call: label }, durationMs / 1_000);
+    },
+    async render() {
+      const open = estate();
+      if (open !== null) fill(gauges, await status(open));
+      return registry.metrics();
+    },
+  };
+}
+
+const TARGET_GAUGES = {
+  age: ['clinic_mirror_target_age_seconds', 'Time since the target was last known to show what the clinic shows'],
+  lag: ['clinic_mirror_target_lag_seconds', 'Time that the change due first has waited; 0 when nothing waits'],
+  pending: ['clinic_mirror_target_pending', 'Changes decided and not yet acknowledged'],
+  failing: ['clinic_mirror_target_failing', 'Changes whose last try failed'],
+  held: ['clinic_mirror_target_held', 'Deletions that wait for a person'],
+  links: ['clinic_mirror_target_links', 'Objects that the target is known to hold'],
+  ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our mark that match no record for certain'],
+  stopped: ['clinic_mirror_target_stopped', '1 while the whole target stands still'],
+} as const;
+
+type TargetGauge = keyof typeof TARGET_GAUGES;
+
+interface Gauges {
+  targets: Record<TargetGauge, Gauge>;
+  outcomes: Gauge;
+  tokenExpiry: Gauge;
+  needsLogin: Gauge;
+  setAside: Gauge;
+  lastRunFailed: Gauge;
+}
+
+function createGauges(registry: Registry): Gauges {
+  const gauge = (name: string, help: string, labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const targets = Object.fromEntries(
+    Object.entries(TARGET_GAUGES).map(([key, [name, help]]) => [key, gauge(name, help, ['tenant', 'target'])]),
+  ) as Record<TargetGauge, Gauge>;
+  return {
+    targets,
+    outcomes: gauge('clinic_mirror_target_outcomes', 'What the target was given since its state began', [
+      'tenant',
+      'target',
+      'effect',
+    ]),
+    tokenExpiry: gauge('clinic_mirror_token_expiry_seconds', 'Time until the access token ends', [
+      'tenant',
+      'connection',
+    ]),
+    needsLogin: gauge('clinic_mirror_needs_login', '1 while a person must log in', ['tenant', 'connection']),
+    setAside: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
+      'tenant',
+      'code',
+    ]),
+    lastRunFailed: gauge('clinic_mirror_last_cycle_failed', '1 when the last cycle ended early', ['tenant']),
+  };
+}
+
+function fill(gauges: Gauges, { at, tenants }: Status): void {
+  for (const gauge of [...Object.values(gauges.targets), gauges.outcomes, gauges.tokenExpiry, gauges.needsLogin]) {
+    gauge.reset();
+  }
+  gauges.setAside.reset();
+  for (const { tenant, targets, connections, lastRun } of tenants) {
+    for (const each of targets) {
+      const labels = { tenant, target: each.target };
+      const { created, updated, deleted, adopted } = each;
+      if (each.inSyncAsOf !== null) gauges.targets.age.set(labels, (at - each.inSyncAsOf) / 1_000);
+      const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);
+      gauges.targets.lag.set(labels, waitedMs / 1_000);
+      for (const name of ['pending', 'failing', 'held', 'links', 'ambiguous'] as const) {
+        gauges.targets[name].set(labels, each[name]);
+      }
+      gauges.targets.stopped.set(labels, each.trouble === null ? 0 : 1);
+      for (const [effect, count] of Object.entries({ created, updated, deleted, adopted })) {
+        gauges.outcomes.set({ ...labels, effect }, count);
+      }
+    }
+    for (const { connection, state, accessExpiresAt } of connections) {
+      if (accessExpiresAt !== null) {
+        gauges.tokenExpiry.set({ tenant, connection }, (accessExpiresAt - at) / 1_000);
+      }
+      gauges.needsLogin.set({ tenant, connection }, state === 'needs-login' || state === 'never' ? 1 : 0);
+    }
+    for (const [code, count] of Object.entries(lastRun?.setAside ?? {})) gauges.setAside.set({ tenant, code }, count);
+    gauges.lastRunFailed.set({ tenant }, lastRun?.error == null ? 0 : 1);
+  }
+}

@@ -1,0 +1,177 @@
+import { listen } from './admin/listen.ts';
+import { createAdminServer } from './admin/server.ts';
+import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
+import { type Composition, compose } from './compose.ts';
+import { requireEntry } from './compose-connections.ts';
+import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
+import { createMetrics } from './control/metrics.ts';
+import { pullTenant } from './jobs/pull.ts';
+import { pushTarget } from './jobs/push.ts';
+import { refreshTokens } from './jobs/refresh-tokens.ts';
+import type { OpenTenant } from './jobs/tenant.ts';
+import type { JobHandlers } from './jobs/workers.ts';
+import { startWorkers } from './jobs/workers.ts';
+import type { Logger } from './log/logger.ts';
+import { asMirrorError, MirrorError } from './model/errors.ts';
+import { SECOND_MS } from './model/time.ts';
+import type { Configuration } from './settings/configuration.ts';
+import { checkRedis } from './state/redis.ts';
+
+/** A running daemon. */
+export interface Daemon {
+  /** The HTTP port. */
+  port: number;
+  composition: Composition;
+  /** Ends cleanly within the grace time and a second; nothing is lost, since what was decided stands in the outbox. */
+  close(): Promise<void>;
+}
+
+/** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
+const STOP_GRACE_MS = 7 * SECOND_MS;
+/** Tenants that are read, and logins that are looked after, at once. */
+const PULL_CONCURRENCY = 4;
+const REFRESH_CONCURRENCY = 2;
+
+/**
+ * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going.
+ * @throws MirrorError `settings` when Redis would not keep what must be kept, or the port can't be had
+ */
+export async function startDaemon(configuration: Configuration, log: Logger): Promise<Daemon> {
+  const { settings } = configuration;
+  let composition: Composition | null = null;
+  const metrics = createMetrics(() => composition?.estate ?? null);
+  composition = compose({ configuration, log, priority: 'background', observe: metrics.observeHttp });
+  const opened = composition;
+  await checkRedis(opened.redis);
+  const workers = startWorkers({
+    redisUrl: settings.redis.url.reveal(),
+    handlers: handlersOf(opened),
+    concurrency: {
+      pull: PULL_CONCURRENCY,
+      push: settings.push.targetConcurrency,
+      'refresh-tokens': REFRESH_CONCURRENCY,
+    },
+    log,
+  });
+  const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
+  const app = await createAdminServer(adminVerbs(opened, metrics.render, publicUrl), { publicUrl, log });
+  const server = await listen(app, settings.http);
+  await schedule(opened);
+  log.info({ port: server.port, tenants: opened.estate.tenants.size }, 'the daemon runs');
+  for (const { id, faults } of configuration.setAside) {
+    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
+  }
+  return {
+    port: server.port,
+    composition: opened,
+    async close() {
+      log.info({}, 'the daemon ends');
+      await Promise.all([workers.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
+      await opened.close();
+    },
+  };
+}
+
+/** The logins that persons can make. */
+export function loginDesk(composition: Composition): LoginDesk {
+  return {
+    pending: composition.logins,
+    clock: composition.estate.clock,
+    target(tenant, connection) {
+      const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
+      if (tokens != null) return tokens.login;
+      throw new MirrorError(`tenant "${tenant}" has no connection "${connection}" that a person logs in to`, {
+        actor: 'settings',
+        code: 'no-such-login',
+        retry: 'never',
+        remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
+      });
+    },
+  };
+}
+
+function loginNames({ composed }: Composition, tenant: string): string[] {
+  const connections = [...(composed.get(tenant)?.connections.values() ?? [])];
+  return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
+}
+
+function handlersOf(composition: Composition): JobHandlers {
+  const { queues, estate, composed } = composition;
+  return {
+    async pull({ tenant: id }, { stop }) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      await pullTenant(tenant, { wait: false }, stop);
+      await wakeLanes(composition, tenant);
+    },
+    async push({ tenant: id, target: targetId }, signals) {
+      const tenant = estate.tenants.get(id);
+      const target = tenant?.targets.get(targetId);
+      if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
+      if (target.configuration.paused) return;
+      const { nextInMs } = await pushTarget(tenant, target, signals);
+      if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
+    },
+    async 'refresh-tokens'({ tenant: id }, { stop }) {
+      const entry = composed.get(id);
+      if (entry === undefined) return;
+      const logins = [...entry.connections.values()].flatMap(({ id: connection, tokens }) =>
+        tokens === null
+          ? []
+          : [{ connection, refreshIfDue: (signal: AbortSignal) => tokens.authorizer.refreshIfDue(signal) }],
+      );
+      await refreshTokens(logins, entry.tenant.log, stop);
+    },
+  };
+}
+
+/** Lanes with something to write get a turn; those with nothing are left alone, so a quiet cycle asks no target anything. */
+async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<void> {
+  for (const target of tenant.targets.values()) {
+    const dueAt = await tenant.outbox.nextDueAt(target.id);
+    if (dueAt !== null) await queues.wake(tenant.id, target.id, Math.max(0, dueAt - tenant.clock()));
+  }
+}
+
+/** Schedules every tenant, forgets those that are gone, and begins with one pull each. */
+async function schedule({ queues, estate, configuration }: Composition): Promise<void> {
+  const { pullEverySeconds, tokenCheckEverySeconds } = configuration.settings.schedule;
+  const all = new Set(estate.tenants.keys());
+  const running = new Set([...estate.tenants.values()].filter((t) => !t.configuration.paused).map(({ id }) => id));
+  await queues.keepOnly('pull', running);
+  await queues.keepOnly('refresh-tokens', all);
+  for (const tenant of all) await queues.repeat('refresh-tokens', tenant, tokenCheckEverySeconds * SECOND_MS);
+  for (const tenant of running) {
+    await queues.repeat('pull', tenant, pullEverySeconds * SECOND_MS);
+    await queues.pullNow(tenant);
+  }
+}
+
+function adminVerbs(composition: Composition, metrics: () => Promise<string>, publicUrl: string): AdminVerbs {
+  return {
+    metrics,
+    async readiness() {
+      const { status } = composition.redis;
+      return status === 'ready' ? [] : [{ what: 'redis', why: `the connection is ${status}` }];
+    },
+    async completeLogin({ url }) {
+      try {
+        const desk = loginDesk(composition);
+        const signal = AbortSignal.timeout(60 * SECOND_MS);
+        const result = await completeRemoteLogin(desk, new URL(url, publicUrl), signal);
+        const tenant = requireEntry(composition.estate.tenants, result.tenant);
+        await composition.queues.pullNow(tenant.id);
+        const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : 'connected';
+        return { outcome, language: tenant.configuration.language };
+      } catch (error) {
+        return { outcome: loginOutcome(asMirrorError(error).code), language: 'en' };
+      }
+    },
+  };
+}
+
+function loginOutcome(code: string): LoginOutcome {
+  if (code === 'login-refused') return 'denied';
+  if (code === 'login-unknown') return 'expired';
+  return 'failed';
+}
