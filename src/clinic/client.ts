@@ -35,7 +35,7 @@ export interface AppointmentQuery {
   window: TimeWindow;
 }
 
-/** A catalogue, page by page; an iteration that ends without throwing has seen the whole list. */
+/** A catalogue, page by page, each id once; an iteration that ends without throwing has seen the whole list. */
 type Catalogue<Model> = (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>;
 /** One record by its id; 404 and 410 mean `absent`, every other failure is thrown. */
 type Get<Model> = (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Model>>;
@@ -70,7 +70,10 @@ export function createClinicClient(context: ClinicContext): ClinicClient {
     appointments: compileAppointmentRows(profile),
   };
 
-  function catalogue<Model>(list: ListName, map: (row: unknown) => Mapped<Model>): Catalogue<Model> {
+  function catalogue<Model extends { id: string }>(
+    list: ListName,
+    map: (row: unknown) => Mapped<Model>,
+  ): Catalogue<Model> {
     return (tenantId, signal) => readCatalogue(context, { list, tenantId, parameters: [], signal }, map);
   }
   function lookup<Model extends { id: string }>(list: ListName, map: (row: unknown) => Mapped<Model>): Get<Model> {

@@ -1,5 +1,4 @@
 export { type AppointmentQuery, type ClinicClient, createClinicClient, type TenantInfo } from './client.ts';
 export type { ClinicAuthorization, ClinicContext } from './context.ts';
 export type { ListPage } from './lists.ts';
-export { type ClinicSource, createClinicSource } from './source.ts';
 export { chooseTenant, type TenantReference, type UserInfo } from './users.ts';

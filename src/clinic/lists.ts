@@ -1,11 +1,12 @@
 import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
+import type { PartialReason } from '../model/snapshots.ts';
 import type { ListName } from '../settings/clinic-profile.ts';
 import { addressOf, addressOfLink } from './addresses.ts';
 import { get } from './call.ts';
 import type { ClinicContext } from './context.ts';
-import { type Page, type PageTarget, readPages } from './paging.ts';
+import { isPassing, type Page, type PageTarget, readPages } from './paging.ts';
 import { asId, compilePaths, isJsonObject, type Mapped, valueAt } from './rows.ts';
 
 /** One page of a catalogue: its records, and the rows that could not become one. */
@@ -56,33 +57,44 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
 }
 
 /**
- * A catalogue's pages as records. An iteration that ends without throwing has seen the whole list.
+ * A catalogue's pages as records, each id once. An iteration that ends without throwing has seen the whole list: one that moved
+ * while it was read is begun again as often as the profile allows, and gives then what it had not given yet.
  * @throws MirrorError `contract`, code `incomplete-list`, when the end of the list could not be proved
  */
-export async function* readCatalogue<Model>(
+export async function* readCatalogue<Model extends { id: string }>(
   context: ClinicContext,
   call: ListCall,
   map: (row: unknown) => Mapped<Model>,
 ): AsyncGenerator<ListPage<Model>, void> {
-  for await (const page of readList(context, call)) {
-    yield sorted(page.rows, map);
-    if (page.end !== null && !page.end.proved) {
-      throw new MirrorError(`clinic.${call.list}.list: the list is not whole (${page.end.reason})`, {
-        actor: 'contract',
-        code: 'incomplete-list',
-        retry: 'later',
-        remedy: 'if it stays so, check paging in the clinic profile',
-      });
+  const label = `clinic.${call.list}.list`;
+  const given = new Set<string>();
+  let reason: PartialReason | null = null;
+  for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
+    reason = null;
+    for await (const page of readList(context, call)) {
+      yield notGiven(page.rows.map(map), given);
+      if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
+    if (reason === null) return;
+    context.log.info({ label, reason, reading }, 'a list was not whole');
+    if (!isPassing(reason)) break;
   }
+  throw new MirrorError(`${label}: the list is not whole (${reason})`, {
+    actor: 'contract',
+    code: 'incomplete-list',
+    retry: 'later',
+    remedy: 'if it stays so, check paging in the clinic profile',
+  });
 }
 
-function sorted<Model>(rows: readonly unknown[], map: (row: unknown) => Mapped<Model>): ListPage<Model> {
+function notGiven<Model extends { id: string }>(rows: Mapped<Model>[], given: Set<string>): ListPage<Model> {
   const page: ListPage<Model> = { records: [], setAside: [] };
   for (const row of rows) {
-    const mapped = map(row);
-    if ('record' in mapped) page.records.push(mapped.record);
-    else page.setAside.push(mapped.setAside);
+    const id = 'record' in row ? row.record.id : row.setAside.recordId;
+    if (id !== null && given.has(id)) continue;
+    if (id !== null) given.add(id);
+    if ('record' in row) page.records.push(row.record);
+    else page.setAside.push(row.setAside);
   }
   return page;
 }

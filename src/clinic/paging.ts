@@ -59,6 +59,11 @@ export async function* readPages(source: PageSource): AsyncGenerator<Page, void>
   }
 }
 
+/** Whether a list may come whole when it is begun again: it moved, or the server stumbled once. */
+export function isPassing(reason: PartialReason): boolean {
+  return reason === 'total-mismatch' || reason === 'repeated-page';
+}
+
 function startProgress(): Progress {
   return {
     pages: 0,

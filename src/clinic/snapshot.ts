@@ -3,6 +3,7 @@ import type { AppointmentSnapshot, PartialReason } from '../model/snapshots.ts';
 import type { TimeWindow } from '../model/time.ts';
 import type { ClinicContext } from './context.ts';
 import { type ListCall, readList } from './lists.ts';
+import { isPassing } from './paging.ts';
 import type { Mapped } from './rows.ts';
 import { listCalls } from './windows.ts';
 import type { Zone } from './zone.ts';
@@ -65,16 +66,13 @@ async function readCall(
   gathered: Gathered,
   keepRow: (row: unknown) => void,
 ): Promise<PartialReason | null> {
-  let reason: PartialReason | null = null;
-  for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
-    const withoutIdBefore = gathered.withoutId.length;
-    if (reading > 0)
-      context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
-    reason = await readOnce(context, call, gathered, keepRow);
-    if (reason !== 'total-mismatch' && reason !== 'repeated-page') return reason;
-    if (reading < context.profile.limits.rereads) gathered.withoutId.length = withoutIdBefore;
+  const withoutIdBefore = gathered.withoutId.length;
+  for (let rereadsLeft = context.profile.limits.rereads; ; rereadsLeft -= 1) {
+    const reason = await readOnce(context, call, gathered, keepRow);
+    if (reason === null || !isPassing(reason) || rereadsLeft === 0) return reason;
+    context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
+    gathered.withoutId.length = withoutIdBefore;
   }
-  return reason;
 }
 
 async function readOnce(

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createClinicSource } from '../../src/clinic/source.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { AGENDAS, expectedRecords, instantOf, PATIENTS, type TrueAppointment, WINDOW } from './dialect-truth.ts';
 import { bare, type Dialect, documented, hostile, pages, speak } from './dialects.ts';
@@ -11,7 +10,7 @@ async function open(dialect: Dialect) {
   const mood: { truncated?: boolean; refusal?: ScriptedAnswer } = {};
   const server = await startScriptedServer(speak(dialect, mood));
   const { client } = openClient(server.url, committedProfile(dialect.profile));
-  const source = createClinicSource(client, 't1', silentLogger);
+  const source = createTenantSource(client, null, Date.now);
   return { mood, client, source, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
@@ -50,7 +49,7 @@ describe.each<[string, () => Dialect]>([
       expect(byId(snapshot.records.values()).map(essence)).toEqual(
         byId(expectedRecords(agendaIds, dialect.hides)).map(trueEssence),
       );
-      expect(snapshot.requests).toBe(clinic.server.requests.length);
+      expect(snapshot.requests).toBe(clinic.server.requests.filter(({ path }) => path !== '/v2/userinfo').length);
     },
   );
 
@@ -72,9 +71,10 @@ describe.each<[string, () => Dialect]>([
     const dialect = create();
     await using clinic = await open(dialect);
     clinic.mood.refusal = dialect.missingClaim;
-    expect(await failureOf(clinic.source.agendas(unhurried()))).toMatchObject({ code: 'missing-claim' });
+    const get = () => clinic.client.getAgenda('t1', '1', unhurried());
+    expect(await failureOf(get())).toMatchObject({ actor: 'authorization', code: 'missing-claim' });
     clinic.mood.refusal = dialect.insufficientPermissions;
-    expect(await failureOf(clinic.source.agendas(unhurried()))).toMatchObject({ code: 'insufficient-permissions' });
+    expect(await failureOf(get())).toMatchObject({ actor: 'authorization', code: 'insufficient-permissions' });
   });
 
   it('never passes for whole when its list ends early and something betrays it', async () => {
