@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import type { Credential } from '../model/credentials.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';
+import { loginEnded, notConnected } from './login-state.ts';
+import type { Refresher } from './refresh.ts';
+import type { CredentialKeeper } from './store.ts';
+
+/** Gives the Authorization header of a connection: the shape that connectors and the clinic's client ask for. */
+export interface ConnectionAuthorizer {
+  /** @throws MirrorError `authorization` when a person must act, `remote` when no usable token can be had now */
+  header(signal: AbortSignal): Promise<string>;
+  /** After a 401: forces one refresh, unless one has just been made, and gives the new value. */
+  renew(signal: AbortSignal): Promise<string>;
+  /** Opaque id (at most 40 characters) to charge a shared quota to; null when the tokens tell the vendor whom to charge. */
+  quotaUser: string | null;
+}
+
+/** The authorizer of a login with tokens, and the upkeep of that login. */
+export interface TokenAuthorizer extends ConnectionAuthorizer {
+  /** Refreshes if it is due, for the job that keeps logins alive. @returns whether it did */
+  refreshIfDue(signal: AbortSignal): Promise<boolean>;
+}
+
+/** What a token authorizer works with. */
+export interface TokenAuthorizerOptions {
+  connection: string;
+  credentials: Pick<CredentialKeeper, 'read'>;
+  refresher: Pick<Refresher, 'refresh'>;
+  rules: RefreshRules;
+  clock: Clock;
+}
+
+/**
+ * A token that a refresh has brought this short ago is not refreshed again for a 401: the 401 was its predecessor's, of a
+ * request that was under way. A token that is bad from the start is refreshed again after it.
+ */
+const RENEW_QUIET_MS = 10 * SECOND_MS;
+/** After a refresh that failed, the next one waits: 30 s at first, doubled up to 10 minutes, or as long as the server asked. */
+const FIRST_COOL_DOWN_MS = 30 * SECOND_MS;
+const LONGEST_COOL_DOWN_MS = 10 * MINUTE_MS;
+
+/**
+ * Makes the authorizer of a connection with OAuth tokens. The store is read for each header, so that what another process
+ * refreshed or a person disconnected holds at once. While the token endpoint is away the old token is used until its end.
+ */
+export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAuthorizer {
+  const { connection, clock, rules } = options;
+  let failure: { error: MirrorError; untilAt: number; coolDownMs: number } | null = null;
+
+  async function read(): Promise<Credential> {
+    const credential = await options.credentials.read(connection);
+    if (credential === null) throw notConnected(connection);
+    if (credential.state === 'needs-login') throw loginEnded(connection, credential.reason);
+    return credential;
+  }
+
+  async function refresh(staleVersion: number, signal: AbortSignal): Promise<Credential> {
+    if (failure !== null && clock() < failure.untilAt) throw failure.error;
+    const refreshing = options.refresher.refresh(staleVersion).then(succeeded, failed);
+    return abandonable(refreshing, signal);
+  }
+
+  function succeeded(credential: Credential): Credential {
+    failure = null;
+    return credential;
+  }
+
+  function failed(thrown: unknown): never {
+    const error = asMirrorError(thrown);
+    // Callers who shared one refresh share its error.
+    const isNew = failure?.error !== error;
+    if (isNew && error.actor !== 'authorization' && error.actor !== 'conflict') {
+      const doubledMs = failure === null ? FIRST_COOL_DOWN_MS : failure.coolDownMs * 2;
+      const coolDownMs = Math.min(doubledMs, LONGEST_COOL_DOWN_MS);
+      failure = { error, untilAt: clock() + Math.max(coolDownMs, error.retryAfterMs ?? 0), coolDownMs };
+    }
+    throw error;
+  }
+
+  function isDue(credential: Credential): boolean {
+    const dueAt = accessRefreshAt(credential, rules);
+    return dueAt !== null && clock() >= dueAt;
+  }
+
+  async function fresh(signal: AbortSignal): Promise<Credential> {
+    let credential = await read();
+    // Twice, since a peer's credential that was found instead of refreshing may be due itself.
+    for (let round = 0; round < 2 && isDue(credential); round += 1) {
+      try {
+        credential = await refresh(credential.version, signal);
+      } catch (error) {
+        if (signal.aborted || asMirrorError(error).actor === 'authorization') throw error;
+        if (!isUsable(credential, clock())) throw error;
+        return credential;
+      }
+    }
+    return credential;
+  }
+
+  return {
+    quotaUser: null,
+    header: async (signal) => bearer(await fresh(signal)),
+    async renew(signal) {
+      const credential = await read();
+      const { refreshedAt } = credential;
+      const isJustRefreshed = refreshedAt !== null && Math.abs(clock() - refreshedAt) < RENEW_QUIET_MS;
+      return bearer(isJustRefreshed ? credential : await refresh(credential.version, signal));
+    },
+    async refreshIfDue(signal) {
+      const credential = await options.credentials.read(connection);
+      if (credential === null || !dueForRefresh(credential, clock(), rules)) return false;
+      await refresh(credential.version, signal);
+      return true;
+    },
+  };
+}
+
+/**
+ * Makes the authorizer of a login by name and password (RFC 7617), as CalDAV servers take it.
+ * @throws MirrorError `settings` when the name holds a colon
+ */
+export function createBasicAuthorizer(connection: string, username: string, password: string): ConnectionAuthorizer {
+  if (username.includes(':')) {
+    throw new MirrorError(`the user name of the connection "${connection}" holds a colon`, {
+      actor: 'settings',
+      code: 'username-invalid',
+      retry: 'never',
+      remedy: 'a user name for basic authentication has no colon (RFC 7617)',
+    });
+  }
+  const value = `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
+  return {
+    quotaUser: null,
+    header: async () => value,
+    async renew() {
+      throw new MirrorError(`the server refuses the name and password of the connection "${connection}"`, {
+        actor: 'authorization',
+        code: 'password-refused',
+        retry: 'never',
+        remedy: 'correct username or password in the tenant file',
+      });
+    },
+  };
+}
+
+/**
+ * An id to charge a target's calls to where all targets share one account's quota: opaque, stable, 32 characters.
+ * @see https://developers.google.com/workspace/calendar/api/guides/quota (quotaUser, at most 40 characters)
+ */
+export function quotaUserOf(tenant: string, target: string): string {
+  return createHash('sha256').update(`quota-user\n${tenant}\n${target}`).digest('base64url').slice(0, 32);
+}
+
+function bearer(credential: Credential): string {
+  return `Bearer ${credential.tokens.accessToken}`;
+}
+
+/** Waits for work that goes on when the waiting is given up. */
+export function abandonable<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () =>
+      reject(new MirrorError('the waiting was stopped', { actor: 'remote', code: 'aborted', retry: 'later' }));
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}

@@ -1,0 +1,78 @@
+import type { Credential, CredentialStanding } from '../model/credentials.ts';
+import type { Instant } from '../model/time.ts';
+import { missingScopes } from './scopes.ts';
+import type { TokenAnswer } from './token-answer.ts';
+
+/** Reason of a login that works but lacks scopes. */
+export const MISSING_SCOPES = 'missing-scopes';
+
+/**
+ * The credential that a login brings. Its version is above every earlier one of the connection, also of one that was
+ * forgotten meanwhile: what a late worker still holds of that one must not fit.
+ * @param before the credential that it replaces
+ * @param asked the scopes that were asked for: granted, when the answer doesn't tell (RFC 6749 section 5.1)
+ */
+export function credentialFromLogin(
+  answer: TokenAnswer,
+  asked: readonly string[],
+  before: Credential | null,
+  now: Instant,
+): Credential {
+  const grantedScopes = answer.scopes ?? asked;
+  return {
+    version: Math.max(now, (before?.version ?? 0) + 1),
+    tokens: { accessToken: answer.accessToken, refreshToken: answer.refreshToken },
+    grantedScopes,
+    obtainedAt: now,
+    refreshedAt: null,
+    accessExpiresAt: endOf(answer.accessLifeMs, answer),
+    refreshExpiresAt: endOf(answer.refreshLifeMs, answer),
+    ...connectedStanding(asked, grantedScopes, before, now),
+  };
+}
+
+/** The credential after a refresh. What the answer leaves out stays: the refresh token, its life, the scopes. */
+export function credentialFromRefresh(
+  answer: TokenAnswer,
+  asked: readonly string[],
+  before: Credential,
+  now: Instant,
+): Credential {
+  const grantedScopes = answer.scopes ?? before.grantedScopes;
+  const keepsToken = answer.refreshToken === null || answer.refreshToken === before.tokens.refreshToken;
+  return {
+    ...before,
+    version: before.version + 1,
+    tokens: { accessToken: answer.accessToken, refreshToken: answer.refreshToken ?? before.tokens.refreshToken },
+    grantedScopes,
+    refreshedAt: now,
+    accessExpiresAt: endOf(answer.accessLifeMs, answer),
+    refreshExpiresAt: endOf(answer.refreshLifeMs, answer) ?? (keepsToken ? before.refreshExpiresAt : null),
+    ...connectedStanding(asked, grantedScopes, before, now),
+  };
+}
+
+/** Another state or reason; `since` moves only when one of them changes. */
+export function standing(
+  before: CredentialStanding,
+  next: Pick<CredentialStanding, 'state' | 'reason' | 'unansweredSince'>,
+  now: Instant,
+): CredentialStanding {
+  const isSame = before.state === next.state && before.reason === next.reason;
+  return { ...next, since: isSame ? before.since : now };
+}
+
+function connectedStanding(
+  asked: readonly string[],
+  granted: readonly string[],
+  before: Credential | null,
+  now: Instant,
+): CredentialStanding {
+  const reason = missingScopes(asked, granted).length === 0 ? null : MISSING_SCOPES;
+  const next = { state: 'connected', reason, unansweredSince: null } as const;
+  return before === null ? { ...next, since: now } : standing(before, next, now);
+}
+
+function endOf(lifeMs: number | null, answer: TokenAnswer): Instant | null {
+  return lifeMs === null ? null : answer.sentAt + lifeMs;
+}

@@ -1,0 +1,187 @@
+import * as openid from 'openid-client';
+import { type Actor, MirrorError, type MirrorErrorOptions, type Retry } from '../model/errors.ts';
+
+/** What is known of the HTTP answer to a call of the authorization server. */
+export interface AnswerFacts {
+  status: number;
+  retryAfterMs: number | null;
+  /** The server's clock less ours, from its Date header; 0 when it tells none. */
+  skewMs: number;
+}
+
+interface ErrorClass {
+  actor: Actor;
+  code: string;
+  retry: Retry;
+  message: string;
+  remedy?: string;
+}
+
+const LOGIN_ENDED: ErrorClass = {
+  actor: 'authorization',
+  code: 'login-ended',
+  retry: 'never',
+  message: 'the provider no longer accepts the login: it was revoked, has expired or was replaced',
+  remedy: 'a person connects again',
+};
+const INTERACTION_REQUIRED: ErrorClass = {
+  actor: 'authorization',
+  code: 'interaction-required',
+  retry: 'never',
+  message: 'the provider wants a person to log in again or to confirm',
+  remedy: 'a person connects again',
+};
+const LOGIN_REFUSED: ErrorClass = {
+  actor: 'authorization',
+  code: 'login-refused',
+  retry: 'never',
+  message: 'the person or the provider refused the access',
+  remedy: 'connect again and allow the access that is asked for',
+};
+const CLIENT_REJECTED: ErrorClass = {
+  actor: 'settings',
+  code: 'client-rejected',
+  retry: 'never',
+  message: 'the provider does not accept the client id or its secret',
+  remedy: 'check clientId and clientSecret, and that the client is still registered with the provider',
+};
+const CLIENT_NOT_ALLOWED: ErrorClass = {
+  actor: 'settings',
+  code: 'client-not-allowed',
+  retry: 'never',
+  message: 'the provider does not allow this client what is asked for',
+  remedy: 'check which grants, redirect addresses and scopes the client is registered for',
+};
+const SCOPE_REJECTED: ErrorClass = {
+  actor: 'settings',
+  code: 'scope-rejected',
+  retry: 'never',
+  message: 'the provider does not know or does not allow a scope that is asked for',
+  remedy: 'check the scopes of the client and of the profile',
+};
+const ENDPOINT_AWAY: ErrorClass = {
+  actor: 'remote',
+  code: 'token-endpoint-unavailable',
+  retry: 'later',
+  message: 'the authorization server cannot answer at present',
+};
+
+/**
+ * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own
+ * (https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors).
+ */
+const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
+  ['invalid_grant', LOGIN_ENDED],
+  ['interaction_required', INTERACTION_REQUIRED],
+  ['login_required', INTERACTION_REQUIRED],
+  ['consent_required', INTERACTION_REQUIRED],
+  ['account_selection_required', INTERACTION_REQUIRED],
+  ['access_denied', LOGIN_REFUSED],
+  ['admin_policy_enforced', { ...LOGIN_REFUSED, remedy: "the organisation's administrator allows the access" }],
+  ['invalid_client', CLIENT_REJECTED],
+  ['deleted_client', CLIENT_REJECTED],
+  ['disabled_client', CLIENT_REJECTED],
+  ['unauthorized_client', CLIENT_NOT_ALLOWED],
+  ['org_internal', CLIENT_NOT_ALLOWED],
+  ['redirect_uri_mismatch', CLIENT_NOT_ALLOWED],
+  ['unsupported_grant_type', CLIENT_NOT_ALLOWED],
+  ['unsupported_response_type', CLIENT_NOT_ALLOWED],
+  ['invalid_scope', SCOPE_REJECTED],
+  ['temporarily_unavailable', ENDPOINT_AWAY],
+  ['server_error', ENDPOINT_AWAY],
+  ['slow_down', ENDPOINT_AWAY],
+]);
+
+/** The `error` of an OAuth answer, from its body or the redirect; null when the failure was another. */
+export function oauthErrorCode(error: unknown): string | null {
+  if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError)
+    return error.error;
+  return null;
+}
+
+/**
+ * Anything that openid-client threw as an error of ours. Texts of the server are never repeated; its error code is, when it
+ * is one by its form.
+ * @param facts of the last answer, null when none came
+ */
+export function toMirrorError(error: unknown, facts: AnswerFacts | null): MirrorError {
+  const ours = findMirrorError(error);
+  if (ours !== null) return ours;
+  const wait = facts?.retryAfterMs ?? null;
+  const more = {
+    cause: error,
+    ...(facts === null ? {} : { status: facts.status }),
+    ...(wait === null ? {} : { retryAfterMs: wait }),
+  };
+  if (facts !== null && (facts.status === 429 || facts.status >= 500)) {
+    // Behind a gateway's 5xx the request may have been carried out; 429 and 503 say that it was not.
+    return build(ENDPOINT_AWAY, { ...more, ambiguous: facts.status !== 429 && facts.status !== 503 });
+  }
+  const code = oauthErrorCode(error);
+  if (code !== null) return build(CLASSES.get(code) ?? unknownError(code), more);
+  if (facts?.status === 401) return build(CLIENT_REJECTED, more);
+  return libraryError(error, facts, more);
+}
+
+function libraryError(error: unknown, facts: AnswerFacts | null, more: Partial<MirrorErrorOptions>): MirrorError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'OAUTH_MISSING_SERVER_METADATA' || code === 'OAUTH_INVALID_SERVER_METADATA') {
+    return build(
+      {
+        actor: 'settings',
+        code: 'endpoint-unknown',
+        retry: 'never',
+        message: 'the authorization server does not name an endpoint that is needed',
+        remedy: 'configure the endpoint (deviceEndpoint for a login by device code)',
+      },
+      more,
+    );
+  }
+  if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return build(ISSUER_MISMATCH, more);
+  if (code === 'OAUTH_INVALID_RESPONSE' && facts === null) return build(LOGIN_ANSWER_REJECTED, more);
+  return build(UNREADABLE, { ...more, ambiguous: true });
+}
+
+const ISSUER_MISMATCH: ErrorClass = {
+  actor: 'settings',
+  code: 'issuer-mismatch',
+  retry: 'never',
+  message: "the server's metadata names another issuer than the configured one",
+  remedy: 'configure the issuer exactly as the server names itself, or find out who answers in its place',
+};
+/** Nothing was sent yet: it is the authorization response that was found wanting. */
+const LOGIN_ANSWER_REJECTED: ErrorClass = {
+  actor: 'authorization',
+  code: 'login-answer-rejected',
+  retry: 'never',
+  message: 'the answer to the login does not come from the server that was asked, or is incomplete',
+  remedy: 'connect again; if it comes back, check the issuer and the redirect address',
+};
+const UNREADABLE: ErrorClass = {
+  actor: 'contract',
+  code: 'token-answer-unreadable',
+  retry: 'later',
+  message: 'the authorization server answered something that is not an OAuth answer',
+};
+
+function unknownError(code: string): ErrorClass {
+  const shown = /^[a-z][a-z0-9_]{0,39}$/.test(code) ? ` (${code})` : '';
+  return {
+    actor: 'contract',
+    code: 'token-error-unknown',
+    retry: 'later',
+    message: `the authorization server refused with an error that we do not know${shown}`,
+  };
+}
+
+function build({ message, ...errorClass }: ErrorClass, more: Partial<MirrorErrorOptions>): MirrorError {
+  return new MirrorError(message, { ...errorClass, ...more });
+}
+
+/** openid-client wraps what its fetch threw. */
+function findMirrorError(error: unknown): MirrorError | null {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if (each instanceof MirrorError) return each;
+  }
+  return null;
+}

@@ -1,0 +1,25 @@
+import { MirrorError } from '../model/errors.ts';
+
+/** The error of a connection that nobody has logged in to. */
+export function notConnected(connection: string): MirrorError {
+  return new MirrorError(`the connection "${connection}" has no login`, {
+    actor: 'authorization',
+    code: 'not-connected',
+    retry: 'never',
+    remedy: 'a person connects it',
+  });
+}
+
+/**
+ * The error of a connection whose login has ended; its code is the reason: `login-ended` (revoked, expired or replaced at the
+ * provider), `refresh-answer-lost` (a refresh was cut off by a crash or the network, and the provider had replaced the token
+ * by one that never arrived), `interaction-required`, `login-refused` or `no-refresh-token`.
+ */
+export function loginEnded(connection: string, reason: string | null): MirrorError {
+  return new MirrorError(`the login of the connection "${connection}" has ended`, {
+    actor: 'authorization',
+    code: reason ?? 'login-ended',
+    retry: 'never',
+    remedy: 'a person connects it again',
+  });
+}

@@ -1,0 +1,144 @@
+import { calculatePKCECodeChallenge, randomPKCECodeVerifier, randomState } from 'openid-client';
+import type { Credential } from '../model/credentials.ts';
+import { MirrorError } from '../model/errors.ts';
+import { type Clock, SECOND_MS } from '../model/time.ts';
+import { credentialFromLogin } from './credential.ts';
+import { requireSecureUrl } from './providers.ts';
+import { missingScopes } from './scopes.ts';
+import type { AuthorizationServer } from './server.ts';
+import { type ConnectionPlace, credentialLease, type PendingLogins } from './store.ts';
+import type { TokenAnswer } from './token-answer.ts';
+
+/** What became of a login: it is stored; scopes that the person did not grant are named, and what needs them stays off. */
+export interface LoginResult {
+  tenant: string;
+  connection: string;
+  grantedScopes: readonly string[];
+  missingScopes: readonly string[];
+}
+
+/** A connection that a person can log in to. */
+export interface LoginTarget {
+  place: ConnectionPlace;
+  server: AuthorizationServer;
+  /** Scopes to ask for. */
+  scopes: readonly string[];
+  clock: Clock;
+}
+
+/** How long a login waits for a refresh under way. */
+const LEASE_WAIT_MS = 75 * SECOND_MS;
+
+/**
+ * Begins a login by authorization code with PKCE S256 (RFC 7636) and a random state. What its answer must fit is kept for ten
+ * minutes.
+ * @param redirectUri of our receiver: `http://127.0.0.1:<port>/…` (RFC 8252 section 7.3) or the daemon's `/oauth/callback`
+ * @returns the address to open in the person's browser
+ * @throws MirrorError `settings` when the server's metadata is another issuer's (RFC 8414 section 3.3) or an address is insecure
+ */
+export async function beginLogin(target: LoginTarget, logins: PendingLogins, redirectUri: string): Promise<URL> {
+  requireSecureUrl(redirectUri, 'the redirect address');
+  const { server, place, scopes } = target;
+  const state = randomState();
+  const codeVerifier = randomPKCECodeVerifier();
+  const url = await server.authorizationUrl({
+    redirect_uri: redirectUri,
+    scope: scopes.join(' '),
+    state,
+    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+  });
+  const { tenant, connection } = place;
+  await logins.put(state, { tenant, connection, issuer: server.provider.issuer, redirectUri, codeVerifier, scopes });
+  return url;
+}
+
+/**
+ * Completes a login with the address to which the server sent the browser. Its state is used up whatever comes of it.
+ * @param find the connection that a pending login names, as configured now; null when there is none any more
+ * @throws MirrorError `authorization` when the login is unknown, too old or was completed before (`login-unknown`), when the
+ *   answer isn't the asked server's (`login-answer-rejected`, RFC 9207), when the person refused (`login-refused`), or when no
+ *   refresh token came (`no-refresh-token`)
+ */
+export async function completeLogin(
+  callback: URL,
+  logins: PendingLogins,
+  find: (tenant: string, connection: string) => LoginTarget | null,
+  signal: AbortSignal,
+): Promise<LoginResult> {
+  const state = callback.searchParams.get('state');
+  const pending = state === null ? null : await logins.take(state);
+  if (state === null || pending === null) throw loginUnknown();
+  const target = find(pending.tenant, pending.connection);
+  if (target === null || target.server.provider.issuer !== pending.issuer) throw configurationChanged();
+  // The address as we asked for it: behind a proxy the request bears another one.
+  const response = new URL(pending.redirectUri);
+  response.search = callback.search;
+  const { codeVerifier } = pending;
+  const answer = await target.server.exchangeCode(response, { state, codeVerifier }, signal);
+  return storeLogin({ ...target, scopes: pending.scopes }, answer);
+}
+
+/** Stores what a login brought, in place of what stood there. A refresh under way is waited for. */
+export async function storeLogin(target: LoginTarget, answer: TokenAnswer): Promise<LoginResult> {
+  const { place, scopes, clock } = target;
+  if (answer.refreshToken === null) throw noRefreshToken();
+  const { tenant, connection, credentials } = place;
+  const lease = await place.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
+  try {
+    const before = await readReplaceable(target);
+    const next = credentialFromLogin(answer, scopes, before, clock());
+    if (!(await credentials.write(lease, connection, before?.version ?? null, next))) throw overtaken();
+    const { grantedScopes } = next;
+    return { tenant, connection, grantedScopes, missingScopes: missingScopes(scopes, grantedScopes) };
+  } finally {
+    // A lease that can't be released ends by itself.
+    await lease.release().catch(() => {});
+  }
+}
+
+/** A stored credential that can't be opened any more must not stand in the way of a new login. */
+async function readReplaceable({ place }: LoginTarget): Promise<Credential | null> {
+  try {
+    return await place.credentials.read(place.connection);
+  } catch (error) {
+    if (!(error instanceof MirrorError) || error.actor === 'remote') throw error;
+    await place.credentials.remove(place.connection);
+    return null;
+  }
+}
+
+function loginUnknown(): MirrorError {
+  return new MirrorError('this login is not known: it was completed before, or begun more than ten minutes ago', {
+    actor: 'authorization',
+    code: 'login-unknown',
+    retry: 'never',
+    remedy: 'begin the login again',
+  });
+}
+
+function configurationChanged(): MirrorError {
+  return new MirrorError('the configuration of the connection was changed while the login was under way', {
+    actor: 'authorization',
+    code: 'login-overtaken',
+    retry: 'never',
+    remedy: 'begin the login again',
+  });
+}
+
+function overtaken(): MirrorError {
+  return new MirrorError('another login of the same connection was stored at the same time', {
+    actor: 'conflict',
+    code: 'login-overtaken',
+    retry: 'never',
+  });
+}
+
+function noRefreshToken(): MirrorError {
+  return new MirrorError('the provider gave no refresh token, so the login would end within hours', {
+    actor: 'authorization',
+    code: 'no-refresh-token',
+    retry: 'never',
+    remedy: 'connect again and allow offline access; the client must be registered for refresh tokens',
+  });
+}

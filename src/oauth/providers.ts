@@ -1,0 +1,121 @@
+import { MirrorError } from '../model/errors.ts';
+
+/** Who issues the tokens, and as which client we ask. Plain data from the settings. */
+export interface Provider {
+  /** Names the provider's calls in metrics: `oauth.<name>.token`. */
+  name: 'clinic' | 'google';
+  /** The issuer's address: the metadata and the authorization response must name the same (RFC 8414, RFC 9207). */
+  issuer: string;
+  clientId: string;
+  /** Null for a client that keeps no secret and proves itself by PKCE alone. */
+  clientSecret: string | null;
+  /** Null: the endpoints are read from the issuer's discovery document. */
+  endpoints: ProviderEndpoints | null;
+  /** Goes before what the discovery document says; the clinic's specification names none. */
+  deviceEndpoint: string | null;
+  /** Added to the authorization request, to get a refresh token. */
+  loginParameters: Readonly<Record<string, string>>;
+}
+
+/** Endpoints of a provider without a discovery document. */
+export interface ProviderEndpoints {
+  authorization: string;
+  token: string;
+  revocation: string | null;
+}
+
+/** The clinic's authorization server, from the settings. */
+export interface ClinicProviderSettings {
+  /** Issuer and base of the endpoints, `{auth_url}` of the specification. */
+  authUrl: string;
+  clientId: string;
+  clientSecret: string | null;
+  /** Read the endpoints from the discovery document; else those of the specification are taken. Default true. */
+  discovery?: boolean;
+  deviceEndpoint?: string | null;
+}
+
+/** Google's authorization server, from the settings. */
+export interface GoogleProviderSettings {
+  clientId: string;
+  clientSecret: string | null;
+  /** Default `https://accounts.google.com`; another for sandboxes. */
+  issuer?: string;
+}
+
+/** @see https://developers.google.com/identity/openid-connect/openid-connect#discovery */
+const GOOGLE_ISSUER = 'https://accounts.google.com';
+
+/**
+ * The clinic's provider (clinic API, sections 5.3 and 5.8). `prompt=consent` makes an OpenID provider issue a refresh token
+ * (OpenID Connect Core, section 11).
+ * @throws MirrorError `settings` when an address is neither https nor loopback
+ */
+export function clinicProvider(settings: ClinicProviderSettings): Provider {
+  const issuer = requireSecureUrl(settings.authUrl, 'the address of the authorization server');
+  const base = issuer.replace(/\/+$/, '');
+  const discovery = settings.discovery ?? true;
+  return {
+    name: 'clinic',
+    issuer,
+    clientId: settings.clientId,
+    clientSecret: settings.clientSecret,
+    endpoints: discovery
+      ? null
+      : { authorization: `${base}/connect/authorize`, token: `${base}/connect/token`, revocation: null },
+    deviceEndpoint: optionalSecureUrl(settings.deviceEndpoint, 'the device endpoint'),
+    loginParameters: { prompt: 'consent' },
+  };
+}
+
+/**
+ * Google's provider. A refresh token comes only with `access_type=offline`, and for a returning person only with
+ * `prompt=consent` (https://developers.google.com/identity/protocols/oauth2/web-server#offline). A login is asked for only
+ * when one is needed, so the consent is asked for each time.
+ * @throws MirrorError `settings` when the issuer is neither https nor loopback
+ */
+export function googleProvider(settings: GoogleProviderSettings): Provider {
+  return {
+    name: 'google',
+    issuer: requireSecureUrl(settings.issuer ?? GOOGLE_ISSUER, 'the issuer'),
+    clientId: settings.clientId,
+    clientSecret: settings.clientSecret,
+    endpoints: null,
+    deviceEndpoint: null,
+    loginParameters: { access_type: 'offline', prompt: 'consent' },
+  };
+}
+
+/** Whether secrets may be sent there: https anywhere, http on this machine alone (RFC 8252 section 8.3). */
+export function isSecureUrl(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+/** Whether plain http is spoken there, as with a sandbox on this machine. */
+export function isPlainHttp(address: string): boolean {
+  return new URL(address).protocol === 'http:';
+}
+
+/**
+ * @param what names the address in the error
+ * @throws MirrorError `settings`, code `insecure-address`
+ */
+export function requireSecureUrl(address: string, what: string): string {
+  if (isSecureUrl(address)) return address;
+  throw new MirrorError(`${what} is neither https nor on this machine`, {
+    actor: 'settings',
+    code: 'insecure-address',
+    retry: 'never',
+    remedy: 'give an address that begins with https://',
+  });
+}
+
+function optionalSecureUrl(address: string | null | undefined, what: string): string | null {
+  return address === null || address === undefined ? null : requireSecureUrl(address, what);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
+}

@@ -1,0 +1,48 @@
+import type { CustomFetch } from 'openid-client';
+import type { Budget } from '../http/budget.ts';
+import type { HttpDoor } from '../http/door.ts';
+import { retryAfterMs } from '../http/retry-after.ts';
+import type { Clock, Instant } from '../model/time.ts';
+import type { AnswerFacts } from './errors.ts';
+import type { Provider } from './providers.ts';
+import { tidyAnswer } from './token-answer.ts';
+
+/** What an authorization server is reached with. */
+export interface Reach {
+  provider: Provider;
+  http: HttpDoor;
+  /** What the client id is allowed, shared with the API's calls where the provider counts them together. */
+  budget?: Budget;
+  clock: Clock;
+}
+
+/**
+ * The door as openid-client's fetch. The time limit is the door's; the answer is made tidy and its facts are kept for the
+ * error. Nothing is sent twice.
+ */
+export function recordingFetch(
+  reach: Reach,
+  label: string,
+  signal: AbortSignal,
+): { fetch: CustomFetch; facts(): AnswerFacts | null } {
+  const send = reach.http.asFetch(`oauth.${reach.provider.name}.${label}`, reach.budget);
+  let facts: AnswerFacts | null = null;
+  return {
+    async fetch(url, { method, headers, body }) {
+      const response = await send(url, { method, headers, body: body as string, signal, redirect: 'manual' });
+      const now = reach.clock();
+      facts = {
+        status: response.status,
+        retryAfterMs: retryAfterMs(response.headers, now),
+        skewMs: skewMs(response.headers, now),
+      };
+      return method === 'POST' ? tidyAnswer(response) : response;
+    },
+    facts: () => facts,
+  };
+}
+
+function skewMs(headers: Headers, now: Instant): number {
+  const serverNow = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(serverNow) ? 0 : serverNow - now;
+}

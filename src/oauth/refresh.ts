@@ -1,0 +1,212 @@
+import type { Logger } from '../log/logger.ts';
+import type { Credential, CredentialStanding } from '../model/credentials.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Clock } from '../model/time.ts';
+import { credentialFromRefresh, standing } from './credential.ts';
+import { loginEnded, notConnected } from './login-state.ts';
+import { missingScopes } from './scopes.ts';
+import type { AuthorizationServer } from './server.ts';
+import { type ConnectionPlace, credentialLease, type HeldLease } from './store.ts';
+import type { TokenAnswer } from './token-answer.ts';
+
+/** Refreshes the tokens of one connection, one refresh at a time over all processes. */
+export interface Refresher {
+  /**
+   * Gives a credential with another version than the stale one: what a peer has stored meanwhile, or else what one refresh
+   * brings. Callers with the same stale version share one refresh; a caller that stops waiting doesn't stop it, since its
+   * answer may be the only copy of a rotated token.
+   * @throws MirrorError `authorization` when a person must log in, `settings` when the client or a scope is refused, `remote`
+   *   when the other side or Redis is away (the old tokens are kept), `conflict` when a peer took over
+   */
+  refresh(staleVersion: number): Promise<Credential>;
+  /** Waits for refreshes under way, before the process ends. */
+  settled(): Promise<void>;
+}
+
+/** What a refresher works with. */
+export interface RefresherOptions {
+  place: ConnectionPlace;
+  server: Pick<AuthorizationServer, 'refresh'>;
+  /** Scopes that the connection should have been granted; what is missing of them is told. */
+  scopes: readonly string[];
+  clock: Clock;
+  log: Logger;
+  /** Waits between looks at the lease and between tries to store a new token. */
+  pause(durationMs: number): Promise<void>;
+}
+
+/** How long a refresh waits for a peer's, 75 s: two requests of the door's default time limit, and what stores them. */
+const LEASE_LOOK_PAUSE_MS = 100;
+const LEASE_LOOKS = 750;
+/** Tries to store a token that was received: about half a minute, then the next refresh goes on trying. */
+const STORE_ATTEMPTS = 7;
+const FIRST_STORE_PAUSE_MS = 250;
+const NEVER_ABORTED = new AbortController().signal;
+
+/** Opens the refresher of a connection. One per connection and process is enough; several do no harm. */
+export function createRefresher(options: RefresherOptions): Refresher {
+  const { place, clock, log } = options;
+  const { credentials, connection } = place;
+  const flights = new Map<number, Promise<Credential>>();
+  /** Received and not stored yet. Nobody is given it before it is; nothing is refreshed while it waits. */
+  let unsaved: { replaces: number; next: Credential } | null = null;
+
+  function refresh(staleVersion: number): Promise<Credential> {
+    const underWay = flights.get(staleVersion);
+    if (underWay !== undefined) return underWay;
+    const flight = untilStored(staleVersion).finally(() => flights.delete(staleVersion));
+    flights.set(staleVersion, flight);
+    return flight;
+  }
+
+  async function untilStored(staleVersion: number): Promise<Credential> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await underLease(staleVersion);
+      } catch (thrown) {
+        const error = asMirrorError(thrown);
+        if (unsaved === null || attempt === STORE_ATTEMPTS) throw error;
+        log.warn({ connection, attempt, code: error.code }, 'new tokens are not stored yet, trying again');
+        await options.pause(FIRST_STORE_PAUSE_MS * 2 ** (attempt - 1));
+      }
+    }
+  }
+
+  /** Until the lease is free, the store is looked at: most who wait find there what they want. */
+  async function underLease(staleVersion: number): Promise<Credential> {
+    for (let look = 0; look < LEASE_LOOKS; look += 1) {
+      const lease = await place.leases.tryTake(credentialLease(connection));
+      if (lease !== null) return thenRelease(lease, renewStale(lease, staleVersion));
+      const peers = unsaved === null ? newerThan(staleVersion, await credentials.read(connection)) : null;
+      if (peers !== null) return peers;
+      await options.pause(LEASE_LOOK_PAUSE_MS);
+    }
+    throw refreshBusy();
+  }
+
+  /** The store is read under the lease, because a peer may have refreshed just before. */
+  async function renewStale(lease: HeldLease, staleVersion: number): Promise<Credential> {
+    const before = await credentials.read(connection);
+    if (unsaved !== null && before?.version === unsaved.replaces) return save(lease, before, unsaved.next);
+    unsaved = null;
+    return newerThan(staleVersion, before) ?? askProvider(lease, requireStored(before));
+  }
+
+  /** What is stored, when a peer has put it there; null when it is the stale one still. */
+  function newerThan(staleVersion: number, stored: Credential | null): Credential | null {
+    const credential = requireStored(stored);
+    if (credential.state === 'needs-login') throw loginEnded(connection, credential.reason);
+    return credential.version === staleVersion ? null : credential;
+  }
+
+  function requireStored(credential: Credential | null): Credential {
+    if (credential === null) throw notConnected(connection);
+    return credential;
+  }
+
+  async function askProvider(lease: HeldLease, before: Credential): Promise<Credential> {
+    const { refreshToken } = before.tokens;
+    if (refreshToken === null) return endLogin(lease, before, 'no-refresh-token');
+    // Sending goes only after a write: with a store that is away, a rotated token would have nowhere to go.
+    const unansweredSince = before.unansweredSince ?? clock();
+    if (!(await note(lease, before, { ...before, unansweredSince }))) return readStored();
+    const attempts = await send(options.server, refreshToken);
+    const mayHaveRotated = attempts.isAmbiguous || before.unansweredSince !== null;
+    if (attempts.error !== null) return afterFailure(lease, before, attempts.error, mayHaveRotated);
+    const next = credentialFromRefresh(attempts.answer, options.scopes, before, clock());
+    tell(before, next);
+    unsaved = { replaces: before.version, next };
+    return save(lease, before, next);
+  }
+
+  async function save(lease: HeldLease, before: Credential, next: Credential): Promise<Credential> {
+    const isStored = await credentials.write(lease, connection, before.version, next);
+    unsaved = null;
+    return isStored ? next : readStored();
+  }
+
+  async function afterFailure(
+    lease: HeldLease,
+    before: Credential,
+    error: MirrorError,
+    mayHaveRotated: boolean,
+  ): Promise<Credential> {
+    if (error.actor === 'authorization') {
+      const latest = await readStored();
+      if (latest.version !== before.version) return latest;
+      return endLogin(lease, before, mayHaveRotated ? 'refresh-answer-lost' : error.code);
+    }
+    const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? clock()) : null;
+    const next = standing(before, { state: 'connected', reason: error.code, unansweredSince }, clock());
+    await note(lease, before, next).catch(() => log.warn({ connection }, 'a failed refresh could not be noted'));
+    throw error;
+  }
+
+  /** Fenced: when a peer holds the lease now, it may just be storing what it was given, and nothing is declared dead. */
+  async function endLogin(lease: HeldLease, before: Credential, reason: string): Promise<never> {
+    await note(lease, before, standing(before, { state: 'needs-login', reason, unansweredSince: null }, clock()));
+    log.warn({ connection, reason }, 'the login has ended, a person must connect again');
+    throw loginEnded(connection, reason);
+  }
+
+  function note(lease: HeldLease, before: Credential, next: CredentialStanding): Promise<boolean> {
+    const { state, reason, since, unansweredSince } = next;
+    return credentials.note(lease, connection, before.version, { state, reason, since, unansweredSince });
+  }
+
+  async function readStored(): Promise<Credential> {
+    return requireStored(await credentials.read(connection));
+  }
+
+  function tell(before: Credential, next: Credential): void {
+    const lost = missingScopes(before.grantedScopes, next.grantedScopes);
+    if (lost.length > 0) log.warn({ connection, lostScopes: lost }, 'the provider took scopes away');
+    log.info({ connection, accessExpiresAt: next.accessExpiresAt }, 'tokens refreshed');
+  }
+
+  return {
+    refresh,
+    settled: async () => void (await Promise.allSettled(flights.values())),
+  };
+}
+
+async function thenRelease<Result>(lease: HeldLease, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } finally {
+    // A lease that can't be released ends by itself; what was achieved under it stands.
+    await lease.release().catch(() => {});
+  }
+}
+
+function refreshBusy(): MirrorError {
+  return new MirrorError('another process is at work on the same login', {
+    actor: 'remote',
+    code: 'lease-busy',
+    retry: 'later',
+  });
+}
+
+type Attempts =
+  | { answer: TokenAnswer; error: null; isAmbiguous: boolean }
+  | { answer: null; error: MirrorError; isAmbiguous: boolean };
+
+/**
+ * Sends the refresh request; when no clear answer came, once more at once with the same token: a server that has not seen the
+ * first one answers, one with a grace period for repeated requests does too, and one without has ended the login already.
+ */
+async function send(server: Pick<AuthorizationServer, 'refresh'>, refreshToken: string): Promise<Attempts> {
+  const first = await attempt(server, refreshToken);
+  if (!first.isAmbiguous) return first;
+  const second = await attempt(server, refreshToken);
+  return second.error === null ? second : { ...second, isAmbiguous: true };
+}
+
+async function attempt(server: Pick<AuthorizationServer, 'refresh'>, refreshToken: string): Promise<Attempts> {
+  try {
+    return { answer: await server.refresh(refreshToken, NEVER_ABORTED), error: null, isAmbiguous: false };
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    return { answer: null, error, isAmbiguous: error.ambiguous };
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * Scopes of the protocol itself. Providers leave them out of their answers or write them otherwise, and what they bring is
+ * seen elsewhere: `offline_access` in the refresh token.
+ */
+const PROTOCOL_SCOPES: ReadonlySet<string> = new Set(['openid', 'offline_access', 'profile', 'email']);
+
+/**
+ * The needed scopes that were not granted, in the order in which they are needed. A person may untick scopes (clinic API
+ * section 5.1; Google's granular consent), and a provider may take some away at any refresh.
+ */
+export function missingScopes(needed: readonly string[], granted: readonly string[]): string[] {
+  const held = new Set(granted);
+  return needed.filter((scope) => !PROTOCOL_SCOPES.has(scope) && !held.has(scope));
+}

@@ -1,0 +1,118 @@
+import * as openid from 'openid-client';
+import type { Instant } from '../model/time.ts';
+import { toMirrorError } from './errors.ts';
+import { createMetadata } from './metadata.ts';
+import { isPlainHttp, type Provider } from './providers.ts';
+import { type Reach, recordingFetch } from './recording-fetch.ts';
+import { refreshLifeMs, secondsToMs, type TokenAnswer } from './token-answer.ts';
+
+/** An authorization server as one of its clients. Every method throws {@link MirrorError} by who must act. */
+export interface AuthorizationServer {
+  readonly provider: Provider;
+  /** Where a person's browser goes. */
+  authorizationUrl(parameters: Record<string, string>): Promise<URL>;
+  /**
+   * Exchanges the code of an authorization response, after its state and issuer have been checked (RFC 6749 section 4.1.2,
+   * RFC 9207).
+   */
+  exchangeCode(
+    response: URL,
+    checks: { state: string; codeVerifier: string },
+    signal: AbortSignal,
+  ): Promise<TokenAnswer>;
+  /** Sends one refresh request, never a second one by itself. */
+  refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
+  /** Begins a login by device code (RFC 8628 section 3.1). */
+  beginDevice(scopes: readonly string[], signal: AbortSignal): Promise<openid.DeviceAuthorizationResponse>;
+  /** Asks once for the tokens of a device login (RFC 8628 section 3.4). */
+  pollDevice(deviceCode: string, signal: AbortSignal): Promise<TokenAnswer>;
+  /** @returns false when the server has no revocation endpoint (RFC 7009) */
+  revoke(token: string, signal: AbortSignal): Promise<boolean>;
+}
+
+const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** Opens an authorization server; nothing is sent yet. Its metadata is read when needed and kept for an hour. */
+export function createAuthorizationServer(reach: Reach): AuthorizationServer {
+  const { provider, clock } = reach;
+  const metadata = createMetadata(reach);
+
+  async function call<Result>(
+    label: string,
+    signal: AbortSignal,
+    run: (configuration: openid.Configuration) => Promise<Result>,
+  ): Promise<Result> {
+    const server = await metadata();
+    const configuration = configure(server, provider);
+    const recording = recordingFetch(reach, label, signal);
+    configuration[openid.customFetch] = recording.fetch;
+    try {
+      return await run(configuration);
+    } catch (error) {
+      throw toMirrorError(error, recording.facts());
+    }
+  }
+
+  async function requestTokens(
+    signal: AbortSignal,
+    run: (configuration: openid.Configuration) => Promise<openid.TokenEndpointResponse>,
+  ): Promise<TokenAnswer> {
+    const sentAt = clock();
+    return readTokens(await call('token', signal, run), sentAt);
+  }
+
+  return {
+    provider,
+    async authorizationUrl(parameters) {
+      const configuration = configure(await metadata(), provider);
+      return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });
+    },
+    exchangeCode: (response, { state, codeVerifier }, signal) =>
+      requestTokens(signal, (configuration) =>
+        openid.authorizationCodeGrant(configuration, response, {
+          expectedState: state,
+          pkceCodeVerifier: codeVerifier,
+        }),
+      ),
+    refresh: (refreshToken, signal) =>
+      requestTokens(signal, (configuration) => openid.refreshTokenGrant(configuration, refreshToken)),
+    beginDevice: (scopes, signal) =>
+      call('device', signal, (configuration) =>
+        openid.initiateDeviceAuthorization(configuration, { scope: scopes.join(' ') }),
+      ),
+    pollDevice: (deviceCode, signal) =>
+      requestTokens(signal, (configuration) =>
+        openid.genericGrantRequest(configuration, DEVICE_GRANT, { device_code: deviceCode }),
+      ),
+    async revoke(token, signal) {
+      const { revocation_endpoint: endpoint } = await metadata();
+      if (endpoint === undefined) return false;
+      await call('revoke', signal, (configuration) => openid.tokenRevocation(configuration, token));
+      return true;
+    },
+  };
+}
+
+/** The answer of openid-client in our words. */
+export function readTokens(answer: openid.TokenEndpointResponse, sentAt: Instant): TokenAnswer {
+  return {
+    accessToken: answer.access_token,
+    refreshToken: answer.refresh_token ?? null,
+    accessLifeMs: secondsToMs(answer.expires_in),
+    refreshLifeMs: refreshLifeMs(answer),
+    scopes: answer.scope === undefined ? null : splitScopes(answer.scope),
+    sentAt,
+  };
+}
+
+function splitScopes(scope: string): string[] {
+  return scope.split(/[\s,]+/).filter((each) => each !== '');
+}
+
+function configure(server: openid.ServerMetadata, provider: Provider): openid.Configuration {
+  const authentication =
+    provider.clientSecret === null ? openid.None() : openid.ClientSecretPost(provider.clientSecret);
+  const configuration = new openid.Configuration(server, provider.clientId, undefined, authentication);
+  if (isPlainHttp(provider.issuer)) openid.allowInsecureRequests(configuration);
+  return configuration;
+}

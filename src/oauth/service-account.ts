@@ -1,0 +1,188 @@
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import * as openid from 'openid-client';
+import { z } from 'zod';
+import { MirrorError } from '../model/errors.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { abandonable, type ConnectionAuthorizer } from './authorizer.ts';
+import { oauthErrorCode, toMirrorError } from './errors.ts';
+import { isPlainHttp, isSecureUrl, type Provider } from './providers.ts';
+import { type Reach, recordingFetch } from './recording-fetch.ts';
+import { readTokens } from './server.ts';
+
+/** A Google service account that acts for a person of its organisation (domain-wide delegation). */
+export interface ServiceAccountSettings {
+  connection: string;
+  /** Content of the account's key file (JSON), a secret. */
+  keyFile: string;
+  /** The person for whom it acts. */
+  subject: string;
+  scopes: readonly string[];
+  /** See {@link quotaUserOf}: all targets of an account would share one person's quota otherwise. */
+  quotaUser: string;
+}
+
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+/** @see https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests (at most one hour) */
+const ASSERTION_LIFE_MS = 60 * MINUTE_MS;
+const MARGIN_MS = 5 * MINUTE_MS;
+/** Our clock may be off by this before an assertion is dated by the server's. */
+const TOLERATED_SKEW_MS = 30 * SECOND_MS;
+const NEVER_ABORTED = new AbortController().signal;
+
+const keyFileSchema = z.object({
+  client_email: z.string().min(1),
+  private_key: z.string().min(1),
+  private_key_id: z.string().optional(),
+  token_uri: z.string().refine(isSecureUrl).default('https://oauth2.googleapis.com/token'),
+});
+
+interface ServiceKey {
+  clientEmail: string;
+  keyId: string | undefined;
+  key: KeyObject;
+  tokenUri: string;
+}
+
+interface HeldToken {
+  value: string;
+  refreshAt: Instant;
+}
+
+/**
+ * Makes the authorizer of a service account (RFC 7523 with RS256). Its tokens live an hour in this process only: there is
+ * no refresh token, and nothing that a second process could break by asking for its own.
+ * @throws MirrorError `settings` at once when the key file is unreadable, later when the account is not allowed the scopes
+ */
+export function createServiceAccountAuthorizer(
+  settings: ServiceAccountSettings,
+  reach: Omit<Reach, 'provider'>,
+): ConnectionAuthorizer {
+  const account = readKeyFile(settings);
+  const { clock } = reach;
+  let held: HeldToken | null = null;
+  let asking: Promise<HeldToken> | null = null;
+  let skewMs = 0;
+
+  async function ask(): Promise<HeldToken> {
+    const sentAt = clock();
+    const first = await requestToken(account, settings, reach, sentAt + skewMs);
+    const isDatedWrongly = first.error !== null && Math.abs(first.skewMs - skewMs) > TOLERATED_SKEW_MS;
+    if (isDatedWrongly) skewMs = first.skewMs;
+    const outcome = isDatedWrongly ? await requestToken(account, settings, reach, clock() + skewMs) : first;
+    if (outcome.error !== null) throw accountError(outcome.error, settings);
+    const lifeMs = outcome.tokens.accessLifeMs ?? ASSERTION_LIFE_MS;
+    const refreshAt = sentAt + lifeMs - Math.min(MARGIN_MS, lifeMs / 2);
+    held = { value: `Bearer ${outcome.tokens.accessToken}`, refreshAt };
+    return held;
+  }
+
+  async function obtain(signal: AbortSignal): Promise<string> {
+    asking ??= ask().finally(() => {
+      asking = null;
+    });
+    return (await abandonable(asking, signal)).value;
+  }
+
+  return {
+    quotaUser: settings.quotaUser,
+    header: async (signal) => (held !== null && clock() < held.refreshAt ? held.value : obtain(signal)),
+    renew: obtain,
+  };
+}
+
+type TokenOutcome =
+  | { error: null; tokens: ReturnType<typeof readTokens>; skewMs: number }
+  | { error: MirrorError; skewMs: number };
+
+async function requestToken(
+  account: ServiceKey,
+  { subject, scopes }: ServiceAccountSettings,
+  reach: Omit<Reach, 'provider'>,
+  now: Instant,
+): Promise<TokenOutcome> {
+  const recording = recordingFetch({ ...reach, provider: providerOf(account) }, 'token', NEVER_ABORTED);
+  const configuration = configure(account, recording.fetch);
+  const claims = { iss: account.clientEmail, sub: subject, scope: scopes.join(' '), aud: account.tokenUri };
+  try {
+    const assertion = signAssertion(account, claims, now);
+    const answer = await openid.genericGrantRequest(configuration, JWT_BEARER, { assertion });
+    return { error: null, tokens: readTokens(answer, now), skewMs: recording.facts()?.skewMs ?? 0 };
+  } catch (error) {
+    const facts = recording.facts();
+    return { error: toMirrorError(error, facts), skewMs: facts?.skewMs ?? 0 };
+  }
+}
+
+function configure(account: ServiceKey, fetch: openid.CustomFetch): openid.Configuration {
+  const metadata = { issuer: new URL(account.tokenUri).origin, token_endpoint: account.tokenUri };
+  // The assertion is all the authentication there is.
+  const configuration = new openid.Configuration(metadata, account.clientEmail, undefined, () => {});
+  if (isPlainHttp(account.tokenUri)) openid.allowInsecureRequests(configuration);
+  configuration[openid.customFetch] = fetch;
+  return configuration;
+}
+
+function providerOf(account: ServiceKey): Provider {
+  return {
+    name: 'google',
+    issuer: new URL(account.tokenUri).origin,
+    clientId: account.clientEmail,
+    clientSecret: null,
+    endpoints: null,
+    deviceEndpoint: null,
+    loginParameters: {},
+  };
+}
+
+function signAssertion(account: ServiceKey, claims: Record<string, string>, now: Instant): string {
+  const issuedAt = Math.floor(now / SECOND_MS);
+  const header = { alg: 'RS256', typ: 'JWT', ...(account.keyId === undefined ? {} : { kid: account.keyId }) };
+  const payload = { ...claims, iat: issuedAt, exp: issuedAt + ASSERTION_LIFE_MS / SECOND_MS };
+  const signed = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), account.key).toString('base64url')}`;
+}
+
+function readKeyFile({ connection, keyFile }: ServiceAccountSettings): ServiceKey {
+  try {
+    const content = keyFileSchema.parse(JSON.parse(keyFile));
+    return {
+      clientEmail: content.client_email,
+      keyId: content.private_key_id,
+      key: createPrivateKey(content.private_key),
+      tokenUri: content.token_uri,
+    };
+  } catch {
+    // What was thrown may quote the key.
+    throw settingsError(
+      'service-account-key',
+      `the key file of the connection "${connection}" is not one of a service account`,
+      {
+        remedy: 'give the JSON key file of the service account, unchanged',
+      },
+    );
+  }
+}
+
+/** Nobody can log in again for a service account: whatever is refused is set right in the settings or the organisation. */
+function accountError(error: MirrorError, { connection, scopes }: ServiceAccountSettings): MirrorError {
+  const code = oauthErrorCode(error.cause);
+  if (code === 'unauthorized_client' || code === 'access_denied' || code === 'invalid_scope') {
+    return settingsError(
+      'delegation-missing',
+      `the service account of the connection "${connection}" may not use its scopes`,
+      {
+        remedy: `an administrator of the organisation allows its client id, for domain-wide delegation: ${scopes.join(', ')}`,
+        cause: error,
+      },
+    );
+  }
+  if (error.actor !== 'authorization') return error;
+  return settingsError('service-account-refused', `the service account of the connection "${connection}" is refused`, {
+    remedy: 'check that its key still exists, that the subject is an account of the organisation, and the clock',
+    cause: error,
+  });
+}
+
+function settingsError(code: string, message: string, more: { remedy: string; cause?: unknown }): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', ...more });
+}

@@ -1,0 +1,70 @@
+import type { Instant } from '../model/time.ts';
+import { SECOND_MS } from '../model/time.ts';
+
+/** What a token endpoint gave, freed of the ways in which providers say it. */
+export interface TokenAnswer {
+  accessToken: string;
+  /** Null when the answer holds none: an older one stays good (RFC 6749 section 6). */
+  refreshToken: string | null;
+  /** Null when the answer doesn't tell, or tells nothing usable. */
+  accessLifeMs: number | null;
+  refreshLifeMs: number | null;
+  /** Null when the answer doesn't tell: then what was asked for was granted (RFC 6749 section 5.1). */
+  scopes: readonly string[] | null;
+  /** When the request was sent, by our clock: lives are counted from here, which errs to the safe side. */
+  sentAt: Instant;
+}
+
+/**
+ * Makes the answer of a token or device endpoint one that openid-client accepts. It refuses an answer as a whole for one odd
+ * member, and a rotated refresh token would be lost with it: so nulls go, an `expires_in` that isn't a positive number
+ * goes, numbers in text become numbers, lists of scopes become text. The id_token goes unread, since it names a person whom
+ * we need not know, and a clock that is minutes off would void the answer.
+ */
+export async function tidyAnswer(response: Response): Promise<Response> {
+  const text = await response.text();
+  const members = parseObject(text);
+  const headers = new Headers(response.headers);
+  if (members === null) return new Response(text, { status: response.status, headers });
+  headers.set('content-type', 'application/json');
+  // A challenge beside an error member would be read instead of it.
+  if (typeof members.error === 'string') headers.delete('www-authenticate');
+  return new Response(JSON.stringify(tidyMembers(members)), { status: response.status, headers });
+}
+
+/** Life of the refresh token: Google's and Keycloak's names for it, seconds; 0 means without end. */
+export function refreshLifeMs(members: Readonly<Record<string, unknown>>): number | null {
+  return secondsToMs(members.refresh_token_expires_in ?? members.refresh_expires_in);
+}
+
+/** A number of seconds, also in text; null unless it is above zero. */
+export function secondsToMs(value: unknown): number | null {
+  const seconds = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds > 0 ? seconds * SECOND_MS : null;
+}
+
+function tidyMembers(members: Record<string, unknown>): Record<string, unknown> {
+  const { id_token: _unread, ...kept } = members;
+  const tidy = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== null));
+  for (const name of ['expires_in', 'interval']) {
+    const lifeMs = secondsToMs(tidy[name]);
+    if (lifeMs === null) delete tidy[name];
+    else tidy[name] = lifeMs / SECOND_MS;
+  }
+  if (Array.isArray(tidy.scope)) tidy.scope = tidy.scope.join(' ');
+  if (typeof tidy.scope !== 'string') delete tidy.scope;
+  if (typeof tidy.refresh_token !== 'string' || tidy.refresh_token === '') delete tidy.refresh_token;
+  if ('access_token' in tidy && typeof tidy.token_type !== 'string') tidy.token_type = 'bearer';
+  return tidy;
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

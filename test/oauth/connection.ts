@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { createHttpDoor } from '../../src/http/door.ts';
+import type { Logger } from '../../src/log/logger.ts';
+import type { Credential } from '../../src/model/credentials.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { createTokenAuthorizer } from '../../src/oauth/authorizer.ts';
+import { DEFAULT_REFRESH_RULES } from '../../src/oauth/due.ts';
+import { clinicProvider } from '../../src/oauth/providers.ts';
+import { createRefresher } from '../../src/oauth/refresh.ts';
+import { createAuthorizationServer } from '../../src/oauth/server.ts';
+import type { ConnectionPlace, CredentialKeeper } from '../../src/oauth/store.ts';
+import { createCredentialStore } from '../../src/state/credentials.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+
+export const TENANT = 'studio-rossi';
+export const SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.patients'];
+export const RING = [{ id: 'k1', key: randomBytes(32) }];
+export const NEVER = new AbortController().signal;
+
+/** Everything that one worker has of one connection: its own Redis connection, door and in-process state. */
+export interface Worker {
+  place: ConnectionPlace;
+  credentials: CredentialKeeper;
+  server: ReturnType<typeof createAuthorizationServer>;
+  refresher: ReturnType<typeof createRefresher>;
+  authorizer: ReturnType<typeof createTokenAuthorizer>;
+  logged: string[];
+}
+
+export interface WorkerOptions {
+  redis: Redis;
+  issuer: string;
+  clock?: () => number;
+  clientSecret?: string | null;
+  scopes?: readonly string[];
+  leaseTtlMs?: number;
+  requestTimeoutMs?: number;
+  /** Stands before the store, to make it fail. */
+  wrapStore?: (store: CredentialKeeper) => CredentialKeeper;
+}
+
+/** Joins the real parts as the daemon does. */
+export function openWorker(options: WorkerOptions): Worker {
+  const clock = options.clock ?? Date.now;
+  const logged: string[] = [];
+  const log = recordingLog(logged);
+  const sealer = createSealer(RING, TENANT);
+  const store = createCredentialStore({ redis: options.redis, writer: options.redis, sealer, tenant: TENANT, log });
+  const credentials = options.wrapStore?.(store) ?? store;
+  const leases = createLeases(options.redis, TENANT, options.leaseTtlMs ?? 10_000);
+  const place = { tenant: TENANT, connection: 'clinic', credentials, leases };
+  const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: options.requestTimeoutMs ?? 5_000 });
+  const clientSecret = options.clientSecret === undefined ? 'secret-canary' : options.clientSecret;
+  const provider = clinicProvider({ authUrl: options.issuer, clientId: 'client-1', clientSecret });
+  const server = createAuthorizationServer({ provider, http, clock });
+  const scopes = options.scopes ?? SCOPES;
+  const refresher = createRefresher({
+    place,
+    server,
+    scopes,
+    clock,
+    log,
+    pause: (durationMs) => delay(Math.min(durationMs, 20)),
+  });
+  const rules = DEFAULT_REFRESH_RULES;
+  const authorizer = createTokenAuthorizer({ connection: 'clinic', credentials, refresher, rules, clock });
+  return { place, credentials, server, refresher, authorizer, logged };
+}
+
+/** Stores a login as if a person had made it: `access-0`, `refresh-0`, due for a refresh unless told otherwise. */
+export async function connect(worker: Worker, changes: Partial<Credential> = {}): Promise<Credential> {
+  const now = Date.now();
+  const credential: Credential = {
+    version: 1,
+    tokens: { accessToken: 'access-0', refreshToken: 'refresh-0' },
+    grantedScopes: SCOPES,
+    obtainedAt: now - HOUR_MS,
+    refreshedAt: null,
+    accessExpiresAt: now + 60_000,
+    refreshExpiresAt: null,
+    state: 'connected',
+    reason: null,
+    since: now - HOUR_MS,
+    unansweredSince: null,
+    ...changes,
+  };
+  const lease = await worker.place.leases.take('credential:clinic', 1_000, NEVER);
+  await worker.credentials.write(lease, 'clinic', null, credential);
+  await lease.release();
+  return credential;
+}
+
+function recordingLog(lines: string[]): Logger {
+  const write = (data: object, message: string) => void lines.push(`${message} ${JSON.stringify(data)}`);
+  const log: Logger = { debug: write, info: write, warn: write, error: write, child: () => log };
+  return log;
+}
