@@ -73,15 +73,7 @@ function unknownKey(file: YamlFile, parent: ValuePath, key: string, allowed: str
 
 /** A fault at a path of a file. */
 export function faultAt(file: YamlFile, path: ValuePath, message: string, remedy: string): ConfigurationFault {
-  return { file: file.name, line: file.lineOf(path), path: pathText(path), message, remedy };
-}
-
-/** Keys joined by dots; control characters, which could play tricks on a terminal, are shown as a question mark. */
-function pathText(path: ValuePath): string {
-  return path
-    .map(String)
-    .join('.')
-    .replaceAll(/\p{Cc}/gu, '?');
+  return { file: file.name, line: file.lineOf(path), path: path.map(String).join('.'), message, remedy };
 }
 
 function faultOf(issue: Issue): string | null {

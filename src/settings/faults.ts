@@ -52,12 +52,16 @@ function renderFile(file: string, faults: readonly ConfigurationFault[]): string
   return [...wrap(file, '', '  '), ...parts].join('\n');
 }
 
-/** Breaks a text at spaces into lines of at most 100 columns; a longer word is broken where the line ends. */
+/**
+ * Breaks a text at spaces into lines of at most 100 columns; a longer word is broken where the line ends. Control characters,
+ * with which a file could play tricks on the terminal, are shown as a question mark.
+ */
 function wrap(text: string, firstIndent: string, nextIndent: string): string[] {
   const lines: string[] = [];
   let line = firstIndent;
   let isEmpty = true;
-  for (const word of text.split(/\s+/u).flatMap((long) => pieces(long, WIDTH - nextIndent.length))) {
+  const printable = text.replaceAll(/\s+/gu, ' ').replaceAll(/\p{Cc}/gu, '?');
+  for (const word of printable.split(' ').flatMap((long) => pieces(long, WIDTH - nextIndent.length))) {
     const joined = isEmpty ? line + word : `${line} ${word}`;
     if (isEmpty || joined.length <= WIDTH) {
       line = joined;

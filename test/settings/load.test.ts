@@ -228,6 +228,14 @@ describe('whatever stands in a file', () => {
   });
 });
 
+test('control characters of a file do not reach the terminal', () => {
+  const tenant = TENANT.replaceAll('work', '"wo\\e[31m\\x9brk"').replace('agendas', '"agen\\adas"');
+  const { message } = loadError(writeConfiguration({ 'tenants/uno.yaml': tenant }));
+  expect(message).toContain('agen?das: unknown key');
+  expect(message).toContain('wo?[31m');
+  expect(message.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+});
+
 describe('secrets', () => {
   const CANARY = 'canary-value-91b7';
 
