@@ -4,4 +4,16 @@ import { describeConnector } from './connector-contract.ts';
 
 const radicale = useRadicale();
 
-describeConnector('caldav', () => openRadicaleTarget(radicale()));
+const NO_BATCH = 'CalDAV has no batch of writes: one request for one operation';
+const NO_PAGES = 'CalDAV has no pages: the connector asks for fifty objects at a time, seen in its own tests';
+
+describeConnector('caldav', () => openRadicaleTarget(radicale()), {
+  skips: {
+    'answers in another order reach their own operations': NO_BATCH,
+    'a server that takes fewer operations at once is met': NO_BATCH,
+    'a calendar of several pages is read whole': NO_PAGES,
+    'a last page that is exactly full is read whole': NO_PAGES,
+    'an empty page with a successor is not the end': NO_PAGES,
+    'a page that fails is an error, not the end': NO_PAGES,
+  },
+});

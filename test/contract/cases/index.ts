@@ -5,6 +5,7 @@ import { batches } from './batches.ts';
 import { budget } from './budget.ts';
 import { containers } from './containers.ts';
 import { data } from './data.ts';
+import { histories } from './histories.ts';
 import { lostAnswers } from './lost-answers.ts';
 import { people } from './people.ts';
 import { privacy } from './privacy.ts';
@@ -30,4 +31,5 @@ export const cases: readonly ContractCase[] = [
   ...privacy,
   ...budget,
   ...containers,
+  ...histories,
 ];
