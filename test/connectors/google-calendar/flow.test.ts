@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { type Flow, runFlows, type SendCalls } from '../../../src/connectors/google-calendar/flow.ts';
+import type { WireCall } from '../../../src/connectors/google-calendar/wire.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+
+/** A flow that sends calls to these paths and gives the statuses that came back. */
+function* asks(...calls: (string | WireCall)[]): Flow<number[]> {
+  const statuses: number[] = [];
+  for (const call of calls) {
+    const answer = yield typeof call === 'string' ? { method: 'GET', path: call } : call;
+    statuses.push(answer.status);
+  }
+  return statuses;
+}
+
+function recorder(answer: SendCalls = async (calls) => calls.map(() => ok())) {
+  const sent: string[][] = [];
+  const send: SendCalls = async (calls) => {
+    sent.push(calls.map((call) => `${call.method} ${call.path}`));
+    return answer(calls);
+  };
+  return { send, sent };
+}
+
+function ok() {
+  return { status: 200, body: {}, retryAfterMs: null };
+}
+
+const TROUBLE = new MirrorError('down', {
+  actor: 'remote',
+  code: 'connection-failed',
+  retry: 'later',
+  ambiguous: true,
+});
+
+describe('flows that go forward together', () => {
+  test('share their rounds, and no round holds two calls of one flow', async () => {
+    const { send, sent } = recorder();
+    const ends = await runFlows([asks('/a1', '/a2', '/a3'), asks('/b1'), asks('/c1', '/c2')], send);
+    expect(sent).toEqual([['GET /a1', 'GET /b1', 'GET /c1'], ['GET /a2', 'GET /c2'], ['GET /a3']]);
+    expect(ends).toEqual([{ result: [200, 200, 200] }, { result: [200] }, { result: [200, 200] }]);
+  });
+
+  test('send an equal read once, and an equal write each', async () => {
+    const { send, sent } = recorder();
+    const put: WireCall = { method: 'PUT', path: '/p' };
+    await runFlows([asks('/same', { ...put }), asks('/same', { ...put })], send);
+    expect(sent).toEqual([['GET /same'], ['PUT /p', 'PUT /p']]);
+  });
+
+  test('send what must go alone alone, after the others', async () => {
+    const { send, sent } = recorder();
+    const alone: WireCall = { method: 'POST', path: '/alone', alone: true };
+    await runFlows([asks(alone), asks('/b'), asks({ ...alone }), asks('/c')], send);
+    expect(sent).toEqual([['GET /b', 'GET /c'], ['POST /alone'], ['POST /alone']]);
+  });
+
+  test('end alone when their answer is missing', async () => {
+    const { send } = recorder(async (calls) => calls.map((call) => (call.path === '/a' ? null : ok())));
+    const [a, b] = await runFlows([asks('/a'), asks('/b')], send);
+    expect(a).toMatchObject({ error: { code: 'answer-missing', ambiguous: true } });
+    expect(b).toEqual({ result: [200] });
+  });
+
+  test('end together when their round fails; what ended before stays', async () => {
+    const { send } = recorder(async (calls) => {
+      if (calls.some((call) => call.path === '/second')) throw TROUBLE;
+      return calls.map(() => ok());
+    });
+    const ends = await runFlows([asks('/only'), asks('/first', '/second'), asks('/other', '/second')], send);
+    expect(ends).toEqual([{ result: [200] }, { error: TROUBLE }, { error: TROUBLE }]);
+  });
+
+  test('may fail without a call', async () => {
+    // biome-ignore lint/correctness/useYield: fails before its first call
+    function* fails(): Flow<number[]> {
+      throw TROUBLE;
+    }
+    const { send, sent } = recorder();
+    expect(await runFlows([fails()], send)).toEqual([{ error: TROUBLE }]);
+    expect(sent).toEqual([]);
+  });
+});
