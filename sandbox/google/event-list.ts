@@ -128,7 +128,7 @@ function filterOf(context: Context): (event: StoredEvent) => boolean {
   }
   const updatedMin = updatedMinOf(context) ?? Number.NEGATIVE_INFINITY;
   const showDeleted = showsDeleted(query);
-  const words = (query.get('q') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(query.get('q') ?? '');
   const privates = constraints(query, 'privateExtendedProperty');
   const shareds = constraints(query, 'sharedExtendedProperty');
   const types = query.getAll('eventTypes');
@@ -189,13 +189,17 @@ function carries(properties: Record<string, string> | undefined, wanted: [key: s
   return wanted.every(([key, value]) => properties?.[key] === value);
 }
 
+/** True when every word occurs as a whole word, as the vendor's search has it. */
 function mentions(event: StoredEvent, words: string[]): boolean {
   const { summary, description, location, attendees } = event.content;
   const people = (attendees ?? []).flatMap((guest) => [guest.email, guest.displayName]);
-  const text = [summary, description, location, event.organizer.email, event.organizer.displayName, ...people]
-    .join('\n')
-    .toLowerCase();
-  return words.every((word) => text.includes(word));
+  const texts = [summary, description, location, event.organizer.email, event.organizer.displayName, ...people];
+  const present = new Set(wordsOf(texts.join(' ')));
+  return words.every((word) => present.has(word));
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
 function inOrder(events: StoredEvent[], query: URLSearchParams): StoredEvent[] {
