@@ -1,7 +1,7 @@
 import type { ItemKey } from '../../model/operations.ts';
 import type { Clock } from '../../model/time.ts';
 import { comparablePath, nameOf } from './addresses.ts';
-import { calendarGone, unexpectedStatus } from './errors.ts';
+import { calendarGone, readRefused } from './errors.ts';
 import { fromCalendarObject, MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
 import { MULTIGET_SIZE } from './limits.ts';
 import {
@@ -123,7 +123,7 @@ export async function findByMark(collection: Collection, range = ''): Promise<Mu
  */
 export async function report(collection: Collection, body: string): Promise<Multistatus> {
   const answer = await askCollection(collection, { method: 'REPORT', headers: { depth: '1' }, body });
-  if (!isMultistatus(answer)) throw unexpectedStatus(answer.status);
+  if (!isMultistatus(answer)) throw readRefused(answer.status);
   return answer;
 }
 
@@ -141,14 +141,14 @@ export async function askCollection(
 async function get(collection: Collection, url: URL): Promise<StoredObject | null> {
   const answer = await collection.session.send({ method: 'GET', url }, collection.signal);
   if (answer.status === 404 || answer.status === 410) return null;
-  if (answer.status !== 200) throw unexpectedStatus(answer.status);
+  if (answer.status !== 200) throw readRefused(answer.status);
   return { url, etag: strongTag(answer.headers.get('etag')), content: fromCalendarObject(answer.body) };
 }
 
 function storedObject(url: URL, member: DavMember): StoredObject | null {
   if (member.status === 404 || member.status === 410) return null;
   const data = member.properties.get(`${CALDAV}calendar-data`);
-  if (data === undefined) throw unexpectedStatus(member.status ?? 207);
+  if (data === undefined) throw readRefused(member.status ?? 207);
   return { url, etag: tagOf(member), content: fromCalendarObject(data.text) };
 }
 

@@ -42,13 +42,18 @@ async function applyAll(collection: Collection, operations: readonly Operation[]
       settled.push(await carryOut(collection, operation, seenOf(seen, collection, operation)));
     } catch (thrown) {
       const error = asMirrorError(thrown);
-      // A write that may have been carried out is something to be said of it.
-      if (!concernsOneItem(error) && settled.length === 0 && !error.ambiguous) throw error;
-      if (!concernsOneItem(error)) ending = notSent(error);
+      const isLast = !concernsOneItem(error) || isSecondInARow(error, settled.at(-1));
+      if (isLast && settled.length === 0) throw error;
+      if (isLast) ending = notSent(error);
       settled.push(failed(operation, error));
     }
   }
   return await withTags(collection, settled);
+}
+
+/** A connection that breaks twice running will not carry the rest either. */
+function isSecondInARow({ code }: MirrorError, before: Settled | undefined): boolean {
+  return code === 'connection-failed' && before?.outcome.result === 'failed' && before.outcome.error.code === code;
 }
 
 /** Updates and deletes without a tag that If-Match can use are looked at first, all in one request. */

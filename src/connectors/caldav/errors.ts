@@ -13,8 +13,9 @@ export interface DavProblem {
 
 const SABRE = '{http://sabredav.org/ns}';
 
-/** Codes of errors that concern one item; all others concern the whole target. */
+/** Codes of errors that concern one item; all others concern the whole target. One broken connection says little. */
 const ITEM_CODES = new Set([
+  'connection-failed',
   'changed-meanwhile',
   'item-refused',
   'item-too-large',
@@ -168,6 +169,18 @@ export function notACalendar(): MirrorError {
     code: 'not-a-calendar',
     retry: 'never',
     remedy: "configure the address of the calendar itself, as the server's settings show it for CalDAV",
+  });
+}
+
+/** A refused question about the calendar. */
+export function readRefused(status: number): MirrorError {
+  if (status !== 403) return unexpectedStatus(status);
+  return new MirrorError('the calendar may not be read', {
+    actor: 'settings',
+    code: 'calendar-forbidden',
+    retry: 'never',
+    status,
+    remedy: 'give the login the right to read and write the calendar',
   });
 }
 

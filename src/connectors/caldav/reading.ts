@@ -37,13 +37,16 @@ async function candidates(collection: Collection, window: TimeWindow | null): Pr
   return (await readChanges(collection, null)).changed;
 }
 
+/** Codes that a refused search gets; a calendar that can't be read at all gets one of them again from the listing. */
+const SEARCH_REFUSED = new Set(['unexpected-status', 'calendar-forbidden']);
+
 async function searched(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
   try {
     const answer = await findByMark(collection, window === null ? '' : timeRange(window));
     if (answer.truncated) return [];
     return answer.members.map(({ url }) => url).filter((url) => isMember(collection.url, url));
   } catch (error) {
-    if (error instanceof MirrorError && error.code === 'unexpected-status') return [];
+    if (error instanceof MirrorError && SEARCH_REFUSED.has(error.code)) return [];
     throw error;
   }
 }

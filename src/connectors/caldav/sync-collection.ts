@@ -1,6 +1,6 @@
 import { comparablePath, isMember } from './addresses.ts';
 import { askCollection, type Collection, NAMESPACES } from './collection.ts';
-import { readProblem, unexpectedStatus } from './errors.ts';
+import { readProblem, readRefused } from './errors.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
 import { type DavAnswer, isMultistatus, type Multistatus } from './webdav.ts';
 import { escapeXml } from './xml.ts';
@@ -57,7 +57,7 @@ async function askForChanges(collection: Collection, token: string | null): Prom
 function refused(answer: DavAnswer): null {
   const isToken = readProblem(answer.body).conditions.includes('valid-sync-token');
   if (isToken || answer.status >= 400) return null;
-  throw unexpectedStatus(answer.status);
+  throw readRefused(answer.status);
 }
 
 function toChanges(found: Iterable<{ url: URL; isGone: boolean }>, token: string | null, isWhole: boolean): Changes {
@@ -69,7 +69,7 @@ function toChanges(found: Iterable<{ url: URL; isGone: boolean }>, token: string
 async function listMembers(collection: Collection): Promise<Changes> {
   const body = `<D:propfind ${NAMESPACES}><D:prop><D:getetag/></D:prop></D:propfind>`;
   const answer = await askCollection(collection, { method: 'PROPFIND', headers: { depth: '1' }, body });
-  if (!isMultistatus(answer) || answer.truncated) throw unexpectedStatus('status' in answer ? answer.status : 507);
+  if (!isMultistatus(answer) || answer.truncated) throw readRefused('status' in answer ? answer.status : 507);
   const members = answer.members.filter(({ url, status }) => status !== 404 && isMember(collection.url, url));
   return { changed: members.map(({ url }) => url), removed: [], token: null, isWhole: true };
 }

@@ -82,3 +82,13 @@ function observanceComponent({ from, offsetFromSeconds, offsetToSeconds }: Obser
 export function instantOfLocal(local: string, zone: string): number {
   return Temporal.PlainDateTime.from(local).toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds;
 }
+
+/** Whether clients agree on what a local time means: it is neither left out nor does it come twice. */
+export function isPlainLocal(local: string, zone: string): boolean {
+  const time = Temporal.PlainDateTime.from(local);
+  const [earlier, later] = [
+    time.toZonedDateTime(zone, { disambiguation: 'earlier' }),
+    time.toZonedDateTime(zone, { disambiguation: 'later' }),
+  ];
+  return Temporal.ZonedDateTime.compare(earlier, later) === 0;
+}

@@ -134,7 +134,7 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavAnswe
       actor: 'remote',
       code: 'server-unavailable',
       retry: 'later',
-      ambiguous: ambiguous && status !== 503,
+      ambiguous,
       status,
       ...wait,
     });

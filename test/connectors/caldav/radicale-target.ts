@@ -5,7 +5,7 @@ import type { Authorizer } from '../../../src/connectors/connector.ts';
 import type { ItemKey, Operation } from '../../../src/model/operations.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from '../../contract/contract-target.ts';
-import { type FaultProxy, type ProxiedAnswer, startFaultProxy } from '../../contract/fault-proxy.ts';
+import { type FaultProxy, type ProxiedAnswer, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 
 /** A fresh, empty calendar on a real server, behind a fault proxy. */
 export async function openRadicaleTarget(radicale: PrivateRadicale): Promise<ContractTarget> {

@@ -21,8 +21,8 @@ export interface ScriptedAnswer {
   body?: string;
 }
 
-/** What the server says to a request. */
-export type Script = (request: SeenRequest) => ScriptedAnswer;
+/** What the server says to a request; `cut` breaks the connection. */
+export type Script = (request: SeenRequest) => ScriptedAnswer | 'cut';
 
 export interface ScriptedServer {
   url: string;
@@ -43,7 +43,9 @@ export async function startScriptedServer(script: Script): Promise<ScriptedServe
   const server = createServer(async (incoming, response) => {
     const request = await read(incoming);
     requests.push(request);
-    const { status, headers = {}, body = '' } = script(request);
+    const answer = script(request);
+    if (answer === 'cut') return void response.destroy();
+    const { status, headers = {}, body = '' } = answer;
     response.writeHead(status, { 'content-type': 'application/xml; charset=utf-8', ...headers });
     response.end(body);
   });

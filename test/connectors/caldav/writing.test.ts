@@ -369,13 +369,19 @@ describe('refusals', () => {
 
   test('a call that is stopped says so of what it did not send', async () => {
     const stop = new AbortController();
-    const server = await serve(() => {
-      stop.abort();
+    const server = await serve(({ path }) => {
+      if (path !== HREF) stop.abort();
       return CREATED;
     });
-    const outcomes = await openOn(server).apply(server.container, [create, createOperation('b')], stop.signal);
-    expect(describeOutcome(outcomes[1])).toBe('failed remote/aborted');
-    expect(server.log()).toHaveLength(1);
+    const operations = [create, createOperation('b'), createOperation('c')];
+    const outcomes = await openOn(server).apply(server.container, operations, stop.signal);
+    expect(outcomes.map(describeOutcome)).toEqual([
+      'written created',
+      'failed remote/aborted',
+      'failed remote/aborted',
+    ]);
+    expect(outcomes).toMatchObject([{}, { error: { ambiguous: true } }, { error: { ambiguous: false } }]);
+    expect(server.log()).toHaveLength(2);
   });
 });
 
@@ -402,16 +408,26 @@ describe('waits and other servers', () => {
   ])('%i with Retry-After %s ends the series', async (status, wait, retryAfterMs) => {
     const server = await serve(() => ({ status, ...(wait === undefined ? {} : { headers: { 'retry-after': wait } }) }));
     const error: MirrorError = await applyOn(server, create, createOperation('b')).catch((thrown) => thrown);
-    expect(error).toMatchObject({ actor: 'remote', retry: 'later', status, ambiguous: false });
+    expect(error).toMatchObject({ actor: 'remote', retry: 'later', status, ambiguous: status === 503 });
     expect(error.retryAfterMs).toBe(retryAfterMs);
     expect(server.log()).toHaveLength(1);
+  });
+
+  test.each([
+    [1, 'written created'],
+    [2, 'failed remote/connection-failed'],
+  ])('after %i broken connections running the next operation is %s', async (broken, next) => {
+    const server = await serve(() => (server.requests.length <= broken ? 'cut' : CREATED));
+    const outcomes = await applyOn(server, create, createOperation('b'), createOperation('c'));
+    expect(describeOutcome(outcomes[0])).toBe('failed remote/connection-failed');
+    expect(describeOutcome(outcomes[2])).toBe(next);
+    expect(server.log()).toHaveLength(broken === 1 ? 3 : 2);
   });
 
   test('a web page in answer to a write is no success', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!DOCTYPE html><html></html>' };
     const server = await serve(() => page);
-    const outcomes = await applyOn(server, create);
-    expect(outcomes).toMatchObject([{ result: 'failed', error: { code: 'not-a-caldav-answer', ambiguous: true } }]);
+    await expect(applyOn(server, create)).rejects.toMatchObject({ code: 'not-a-caldav-answer', ambiguous: true });
   });
 
   test.each([301, 302, 307, 308])('a redirect within the site by %i keeps method, body and login', async (status) => {
