@@ -17,6 +17,8 @@ export interface PatientStore {
   /** The patient at a position of the tenant's order by id, for picking one by chance. */
   atPosition(tenantId: string, position: number): PatientSummary | undefined;
   count(tenantId: string): number;
+  /** Names and contacts of several patients by id. */
+  summaries(tenantId: string, ids: readonly string[]): Map<string, PatientSummary>;
 }
 
 export function createPatientStore(database: Database): PatientStore {
@@ -79,18 +81,35 @@ export function createPatientStore(database: Database): PatientStore {
     return row === undefined ? 0 : integer(row, 'total');
   }
 
-  return { insert, update, get, list, atPosition, count };
+  function summaries(tenantId: string, ids: readonly string[]): Map<string, PatientSummary> {
+    if (ids.length === 0) return new Map();
+    const rows = database
+      .statement(
+        `SELECT id, first_name, last_name, phone, email FROM patients
+         WHERE tenant_id = ? AND id IN (SELECT value FROM json_each(?))`,
+      )
+      .all(tenantId, JSON.stringify(ids));
+    return new Map(rows.map((row) => [text(row, 'id'), toSummary(row)]));
+  }
+
+  return { insert, update, get, list, atPosition, count, summaries };
+}
+
+function toSummary(row: Row): PatientSummary {
+  return {
+    id: text(row, 'id'),
+    firstName: text(row, 'first_name'),
+    lastName: text(row, 'last_name'),
+    phone: textOrNull(row, 'phone'),
+    email: textOrNull(row, 'email'),
+  };
 }
 
 function toPatient(row: Row): Patient {
   const details: PatientDetails = JSON.parse(text(row, 'details'));
   return {
-    id: text(row, 'id'),
+    ...toSummary(row),
     tenantId: text(row, 'tenant_id'),
-    firstName: text(row, 'first_name'),
-    lastName: text(row, 'last_name'),
-    phone: textOrNull(row, 'phone'),
-    email: textOrNull(row, 'email'),
     details,
     createdAt: integer(row, 'created_at'),
     updatedAt: integer(row, 'updated_at'),

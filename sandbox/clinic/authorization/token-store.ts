@@ -1,0 +1,119 @@
+import type { Adapter, AdapterPayload } from './engine.ts';
+
+/** Expired artefacts stay so long, for `expired_token` and reuse answers, before a sweep drops them. */
+const KEEP_EXPIRED_SECONDS = 3600;
+
+/** Writes between two sweeps. */
+const SWEEP_EVERY = 2000;
+
+/** What the sandbox wants to know of a bearer token. */
+export interface BearerToken {
+  sub: string;
+  clientId: string;
+  scopes: ReadonlySet<string>;
+  grantId: string;
+}
+
+/** Tokens, codes, grants and sessions in memory: they die with the process. */
+export interface TokenStore {
+  /** The storage of one model, as the authorization server wants it. */
+  adapter(model: string): Adapter;
+  /** The live access token behind a bearer value; undefined when unknown, revoked or expired. */
+  accessToken(value: string): BearerToken | undefined;
+  /** The payload of one artefact, for the polling rules. */
+  payload(model: string, id: string): AdapterPayload | undefined;
+  /** Ends a grant with everything issued under it. */
+  revokeGrant(grantId: string): void;
+  /** Ends every grant that fits. */
+  revokeGrants(fits: (grant: { accountId: string; clientId: string }) => boolean): void;
+  /** Gives a stored artefact a new life from now on. */
+  extend(model: string, id: string, lifetimeSeconds: number): void;
+}
+
+export function createTokenStore(): TokenStore {
+  const models = new Map<string, Map<string, AdapterPayload>>();
+  let writes = 0;
+
+  function of(model: string): Map<string, AdapterPayload> {
+    let entries = models.get(model);
+    if (entries === undefined) {
+      entries = new Map();
+      models.set(model, entries);
+    }
+    return entries;
+  }
+
+  function sweep(): void {
+    const limit = nowSeconds() - KEEP_EXPIRED_SECONDS;
+    for (const entries of models.values()) {
+      for (const [id, payload] of entries) {
+        if (payload.exp !== undefined && payload.exp < limit) entries.delete(id);
+      }
+    }
+  }
+
+  function revokeGrant(grantId: string): void {
+    for (const entries of models.values()) {
+      for (const [id, payload] of entries) {
+        if (payload.grantId === grantId) entries.delete(id);
+      }
+    }
+    of('Grant').delete(grantId);
+  }
+
+  function adapter(model: string): Adapter {
+    const entries = of(model);
+    return {
+      async upsert(id, payload) {
+        entries.set(id, payload);
+        writes += 1;
+        if (writes % SWEEP_EVERY === 0) sweep();
+      },
+      find: async (id) => entries.get(id),
+      findByUserCode: async (userCode) => [...entries.values()].find((payload) => payload.userCode === userCode),
+      findByUid: async (uid) => [...entries.values()].find((payload) => payload.uid === uid),
+      async consume(id) {
+        const payload = entries.get(id);
+        if (payload !== undefined) payload.consumed = nowSeconds();
+      },
+      destroy: async (id) => void entries.delete(id),
+      async revokeByGrantId(grantId) {
+        for (const [id, payload] of entries) {
+          if (payload.grantId === grantId) entries.delete(id);
+        }
+      },
+    };
+  }
+
+  function accessToken(value: string): BearerToken | undefined {
+    const payload = of('AccessToken').get(value);
+    if (payload === undefined || (payload.exp ?? 0) <= Date.now() / 1000) return undefined;
+    const { accountId, clientId, grantId, scope } = payload;
+    if (accountId === undefined || clientId === undefined || grantId === undefined) return undefined;
+    return { sub: accountId, clientId, grantId, scopes: new Set(scope?.split(' ')) };
+  }
+
+  function revokeGrants(fits: Parameters<TokenStore['revokeGrants']>[0]): void {
+    for (const [grantId, { accountId = '', clientId = '' }] of [...of('Grant')]) {
+      if (fits({ accountId, clientId })) revokeGrant(grantId);
+    }
+  }
+
+  function extend(model: string, id: string, lifetimeSeconds: number): void {
+    const payload = of(model).get(id);
+    if (payload !== undefined) payload.exp = nowSeconds() + lifetimeSeconds;
+  }
+
+  return {
+    adapter,
+    accessToken,
+    payload: (model, id) => of(model).get(id),
+    revokeGrant,
+    revokeGrants,
+    extend,
+  };
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

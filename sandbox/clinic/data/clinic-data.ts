@@ -1,0 +1,28 @@
+import type { AppointmentStore } from './appointments.ts';
+import type { Ids } from './ids.ts';
+import type { PatientStore } from './patients.ts';
+import type { Agenda, Tenant } from './records.ts';
+import type { Zone } from './zone.ts';
+
+/** Everything the clinics hold. */
+export interface ClinicData {
+  tenants: ReadonlyMap<string, Tenant>;
+  appointments: AppointmentStore;
+  patients: PatientStore;
+  ids: Ids;
+  zone: Zone;
+  /** Epoch ms, as the clinics' clock shows it. */
+  clock(): number;
+}
+
+/** A tenant by id. Throws RangeError when the sandbox has none of that id: a mistake in a test. */
+export function tenantOf(data: ClinicData, tenantId: string): Tenant {
+  const tenant = data.tenants.get(tenantId);
+  if (tenant === undefined) throw new RangeError('no such tenant in this sandbox');
+  return tenant;
+}
+
+/** An agenda of a tenant, or undefined. */
+export function agendaOf(data: ClinicData, tenantId: string, agendaId: string): Agenda | undefined {
+  return data.tenants.get(tenantId)?.agendas.find((agenda) => agenda.id === agendaId);
+}

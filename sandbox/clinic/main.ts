@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util';
+import { startClinicSandbox } from './index.ts';
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '0' },
+    'auth-port': { type: 'string', default: '0' },
+    tenants: { type: 'string', default: '2' },
+    appointments: { type: 'string', default: '1200' },
+    seed: { type: 'string', default: '1' },
+    database: { type: 'string', default: ':memory:' },
+    'front-desk-every-ms': { type: 'string' },
+  },
+});
+
+const sandbox = await startClinicSandbox({
+  port: wholeNumber('port', values.port),
+  authPort: wholeNumber('auth-port', values['auth-port']),
+  tenants: wholeNumber('tenants', values.tenants),
+  appointments: wholeNumber('appointments', values.appointments),
+  seed: wholeNumber('seed', values.seed),
+  databasePath: values.database,
+});
+const { baseUrl, authUrl, tenants, users, clients } = sandbox;
+process.stdout.write(`${JSON.stringify({ baseUrl, authUrl, tenants, users, clients })}\n`);
+
+const everyMs = values['front-desk-every-ms'];
+if (everyMs !== undefined) sandbox.startFrontDesk({ everyMs: wholeNumber('front-desk-every-ms', everyMs) });
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void sandbox.close());
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  process.stderr.write(`--${name} must be a whole number\n`);
+  process.exit(2);
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { FaultableRequest } from '../../kit/faults.ts';
+import type { SandboxKit } from '../../kit/kit.ts';
+import type { Accounts } from '../authorization/accounts.ts';
+import type { RequestClients } from '../authorization/client-of-request.ts';
+import type { Clients } from '../authorization/clients.ts';
+import type { TokenStore } from '../authorization/token-store.ts';
+import type { ClinicData } from '../data/clinic-data.ts';
+import type { RateLimiter } from '../rate-limit.ts';
+import type { Operations } from '../rules/operations.ts';
+
+/** How the API words what the specification leaves open. */
+export interface WireOptions {
+  /** Appointments carry their patient's name and contacts. */
+  embedPatient: boolean;
+  /** Appointments and patients carry createdAt and updatedAt. */
+  timestamps: boolean;
+  /** `updatedSince` filters lists; otherwise the parameter is ignored. */
+  updatedSinceFilter: boolean;
+  /** Appointment lists want `from` and `to` at most so many days apart, else 400. */
+  maxWindowDays: number | undefined;
+}
+
+/** What the routes work with. */
+export interface ApiContext {
+  data: ClinicData;
+  operations: Operations;
+  accounts: Accounts;
+  clients: Clients;
+  tokens: TokenStore;
+  requestClients: RequestClients;
+  kit: SandboxKit;
+  limiter: RateLimiter;
+  wire: WireOptions;
+  /** Before each scope's name, for example `svc.`. */
+  scopePrefix: string;
+}
+
+/** The bearer value of a request, or undefined; never one from the query string. */
+export function bearerOf(request: IncomingMessage): string | undefined {
+  return /^bearer ([\w.~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
+}
+
+/** What fault rules are matched against. */
+export function faultable(context: ApiContext, request: FastifyRequest): FaultableRequest {
+  return { method: request.method, path: request.url, client: context.requestClients.get(request.raw) };
+}

@@ -1,0 +1,168 @@
+import type { Accounts, Permission } from './authorization/accounts.ts';
+import type { Clients } from './authorization/clients.ts';
+import type { TokenStore } from './authorization/token-store.ts';
+import { type ClinicData, tenantOf } from './data/clinic-data.ts';
+import type { Appointment, AppointmentStatus } from './data/records.ts';
+import { addDays } from './data/zone.ts';
+import { firstFreeSlot, type Slot } from './rules/free-slots.ts';
+import type { ClinicRules, Operations } from './rules/operations.ts';
+
+/** The truth about one appointment; `start` and `end` are epoch ms, the end exclusive. */
+export interface TrueAppointment {
+  id: string;
+  agendaId: string;
+  start: number;
+  end: number;
+  allDay: boolean;
+  status: AppointmentStatus;
+  /** Null for blocked time. */
+  patientId: string | null;
+  /** Hard-deleted: the API answers 404. */
+  deleted: boolean;
+}
+
+/** Everything may be left out: first agenda, any patient, its first free half hour from tomorrow on. */
+export interface Booking {
+  agendaId?: string;
+  /** Null books blocked time. */
+  patientId?: string | null;
+  treatmentId?: string | null;
+  start?: number;
+  end?: number;
+  allDay?: boolean;
+  notes?: string;
+}
+
+/** Without a start: the first free slot of the agenda on a later day. Without an end: as long as before. */
+export interface Move {
+  agendaId?: string;
+  start?: number;
+  end?: number;
+}
+
+/**
+ * Changes that a test or an operator makes by hand, through the same rules as the routes. They throw ClinicError when a
+ * rule says no, RangeError when a tenant, user or agenda does not exist.
+ */
+export interface ClinicVerbs {
+  book(tenantId: string, booking?: Booking): TrueAppointment;
+  move(tenantId: string, id: string, move?: Move): TrueAppointment;
+  /** To the status Cancelled; the appointment stays readable. */
+  cancel(tenantId: string, id: string, reason?: string): TrueAppointment;
+  /** DELETE, by the clinic's delete mode unless stated. */
+  remove(tenantId: string, id: string, mode?: ClinicRules['deleteMode']): void;
+  setStatus(tenantId: string, id: string, status: AppointmentStatus, reason?: string): TrueAppointment;
+  /** The truth about every appointment, hard-deleted ones too, by id. */
+  appointments(tenantId: string): Iterable<TrueAppointment>;
+  /** A disabled user cannot log in, and their tokens stop working at once. */
+  disableUser(username: string): void;
+  enableUser(username: string): void;
+  /** A changed role ends the user's refresh tokens (specification, section 5.6). */
+  changeRole(username: string, tenantId: string, role: string, permissions: readonly Permission[]): void;
+  /** What a user does who revokes an application's access. */
+  revokeAccess(username: string, clientId: string): void;
+  /** What a service administrator does: the client is unknown from now on. */
+  revokeClient(clientId: string): void;
+}
+
+export interface VerbParts {
+  data: ClinicData;
+  operations: Operations;
+  accounts: Accounts;
+  clients: Clients;
+  tokens: TokenStore;
+}
+
+const HALF_HOUR_MS = 30 * 60_000;
+
+export function createVerbs(parts: VerbParts): ClinicVerbs {
+  const { data, operations } = parts;
+
+  function book(tenantId: string, booking: Booking = {}): TrueAppointment {
+    const { treatmentId = null, notes = null, allDay = false } = booking;
+    const patientId = booking.patientId === undefined ? anyPatient(data, tenantId) : booking.patientId;
+    const slot = slotOf(data, tenantId, booking);
+    return truth(
+      operations.book(tenantId, { ...slot, patientId, treatmentId, notes, allDay, externalId: null }, 'FrontDesk'),
+    );
+  }
+
+  function move(tenantId: string, id: string, { agendaId, start, end }: Move = {}): TrueAppointment {
+    const current = operations.get(tenantId, id);
+    const wanted = agendaId ?? current.agendaId;
+    const durationMs = current.endAt - current.startAt;
+    const nextDay = addDays(data.zone.formatDate(current.startAt), 1);
+    const slot =
+      start === undefined
+        ? firstFreeSlot(data, tenantId, wanted, nextDay, durationMs)
+        : { agendaId: wanted, startAt: start, endAt: end ?? start + durationMs };
+    return truth(operations.update(tenantId, id, { ...current, ...slot }));
+  }
+
+  function* appointments(tenantId: string): Generator<TrueAppointment> {
+    tenantOf(data, tenantId);
+    for (const appointment of data.appointments.walk(tenantId)) yield truth(appointment);
+  }
+
+  return {
+    book,
+    move,
+    cancel: (tenantId, id, reason) => truth(operations.setStatus(tenantId, id, 'Cancelled', reason)),
+    remove: operations.remove,
+    setStatus: (tenantId, id, status, reason) => truth(operations.setStatus(tenantId, id, status, reason)),
+    appointments,
+    ...accessVerbs(parts),
+  };
+}
+
+type AccessVerb = 'disableUser' | 'enableUser' | 'changeRole' | 'revokeAccess' | 'revokeClient';
+
+function accessVerbs({ accounts, clients, tokens }: VerbParts): Pick<ClinicVerbs, AccessVerb> {
+  function setDisabled(username: string, disabled: boolean): void {
+    const account = accounts.byUsername(username);
+    accounts.add({ ...account, disabled });
+    if (disabled) tokens.revokeGrants((grant) => grant.accountId === account.sub);
+  }
+
+  function changeRole(username: string, tenantId: string, role: string, permissions: readonly Permission[]): void {
+    const account = accounts.byUsername(username);
+    const others = account.memberships.filter((membership) => membership.tenantId !== tenantId);
+    accounts.add({ ...account, memberships: [...others, { tenantId, role, permissions }] });
+    tokens.revokeGrants((grant) => grant.accountId === account.sub);
+  }
+
+  function revokeAccess(username: string, clientId: string): void {
+    const { sub } = accounts.byUsername(username);
+    tokens.revokeGrants((grant) => grant.accountId === sub && grant.clientId === clientId);
+  }
+
+  function revokeClient(clientId: string): void {
+    clients.revoke(clientId);
+    tokens.revokeGrants((grant) => grant.clientId === clientId);
+  }
+
+  return {
+    disableUser: (username) => setDisabled(username, true),
+    enableUser: (username) => setDisabled(username, false),
+    changeRole,
+    revokeAccess,
+    revokeClient,
+  };
+}
+
+function anyPatient(data: ClinicData, tenantId: string): string | null {
+  return data.patients.atPosition(tenantId, 0)?.id ?? null;
+}
+
+function slotOf(data: ClinicData, tenantId: string, booking: Booking): Slot {
+  const agendaId = booking.agendaId ?? tenantOf(data, tenantId).agendas[0]?.id ?? '';
+  const { start, end } = booking;
+  if (start !== undefined) return { agendaId, startAt: start, endAt: end ?? start + HALF_HOUR_MS };
+  const tomorrow = addDays(data.zone.formatDate(data.clock()), 1);
+  return firstFreeSlot(data, tenantId, agendaId, tomorrow, HALF_HOUR_MS);
+}
+
+function truth(appointment: Appointment): TrueAppointment {
+  const { id, agendaId, startAt, endAt, allDay, status, patientId, deletedAt } = appointment;
+  return { id, agendaId, start: startAt, end: endAt, allDay, status, patientId, deleted: deletedAt !== null };
+}
