@@ -1,7 +1,7 @@
 import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
-import { compose } from './compose.ts';
+import { compose } from './composition/compose.ts';
 import { connectors } from './connectors/registry.ts';
 import { requireTenant } from './control/estate.ts';
 import { createLogger } from './log/create-logger.ts';

@@ -1,8 +1,8 @@
 import { listen } from './admin/listen.ts';
 import { createAdminServer } from './admin/server.ts';
 import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
-import { type Composition, compose } from './compose.ts';
-import { requireEntry } from './compose-connections.ts';
+import { type Composition, compose } from './composition/compose.ts';
+import { requireEntry } from './composition/connections.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics } from './control/metrics.ts';
 import { pullTenant } from './jobs/pull.ts';

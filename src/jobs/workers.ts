@@ -145,7 +145,7 @@ async function handle(
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return;
     options.log.error(
-      { job: name, ...parsed.data, code: failure.code, actor: failure.actor, err: failure },
+      { job: name, ...parsed.data, code: failure.code, actor: failure.actor, error: failure },
       'a job failed',
     );
     throw failure;

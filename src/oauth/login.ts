@@ -3,6 +3,7 @@ import type { Credential } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
 import { credentialFromLogin } from './credential.ts';
+import { oauthErrorCode } from './errors.ts';
 import { requireSecureUrl } from './providers.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
@@ -75,7 +76,7 @@ export async function completeLogin(
   const response = new URL(pending.redirectUri);
   response.search = callback.search;
   const { codeVerifier } = pending;
-  const answer = await target.server.exchangeCode(response, { state, codeVerifier }, signal);
+  const answer = await target.server.exchangeCode(response, { state, codeVerifier }, signal).catch(codeRefused);
   return storeLogin({ ...target, scopes: pending.scopes }, answer);
 }
 
@@ -106,6 +107,18 @@ async function readReplaceable({ place }: LoginTarget): Promise<Credential | nul
     await place.credentials.remove(place.connection);
     return null;
   }
+}
+
+/** `invalid_grant` speaks of the code here, not of a login that has ended. */
+function codeRefused(error: unknown): never {
+  if (!(error instanceof MirrorError) || oauthErrorCode(error.cause) !== 'invalid_grant') throw error;
+  throw new MirrorError('the provider does not accept the code of this login: it is too old or was used before', {
+    actor: 'authorization',
+    code: 'login-code-refused',
+    retry: 'never',
+    remedy: 'begin the login again',
+    cause: error,
+  });
 }
 
 function loginUnknown(): MirrorError {

@@ -96,13 +96,6 @@ const tokens = z
   })
   .prefault({});
 
-const retention = z
-  .strictObject({
-    runsDays: wholeNumber(1, 3_650).default(30).describe('Reports of runs are kept this long'),
-    holdsDays: wholeNumber(1, 3_650).default(30).describe('Decided and ended holds are kept this long'),
-  })
-  .prefault({});
-
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 /** Schema of `clinic-mirror.yaml`: what holds for the whole daemon. */
@@ -130,7 +123,6 @@ export function settingsSchema(secrets: SecretSchemas) {
     guard,
     push,
     tokens,
-    retention,
     leases: z
       .strictObject({
         ttlMs: wholeNumber(1_000, 600_000).default(30_000).describe('A worker that died is succeeded after this'),

@@ -1,9 +1,9 @@
+import type { FaultProxy, ProxiedAnswer, ProxyMatch } from '../../sandbox/kit/fault-proxy.ts';
 import type { Authorizer, Connector, ConnectorSupports } from '../../src/connectors/connector.ts';
 import type { HttpDoor } from '../../src/http/door.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { Instant } from '../../src/model/time.ts';
-import type { FaultProxy, ProxiedAnswer, ProxyMatch } from './fault-proxy.ts';
 
 /**
  * What a connector brings to the contract suite: a calendar on a real or sandbox server behind a fault proxy, ways to

@@ -1,9 +1,14 @@
 import { type EventResource, type GoogleSandbox, startGoogleSandbox } from '../../sandbox/google/index.ts';
+import {
+  type FaultProxy,
+  type ProxiedAnswer,
+  type ProxyMatch,
+  startFaultProxy,
+} from '../../sandbox/kit/fault-proxy.ts';
 import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from './contract-target.ts';
-import { type FaultProxy, type ProxiedAnswer, type ProxyMatch, startFaultProxy } from './fault-proxy.ts';
 
 const ACCOUNT = 'doctor@clinic.example';
 const BATCH_SIZE = 50;

@@ -2,7 +2,7 @@ import { MirrorError } from '../../model/errors.ts';
 import { asCollection, comparablePath, nameOf } from './addresses.ts';
 import { NAMESPACES } from './collection.ts';
 import { discoverHome } from './discovery.ts';
-import { calendarGone, notACalendar, readOnly, unexpectedStatus } from './errors.ts';
+import { calendarGone, homeMissing, notACalendar, readOnly, readRefused, unexpectedStatus } from './errors.ts';
 import { MAX_CALENDAR_NAMES } from './limits.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { type DavMember, type DavSession, isMultistatus } from './webdav.ts';
@@ -48,7 +48,7 @@ async function describe({ session, signal }: CalendarSearch, url: URL): Promise<
   const answer = await session.ask(request, signal);
   if (!isMultistatus(answer)) {
     if (answer.status === 404 || answer.status === 410) return null;
-    if (answer.status === 403) throw readOnly(answer.status);
+    if (answer.status === 403) throw readRefused(answer.status);
     throw answer.status === 405 || answer.status === 501 ? notACalendar() : unexpectedStatus(answer.status);
   }
   const [member] = answer.members;
@@ -82,7 +82,7 @@ function isEventComponent({ attributes }: XmlElement): boolean {
 async function findOurs({ session, mark, signal }: CalendarSearch, home: URL): Promise<DavMember | undefined> {
   const request = { method: 'PROPFIND', url: home, headers: { depth: '1' }, body: CALENDAR_PROPERTIES } as const;
   const answer = await session.ask(request, signal);
-  if (!isMultistatus(answer)) throw unexpectedStatus(answer.status);
+  if (!isMultistatus(answer)) throw answer.status === 404 ? homeMissing() : readRefused(answer.status);
   const names = new Set(calendarNames(mark));
   return answer.members
     .filter((member) => isEventCalendar(member))

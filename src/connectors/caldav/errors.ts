@@ -162,6 +162,17 @@ export function calendarGone(status: number): MirrorError {
   });
 }
 
+/** There is nothing at the address where calendars should be made. */
+export function homeMissing(): MirrorError {
+  return new MirrorError('the home of the calendars is not there', {
+    actor: 'settings',
+    code: 'calendar-home-missing',
+    retry: 'never',
+    status: 404,
+    remedy: 'configure "home: discover" with the server, or the address that holds the calendars of this login',
+  });
+}
+
 /** The configured address is no calendar for events. */
 export function notACalendar(): MirrorError {
   return new MirrorError('the address is not that of a calendar for events', {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import ICAL from 'ical.js';
+import { type FaultProxy, type ProxiedAnswer, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import type { ItemKey, Operation } from '../../../src/model/operations.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from '../../contract/contract-target.ts';
-import { type FaultProxy, type ProxiedAnswer, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 
 /** A fresh, empty calendar on a real server, behind a fault proxy. */
 export async function openRadicaleTarget(radicale: PrivateRadicale): Promise<ContractTarget> {

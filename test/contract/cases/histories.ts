@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
+import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { seededRandom } from '../../../sandbox/kit/random.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type ContractKit, itemWith, keyOf, locatorOf } from '../contract-kit.ts';
-import type { ProxyFault } from '../fault-proxy.ts';
 
 const RECORDS = ['r0', 'r1', 'r2', 'r3', 'r4', 'r5'];
 const ROUNDS = 30;

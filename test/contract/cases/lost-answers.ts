@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import {
@@ -10,7 +11,6 @@ import {
   itemWith,
   updateOperation,
 } from '../contract-kit.ts';
-import type { ProxyFault } from '../fault-proxy.ts';
 
 const CHANGED = itemWith({ title: 'Changed' });
 

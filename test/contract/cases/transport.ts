@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
+import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { createOperation, describeOutcome, failure, itemWith } from '../contract-kit.ts';
-import type { ProxyFault } from '../fault-proxy.ts';
 
 const CUT_GZIP: ProxyFault = {
   kind: 'rewrite',

@@ -1,25 +1,25 @@
-import type { Budget } from './http/budget.ts';
-import type { HttpDoor } from './http/door.ts';
-import type { Logger } from './log/logger.ts';
-import type { Clock } from './model/time.ts';
-import { HOUR_MS, SECOND_MS } from './model/time.ts';
+import type { Budget } from '../http/budget.ts';
+import type { HttpDoor } from '../http/door.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Clock } from '../model/time.ts';
+import { HOUR_MS, SECOND_MS } from '../model/time.ts';
 import {
   type ConnectionAuthorizer,
   createBasicAuthorizer,
   createTokenAuthorizer,
   quotaUserOf,
   type TokenAuthorizer,
-} from './oauth/authorizer.ts';
-import { spreadOf } from './oauth/due.ts';
-import type { LoginTarget } from './oauth/login.ts';
-import { clinicProvider, googleProvider, type Provider } from './oauth/providers.ts';
-import { createRefresher, type Refresher } from './oauth/refresh.ts';
-import { createAuthorizationServer } from './oauth/server.ts';
-import { createServiceAccountAuthorizer } from './oauth/service-account.ts';
-import type { LeaseTaker } from './oauth/store.ts';
-import type { Configuration, TenantConfiguration } from './settings/configuration.ts';
-import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
-import type { CredentialStore } from './state/credentials.ts';
+} from '../oauth/authorizer.ts';
+import { spreadOf } from '../oauth/due.ts';
+import type { LoginTarget } from '../oauth/login.ts';
+import { clinicProvider, googleProvider, type Provider } from '../oauth/providers.ts';
+import { createRefresher, type Refresher } from '../oauth/refresh.ts';
+import { createAuthorizationServer } from '../oauth/server.ts';
+import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
+import type { LeaseTaker } from '../oauth/store.ts';
+import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import type { CredentialStore } from '../state/credentials.ts';
 
 /** A login of a tenant with its upkeep. */
 export interface OpenConnection {

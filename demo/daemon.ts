@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { approveDevice, authorizeInBrowser as authorizeInClinic } from '../sandbox/clinic/index.ts';
+import type { DemoLogin, World } from './world.ts';
+
+const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+
+/** The daemon as a process of its own. */
+export interface DaemonProcess {
+  process: ChildProcess;
+  /** Asks it to end and waits. @returns its exit code */
+  stop(): Promise<number | null>;
+  kill(): Promise<void>;
+}
+
+/** Starts `clinic-mirror run`; its log goes to a file in the world's folder. */
+export function startDaemon(world: World): DaemonProcess {
+  const child = spawn(process.execPath, [CLI, '--config', world.configDir, 'run'], {
+    env: { ...process.env, ...world.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = createWriteStream(join(world.dir, 'daemon.log'), { flags: 'a' });
+  child.stdout.pipe(log);
+  child.stderr.pipe(log);
+  const exited = once(child, 'exit');
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    await exited;
+    return child.exitCode;
+  };
+  return { process: child, stop: () => end('SIGTERM'), kill: async () => void (await end('SIGKILL')) };
+}
+
+/** Runs a command of the product to its end. */
+export async function runCli(
+  world: World,
+  args: readonly string[],
+  onError?: (text: string) => void,
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [CLI, '--config', world.configDir, ...args], {
+    env: { ...process.env, ...world.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString();
+    onError?.(err);
+  });
+  await once(child, 'close');
+  return { code: child.exitCode, out, err };
+}
+
+/** Logs in as a person would: the command shows an address or a code, a scripted person takes it to the provider's pages. */
+export async function logIn(world: World, login: DemoLogin): Promise<void> {
+  const { tenant, connection, username, password } = login;
+  let acted: Promise<void> | null = null;
+  const byDevice = login.kind === 'clinic' && tenant === world.logins[0]?.tenant;
+  const act = async (shown: string) => {
+    if (byDevice) {
+      const [, address, code] = /Open (\S+) on any device and type in the code {2}(\S+)/.exec(shown) ?? [];
+      if (address !== undefined && code !== undefined) await approveDevice(address, code, { username, password });
+      return;
+    }
+    const address = /^(https?:\S+)$/m.exec(shown)?.[1] ?? '';
+    const redirect =
+      login.kind === 'clinic'
+        ? await authorizeInClinic(address, { username, password })
+        : await world.google.authorizeInBrowser(address, { account: username });
+    await (await fetch(redirect)).text();
+  };
+  const args = ['login', tenant, connection, ...(byDevice ? ['--device'] : [])];
+  const { code, err } = await runCli(world, args, (shown) => {
+    if (shown.includes('Waiting')) acted ??= act(shown);
+  });
+  await acted;
+  if (code !== 0) throw new Error(`logging in to ${connection} of ${tenant} failed: ${err}`);
+}

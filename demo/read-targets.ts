@@ -1,0 +1,91 @@
+import ICAL from 'ical.js';
+import type { GoogleSandbox } from '../sandbox/google/index.ts';
+
+/** When an event is, as the target itself tells it: epoch milliseconds, or the dates of an all-day event as UTC midnights. */
+export interface RemoteEvent {
+  startAt: number;
+  endAt: number;
+}
+
+/** Reads every event of a target by its own protocol; nothing of the product is used. */
+export type RemoteReader = () => Promise<RemoteEvent[]>;
+
+interface GoogleTime {
+  date?: string;
+  dateTime?: string;
+}
+
+/** All events of the account's calendar of this name; none when the calendar isn't there yet. */
+export async function readGoogleEvents(
+  google: GoogleSandbox,
+  account: string,
+  summary: string,
+): Promise<RemoteEvent[]> {
+  const token = google.issueAccessToken(account);
+  const list = await getJson<{ items: { id: string; summary: string }[] }>(
+    `${google.calendarApiUrl}/calendar/v3/users/me/calendarList?maxResults=250`,
+    token,
+  );
+  const calendar = list.items.find((entry) => entry.summary === summary);
+  if (calendar === undefined) return [];
+  const events: RemoteEvent[] = [];
+  for (let pageToken = ''; ; ) {
+    const page = await getJson<{ items: { start: GoogleTime; end: GoogleTime }[]; nextPageToken?: string }>(
+      `${google.calendarApiUrl}/calendar/v3/calendars/${encodeURIComponent(calendar.id)}/events?maxResults=2500${pageToken}`,
+      token,
+    );
+    events.push(...page.items.map(({ start, end }) => ({ startAt: googleInstant(start), endAt: googleInstant(end) })));
+    if (page.nextPageToken === undefined) return events;
+    pageToken = `&pageToken=${encodeURIComponent(page.nextPageToken)}`;
+  }
+}
+
+function googleInstant({ date, dateTime }: GoogleTime): number {
+  return Date.parse(dateTime ?? `${date}T00:00:00Z`);
+}
+
+async function getJson<Body>(url: string, token: string): Promise<Body> {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+  if (!response.ok) throw new Error(`reading the target back: status ${response.status}`);
+  return (await response.json()) as Body;
+}
+
+/** All events below a CalDAV home: its calendars are listed, and each is fetched whole as iCalendar. */
+export async function readCaldavEvents(
+  home: string,
+  login: { username: string; password: string },
+): Promise<RemoteEvent[]> {
+  const authorization = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
+  const listing = await fetch(home, { method: 'PROPFIND', headers: { authorization, depth: '1' } });
+  const hrefs = [...(await listing.text()).matchAll(/<(?:\w+:)?href>([^<]+)<\/(?:\w+:)?href>/g)].map(
+    (match) => match[1],
+  );
+  const calendars = new Set(hrefs.map((href) => new URL(href ?? '', home).href).filter((url) => url !== home));
+  const events: RemoteEvent[] = [];
+  for (const url of calendars) {
+    const response = await fetch(url, { headers: { authorization } });
+    const text = await response.text();
+    if (response.ok && text.startsWith('BEGIN:VCALENDAR')) events.push(...eventsOf(text));
+  }
+  return events;
+}
+
+function eventsOf(text: string): RemoteEvent[] {
+  const calendar = new ICAL.Component(ICAL.parse(text));
+  const zones = new Map(
+    calendar
+      .getAllSubcomponents('vtimezone')
+      .map((zone) => [String(zone.getFirstPropertyValue('tzid')), new ICAL.Timezone(zone)]),
+  );
+  return calendar.getAllSubcomponents('vevent').map((component) => {
+    const instant = (name: string) => {
+      const property = component.getFirstProperty(name);
+      const time = property?.getFirstValue() as ICAL.Time;
+      if (time.isDate) return Date.UTC(time.year, time.month - 1, time.day);
+      const zone = zones.get(String(property?.getFirstParameter('tzid') ?? ''));
+      if (zone !== undefined) time.zone = zone;
+      return time.toUnixTime() * 1_000;
+    };
+    return { startAt: instant('dtstart'), endAt: instant('dtend') };
+  });
+}

@@ -1,0 +1,221 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.ts';
+import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
+import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
+import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
+import { type PrivateRedis, startRedis } from '../tools/redis.ts';
+import type { RemoteReader } from './read-targets.ts';
+import { readCaldavEvents, readGoogleEvents } from './read-targets.ts';
+
+/** One target of the demonstration and how to look at it from outside the product. */
+export interface DemoTarget {
+  tenant: string;
+  target: string;
+  connector: 'google-calendar' | 'caldav';
+  agendaIds: string[];
+  /** Every request of the daemon to this target passes here and is counted. */
+  proxy: FaultProxy;
+  read: RemoteReader;
+}
+
+/** A login that a person has to make before the daemon can work. */
+export interface DemoLogin {
+  tenant: string;
+  connection: string;
+  kind: 'clinic' | 'google';
+  username: string;
+  password: string;
+}
+
+/** Everything outside the daemon. */
+export interface World {
+  clinic: ClinicSandbox;
+  google: GoogleSandbox;
+  radicale: PrivateRadicale | null;
+  redis: PrivateRedis;
+  targets: DemoTarget[];
+  logins: DemoLogin[];
+  /** Sandbox tenant id by the daemon's tenant. */
+  clinicTenants: ReadonlyMap<string, string>;
+  configDir: string;
+  env: Record<string, string>;
+  /** Where configuration and logs lie; removed at the end. */
+  dir: string;
+  close(): Promise<void>;
+}
+
+/** How large the world is. */
+export interface WorldOptions {
+  appointmentsPerTenant: number;
+  agendasPerTenant: number;
+  patientsPerTenant: number;
+  pullEverySeconds: number;
+  leaseTtlMs?: number;
+  /** Without CalDAV when Radicale can't be had; said through `notice`. */
+  notice: (text: string) => void;
+}
+
+const TENANTS = ['aurora', 'belvedere'] as const;
+const NAMES = { aurora: 'Poliambulatorio Aurora', belvedere: 'Studio Belvedere' } as const;
+const DAV_PASSWORD = 'demo-password';
+const PAST_DAYS = 30;
+const FUTURE_DAYS = 90;
+
+/** Starts the clinic, Google, Radicale and Redis on loopback and writes a configuration for them. */
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-'));
+  const redis = await startRedis();
+  const clinic = await startClinicSandbox({
+    tenants: TENANTS.map((id) => ({ name: NAMES[id], patients: options.patientsPerTenant })),
+    appointments: options.appointmentsPerTenant,
+    agendas: options.agendasPerTenant,
+    pastDays: PAST_DAYS,
+    futureDays: FUTURE_DAYS,
+    deviceIntervalSeconds: 1,
+  });
+  const google = await startGoogleSandbox();
+  const started = await startRadicale({ users: TENANTS.map((name) => ({ name, password: DAV_PASSWORD })) });
+  const radicale = 'unavailable' in started ? null : started;
+  if ('unavailable' in started) options.notice(`No CalDAV server can be had, going on without: ${started.unavailable}`);
+  const targets: DemoTarget[] = [];
+  const logins: DemoLogin[] = [];
+  const files = new Map<string, object>();
+  for (const [index, tenant] of TENANTS.entries()) {
+    files.set(tenant, await configureTenant(tenant, index, { clinic, google, radicale, targets, logins }));
+  }
+  const configDir = join(dir, 'config');
+  await writeConfiguration(configDir, { clinic, google, options, files });
+  return {
+    clinic,
+    google,
+    radicale,
+    redis,
+    targets,
+    logins,
+    clinicTenants: new Map(TENANTS.map((id, index) => [id, clinic.tenants[index]?.id ?? ''])),
+    configDir,
+    dir,
+    env: {
+      REDIS_URL: redis.url,
+      CLINIC_MIRROR_IDENTITY_KEY: randomBytes(32).toString('base64'),
+      CLINIC_MIRROR_SEALING_KEY: randomBytes(32).toString('base64'),
+      CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
+      GOOGLE_CLIENT_SECRET: google.client.clientSecret,
+      DAV_PASSWORD,
+    },
+    async close() {
+      await Promise.all(targets.map(({ proxy }) => proxy.close()));
+      await Promise.all([clinic.close(), google.close(), radicale?.stop(), redis.stop()]);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Parts {
+  clinic: ClinicSandbox;
+  google: GoogleSandbox;
+  radicale: PrivateRadicale | null;
+  targets: DemoTarget[];
+  logins: DemoLogin[];
+}
+
+/** The last agenda goes to CalDAV, each of the others to a doctor's own Google account. */
+async function configureTenant(tenant: string, index: number, parts: Parts): Promise<object> {
+  const source = parts.clinic.tenants[index];
+  if (source === undefined) throw new Error('the sandbox clinic lacks a tenant');
+  const { username, password } = source.user;
+  parts.logins.push({ tenant, connection: 'clinic', kind: 'clinic', username, password });
+  const connections: Record<string, object> = {};
+  const targets: Record<string, object> = {};
+  for (const [position, agenda] of source.agendas.entries()) {
+    const isLast = position === source.agendas.length - 1;
+    const summary = `${agenda.name} (clinic)`;
+    const shared = {
+      agendas: [agenda.id],
+      window: { pastDays: PAST_DAYS + 2, futureDays: FUTURE_DAYS + 30 },
+      fields: ['location'],
+    };
+    if (isLast && parts.radicale !== null) {
+      const { url } = parts.radicale;
+      const proxy = await startFaultProxy(url);
+      connections.dav = { kind: 'caldav', username: tenant, password: { env: 'DAV_PASSWORD' } };
+      targets.room = {
+        connector: 'caldav',
+        connection: 'dav',
+        ...shared,
+        settings: { calendar: { home: `${proxy.url}/${tenant}/`, create: summary } },
+      };
+      const read = () => readCaldavEvents(`${url}/${tenant}/`, { username: tenant, password: DAV_PASSWORD });
+      parts.targets.push({ tenant, target: 'room', connector: 'caldav', agendaIds: [agenda.id], proxy, read });
+    } else if (!isLast) {
+      const target = `doctor-${position + 1}`;
+      const account = `${target}@${tenant}.example`;
+      parts.google.addAccount(account);
+      const proxy = await startFaultProxy(parts.google.calendarApiUrl);
+      connections[target] = { kind: 'google', client: 'main' };
+      targets[target] = {
+        connector: 'google-calendar',
+        connection: target,
+        ...shared,
+        settings: { calendar: { create: summary }, rootUrl: proxy.url },
+      };
+      parts.logins.push({ tenant, connection: target, kind: 'google', username: account, password: '' });
+      const read = () => readGoogleEvents(parts.google, account, summary);
+      parts.targets.push({ tenant, target, connector: 'google-calendar', agendaIds: [agenda.id], proxy, read });
+    }
+  }
+  return {
+    name: source.name,
+    language: 'it',
+    zone: 'Europe/Rome',
+    clinic: { client: 'main', tenantId: source.id },
+    connections,
+    targets,
+  };
+}
+
+async function writeConfiguration(
+  dir: string,
+  parts: { clinic: ClinicSandbox; google: GoogleSandbox; options: WorldOptions; files: ReadonlyMap<string, object> },
+): Promise<void> {
+  const { clinic, google, options } = parts;
+  const settings = {
+    redis: { url: { env: 'REDIS_URL' } },
+    http: { port: 0 },
+    secrets: {
+      identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
+      sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],
+    },
+    clinicClients: {
+      main: {
+        profile: 'documented',
+        baseUrl: clinic.baseUrl,
+        authUrl: clinic.authUrl,
+        clientId: clinic.clients[0]?.clientId ?? '',
+        clientSecret: { env: 'CLINIC_CLIENT_SECRET' },
+        budget: { requestsPerMinute: 3_000, burst: 200 },
+      },
+    },
+    googleClients: {
+      main: {
+        issuer: google.issuer,
+        clientId: google.client.clientId,
+        clientSecret: { env: 'GOOGLE_CLIENT_SECRET' },
+      },
+    },
+    schedule: { pullEverySeconds: options.pullEverySeconds, tokenCheckEverySeconds: 30 },
+    ...(options.leaseTtlMs === undefined ? {} : { leases: { ttlMs: options.leaseTtlMs } }),
+  };
+  await mkdir(join(dir, 'tenants'), { recursive: true });
+  await mkdir(join(dir, 'profiles'), { recursive: true });
+  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));
+  // Every key of the profile has the specification's value as its default.
+  await writeFile(join(dir, 'profiles', 'documented.yaml'), '{}\n');
+  for (const [tenant, content] of parts.files) {
+    await writeFile(join(dir, 'tenants', `${tenant}.yaml`), stringify(content));
+  }
+}
