@@ -207,7 +207,7 @@ describe('a status', () => {
   });
 });
 
-it('200,000 rows are mapped in a few seconds, naive times included', () => {
+it('200,000 rows are mapped in a few seconds of processor time, naive times included', () => {
   const start = Date.UTC(2026, 0, 1, 8);
   const naive = (index: number, minutes: number) =>
     new Date(start + (index % 300) * 86_400_000 + (index % 20) * 1_800_000 + minutes * 60_000)
@@ -219,9 +219,9 @@ it('200,000 rows are mapped in a few seconds, naive times included', () => {
     start: naive(index, 0),
     end: naive(index, 30),
   }));
-  const startedAt = performance.now();
+  const before = process.cpuUsage();
   const mapped = rows.filter((row) => 'record' in documented(row));
-  const seconds = (performance.now() - startedAt) / 1_000;
+  const seconds = process.cpuUsage(before).user / 1e6;
   expect(mapped).toHaveLength(200_000);
   expect(seconds).toBeLessThan(5);
 });
