@@ -1,0 +1,267 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
+import {
+  davError,
+  found,
+  MARK,
+  member,
+  multistatus,
+  openOn,
+  type Script,
+  type ScriptedServer,
+  signal,
+  startScriptedServer,
+} from './scripted-server.ts';
+
+const servers: ScriptedServer[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function serve(script: Script): Promise<ScriptedServer> {
+  const server = await startScriptedServer(script);
+  servers.push(server);
+  return server;
+}
+
+const CALENDAR = '<d:resourcetype><d:collection/><c:calendar/></d:resourcetype>';
+const TASKS = '<c:supported-calendar-component-set><c:comp name="VTODO"/></c:supported-calendar-component-set>';
+const EVENTS =
+  '<c:supported-calendar-component-set><c:comp name="VTODO"/><c:comp name="VEVENT"/></c:supported-calendar-component-set>';
+const privileges = (...names: string[]) =>
+  `<d:current-user-privilege-set>${names.map((name) => `<d:privilege><d:${name}/></d:privilege>`).join('')}</d:current-user-privilege-set>`;
+const NAME = `clinic-mirror-${MARK}`;
+
+function ownIn(home: string, server?: string): CaldavSettings {
+  return { calendar: { home, create: 'Clinic & Co' }, ...(server === undefined ? {} : { server }) };
+}
+
+async function prepare(
+  server: ScriptedServer,
+  settings?: CaldavSettings,
+  known: string | null = null,
+): Promise<string> {
+  return await openOn(server, settings).prepare(known, signal());
+}
+
+describe('a configured calendar', () => {
+  test.each([
+    ['says nothing of components and rights', CALENDAR],
+    ['is for events among others', CALENDAR + EVENTS],
+    ['may be written', CALENDAR + privileges('read', 'write')],
+    ['may be done everything to', CALENDAR + privileges('all')],
+    ['may be filled', CALENDAR + privileges('read', 'bind', 'unbind', 'write-content')],
+  ])('is taken when it %s', async (_name, properties) => {
+    const server = await serve(() => multistatus(found('/cal/', properties)));
+    expect(await prepare(server)).toBe(server.container);
+    expect(server.log()).toEqual(['PROPFIND /cal/']);
+  });
+
+  test.each([
+    ['is for tasks alone', CALENDAR + TASKS, 'not-a-calendar'],
+    ['is a folder', '<d:resourcetype><d:collection/></d:resourcetype>', 'not-a-calendar'],
+    ['is a calendar of another namespace', '<d:resourcetype><d:calendar/></d:resourcetype>', 'not-a-calendar'],
+    ['may only be read', CALENDAR + privileges('read', 'read-free-busy'), 'calendar-read-only'],
+  ])('that %s is a matter of settings', async (_name, properties, code) => {
+    const server = await serve(() => multistatus(found('/cal/', properties)));
+    await expect(prepare(server)).rejects.toMatchObject({ actor: 'settings', code, retry: 'never' });
+  });
+
+  test.each([
+    [404, 'settings', 'calendar-gone'],
+    [410, 'settings', 'calendar-gone'],
+    [405, 'settings', 'not-a-calendar'],
+    [403, 'settings', 'calendar-forbidden'],
+    [500, 'remote', 'unexpected-status'],
+  ])('that answers %i is an error for %s: %s', async (status, actor, code) => {
+    const server = await serve(() => ({ status }));
+    await expect(prepare(server)).rejects.toMatchObject({ actor, code });
+  });
+
+  test('is remembered where redirects led', async () => {
+    const server = await serve(({ path }) =>
+      path === '/cal/'
+        ? { status: 301, headers: { location: '/dav/moved' } }
+        : multistatus(found('/dav/moved/', CALENDAR)),
+    );
+    expect(await prepare(server)).toBe(`${server.url}/dav/moved/`);
+  });
+});
+
+describe('a calendar of our own', () => {
+  test('is found by its name or by the mark in its description, whatever a person calls it', async () => {
+    const homes: Record<string, string> = {
+      '/byname/': found(`/byname/${NAME}/`, CALENDAR),
+      '/bymark/': found(
+        '/bymark/4711/',
+        `${CALENDAR}<c:calendar-description>clinic-mirror ${MARK}</c:calendar-description>`,
+      ),
+    };
+    const server = await serve(({ path }) =>
+      multistatus(found(path, '<d:resourcetype/>'), found(`${path}private/`, CALENDAR), homes[path] ?? ''),
+    );
+    expect(await prepare(server, ownIn(`${server.url}/byname`))).toBe(`${server.url}/byname/${NAME}/`);
+    expect(await prepare(server, ownIn(`${server.url}/bymark/`))).toBe(`${server.url}/bymark/4711/`);
+    expect(server.log().filter((line) => line.startsWith('MKCALENDAR'))).toEqual([]);
+  });
+
+  test('is made under a name derived from the mark, for events, with its display name escaped', async () => {
+    let isMade = false;
+    const server = await serve(({ method, path }) => {
+      if (method === 'MKCALENDAR') {
+        isMade = true;
+        return { status: 201 };
+      }
+      if (path === '/home/') return multistatus(found('/home/', '<d:resourcetype/>'));
+      return isMade ? multistatus(found(path, CALENDAR)) : { status: 404 };
+    });
+    expect(await prepare(server, ownIn(`${server.url}/home/`))).toBe(`${server.url}/home/${NAME}/`);
+    const request = server.requests.find(({ method }) => method === 'MKCALENDAR');
+    expect(request?.path).toBe(`/home/${NAME}/`);
+    expect(request?.body).toContain('Clinic &#38; Co');
+    expect(request?.body).toContain('name="VEVENT"');
+  });
+
+  test.each([403, 405, 409, 500])('that another worker made meanwhile, told by %i, is taken', async (status) => {
+    let isMade = false;
+    const server = await serve(({ method, path }) => {
+      if (method === 'MKCALENDAR') {
+        isMade = true;
+        return davError(status, '<d:resource-must-be-null/>');
+      }
+      if (path === '/home/') return multistatus();
+      return isMade ? multistatus(found(path, CALENDAR)) : { status: 404 };
+    });
+    expect(await prepare(server, ownIn(`${server.url}/home/`))).toBe(`${server.url}/home/${NAME}/`);
+  });
+
+  test('gets the next name when the trash bin keeps the first', async () => {
+    const made = new Set<string>();
+    const server = await serve(({ method, path }) => {
+      if (method === 'MKCALENDAR') {
+        if (path === `/home/${NAME}/`) return { status: 405 };
+        made.add(path);
+        return { status: 201 };
+      }
+      if (path === '/home/') return multistatus(...[...made].map((one) => found(one, CALENDAR)));
+      return made.has(path) ? multistatus(found(path, CALENDAR)) : { status: 404 };
+    });
+    const own = ownIn(`${server.url}/home/`);
+    expect(await prepare(server, own)).toBe(`${server.url}/home/${NAME}-2/`);
+    expect(await prepare(server, own)).toBe(`${server.url}/home/${NAME}-2/`);
+    expect(made.size).toBe(1);
+  });
+
+  test('is found where the server put it instead', async () => {
+    let isMade = false;
+    const elsewhere = found(
+      '/home/77/',
+      `${CALENDAR}<c:calendar-description>clinic-mirror ${MARK}</c:calendar-description>`,
+    );
+    const server = await serve(({ method, path }) => {
+      if (method === 'MKCALENDAR') isMade = true;
+      if (method === 'MKCALENDAR') return { status: 201 };
+      if (path === '/home/') return isMade ? multistatus(elsewhere) : multistatus();
+      return { status: 404 };
+    });
+    expect(await prepare(server, ownIn(`${server.url}/home/`))).toBe(`${server.url}/home/77/`);
+  });
+
+  test.each([
+    [403, 'settings', 'calendar-creation-refused'],
+    [405, 'settings', 'calendar-creation-refused'],
+    [507, 'remote', 'unexpected-status'],
+  ])('that may not be made (%i) is an error for %s, after few tries', async (status, actor, code) => {
+    const server = await serve(({ method, path }) => {
+      if (method === 'MKCALENDAR') return { status };
+      return path === '/home/' ? multistatus() : { status: 404 };
+    });
+    await expect(prepare(server, ownIn(`${server.url}/home/`))).rejects.toMatchObject({ actor, code });
+    expect(server.log().filter((line) => line.startsWith('MKCALENDAR')).length).toBeLessThanOrEqual(5);
+  });
+
+  test('has no home where the configured address leads nowhere', async () => {
+    const server = await serve(() => ({ status: 404 }));
+    const missing = { actor: 'settings', code: 'calendar-home-missing' };
+    await expect(prepare(server, ownIn(`${server.url}/home/`))).rejects.toMatchObject(missing);
+  });
+
+  test('that is remembered costs one question, and is not looked for elsewhere', async () => {
+    const server = await serve(({ path }) => multistatus(found(path, CALENDAR)));
+    const known = `${server.url}/home/${NAME}/`;
+    expect(await prepare(server, ownIn(`${server.url}/home/`), known)).toBe(known);
+    expect(server.log()).toEqual([`PROPFIND /home/${NAME}/`]);
+  });
+});
+
+describe('discovery', () => {
+  const principal = '<d:current-user-principal><d:href>/principals/me/</d:href></d:current-user-principal>';
+  const homeSet = (href: string) => `<c:calendar-home-set><d:href>${href}</d:href></c:calendar-home-set>`;
+
+  function discovering(start: string, home = '/home/me%40x/'): Script {
+    return ({ path }) => {
+      if (path === '/.well-known/caldav' && start !== path) return { status: 301, headers: { location: start } };
+      if (path === start) return multistatus(found(path, principal));
+      if (path === '/principals/me/') return multistatus(found(path, homeSet(home)));
+      if (/^\/{1,2}home\/me(%40|@)x\/$/.test(path))
+        return multistatus(found(path, ''), found(`${path}${NAME}/`, CALENDAR));
+      return { status: 404 };
+    };
+  }
+
+  test('goes by the well-known address, principal and home', async () => {
+    const server = await serve(discovering('/dav/'));
+    expect(await prepare(server, ownIn('discover', server.url))).toBe(`${server.url}/home/me%40x/${NAME}/`);
+    expect(server.log()).toEqual([
+      'PROPFIND /.well-known/caldav',
+      'PROPFIND /dav/',
+      'PROPFIND /principals/me/',
+      'PROPFIND /home/me%40x/',
+    ]);
+  });
+
+  test('starts at the path that is configured', async () => {
+    const server = await serve(discovering('/remote.php/dav'));
+    await prepare(server, ownIn('discover', `${server.url}/remote.php/dav`));
+    expect(server.log()[0]).toBe('PROPFIND /remote.php/dav');
+  });
+
+  test('takes hrefs that name the host otherwise as paths on the host that was asked', async () => {
+    const server = await serve(discovering('/dav/', 'http://inner.example:81//home/me@x'));
+    expect(await prepare(server, ownIn('discover', server.url))).toContain(server.url);
+  });
+
+  test.each([
+    ['a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<!DOCTYPE html><html></html>' }],
+    ['not found', { status: 404 }],
+    ['not allowed', { status: 405 }],
+    ['an empty 207', multistatus()],
+    [
+      'a principal that may not be told',
+      multistatus(found('/', '<d:current-user-principal><d:unauthenticated/></d:current-user-principal>')),
+    ],
+    ['members that are not there', multistatus(member('/', '404 Not Found'))],
+  ])('that meets %s everywhere says what to configure', async (_name, answer) => {
+    const server = await serve(() => answer);
+    await expect(prepare(server, ownIn('discover', server.url))).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'discovery-failed',
+      remedy: expect.stringContaining('address'),
+    });
+    expect(server.log().length).toBeLessThanOrEqual(2);
+  });
+
+  test('goes on at the root when the well-known address shows a web page', async () => {
+    const server = await serve((request) =>
+      request.path === '/.well-known/caldav' ? { status: 200, body: '<html></html>' } : discovering('/')(request),
+    );
+    expect(await prepare(server, ownIn('discover', server.url))).toContain('/home/');
+  });
+
+  test('ends at a refused login without trying other addresses', async () => {
+    const server = await serve(() => ({ status: 401 }));
+    await expect(prepare(server, ownIn('discover', server.url))).rejects.toMatchObject({ actor: 'authorization' });
+    expect(server.log()).toHaveLength(2);
+  });
+});
