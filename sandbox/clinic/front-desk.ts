@@ -171,20 +171,24 @@ function chooseUpcoming(
   used: ReadonlySet<string>,
   random: Random,
 ): Appointment[] {
-  const chosen = new Map<string, Appointment>();
   const now = data.clock();
 
-  function consider(startAt: number, limit: number): void {
-    for (const visit of data.appointments.visitsFrom(tenantId, ['Booked', 'Confirmed'], startAt, limit)) {
-      if (chosen.size < count && !used.has(visit.id)) chosen.set(visit.id, visit);
-    }
+  function upcoming(startAt: number, limit: number): Appointment[] {
+    return data.appointments
+      .visitsFrom(tenantId, ['Booked', 'Confirmed'], startAt, limit)
+      .filter((visit) => !used.has(visit.id));
   }
 
+  const nearest = upcoming(now, count + used.size);
+  if (nearest.length < count) throw tooFew(count);
+  const chosen = new Map<string, Appointment>();
   for (let tries = 0; tries < count * 4 && chosen.size < count; tries++) {
-    consider(now + random.integer(0, HORIZON_DAYS * 86_400_000), 1);
+    const [visit] = upcoming(now + random.integer(0, HORIZON_DAYS * 86_400_000), 1);
+    if (visit !== undefined) chosen.set(visit.id, visit);
   }
-  if (chosen.size < count) consider(now, count * 2 + used.size);
-  if (chosen.size < count) throw tooFew(count);
+  for (const visit of nearest) {
+    if (chosen.size < count) chosen.set(visit.id, visit);
+  }
   return [...chosen.values()];
 }
 
