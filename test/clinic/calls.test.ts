@@ -39,6 +39,13 @@ describe('the access token', () => {
     expect(tokens.renewed).toBe(1);
   });
 
+  it('is renewed once for a call, also when the call is tried again for another reason', async () => {
+    const { outcome, requests, tokens } = await listAfter([{ status: 401 }, { status: 503 }, { status: 401 }]);
+    expect(outcome).toMatchObject({ code: 'token-refused' });
+    expect(requests).toHaveLength(3);
+    expect(tokens.renewed).toBe(1);
+  });
+
   it('is not sent to another host that a link names', async () => {
     await using thief = await startScriptedServer(() => EMPTY_LIST);
     const profile = profileOf({ paging: { style: 'next-link' } });

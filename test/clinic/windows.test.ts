@@ -107,5 +107,6 @@ describe('the agendas of a list', () => {
     expect(calls({}, 1)[0]?.has('agendaId')).toBe(false);
     expect(calls({ filters: { agenda: null } }, 1, ['a'])[0]?.has('agendaId')).toBe(false);
     expect(calls({}, 1, [])).toEqual([]);
+    expect(calls({ filters: { agenda: null } }, 1, [])).toEqual([]);
   });
 });
