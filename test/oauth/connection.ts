@@ -7,7 +7,7 @@ import type { Credential } from '../../src/model/credentials.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { createTokenAuthorizer } from '../../src/oauth/authorizer.ts';
 import { DEFAULT_REFRESH_RULES } from '../../src/oauth/due.ts';
-import { clinicProvider } from '../../src/oauth/providers.ts';
+import { clinicProvider, type Provider } from '../../src/oauth/providers.ts';
 import { createRefresher } from '../../src/oauth/refresh.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
 import type { ConnectionPlace, CredentialKeeper } from '../../src/oauth/store.ts';
@@ -34,7 +34,8 @@ export interface WorkerOptions {
   redis: Redis;
   issuer: string;
   clock?: () => number;
-  clientSecret?: string | null;
+  /** Default: the clinic's at `issuer`, as a client that scripted servers take. */
+  provider?: Provider;
   scopes?: readonly string[];
   leaseTtlMs?: number;
   requestTimeoutMs?: number;
@@ -53,8 +54,8 @@ export function openWorker(options: WorkerOptions): Worker {
   const leases = createLeases(options.redis, TENANT, options.leaseTtlMs ?? 10_000);
   const place = { tenant: TENANT, connection: 'clinic', credentials, leases };
   const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: options.requestTimeoutMs ?? 5_000 });
-  const clientSecret = options.clientSecret === undefined ? 'secret-canary' : options.clientSecret;
-  const provider = clinicProvider({ authUrl: options.issuer, clientId: 'client-1', clientSecret });
+  const client = { clientId: 'client-1', clientSecret: 'secret-canary' };
+  const provider = options.provider ?? clinicProvider({ authUrl: options.issuer, ...client });
   const server = createAuthorizationServer({ provider, http, clock });
   const scopes = options.scopes ?? SCOPES;
   const refresher = createRefresher({

@@ -1,0 +1,272 @@
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import type { MirrorError } from '../../src/model/errors.ts';
+import { beginLogin, completeLogin, type LoginTarget } from '../../src/oauth/login.ts';
+import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
+import type { PendingLogin } from '../../src/oauth/store.ts';
+import { createLoginStore } from '../../src/state/logins.ts';
+import { useRedis } from '../support/redis.ts';
+import { connect, NEVER, openWorker, RING, SCOPES, TENANT } from './connection.ts';
+import { oauthError, startTokenServer, tokensNamed } from './token-server.ts';
+
+const redis = useRedis();
+const REDIRECT = 'https://mirror.example.org/oauth/callback';
+
+async function open() {
+  const server = await startTokenServer();
+  const worker = openWorker({ redis: redis.connect(), issuer: server.url });
+  const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
+  const target: LoginTarget = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
+  const find = (tenant: string, connection: string) => (tenant === TENANT && connection === 'clinic' ? target : null);
+  server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600 } });
+  const begin = async () => {
+    const url = await beginLogin(target, logins, REDIRECT);
+    return { url, state: url.searchParams.get('state') ?? '' };
+  };
+  const complete = (parameters: Record<string, string>) =>
+    completeLogin(
+      new URL(`http://127.0.0.1:8080/oauth/callback?${new URLSearchParams(parameters)}`),
+      logins,
+      find,
+      NEVER,
+    );
+  return { server, worker, logins, target, begin, complete };
+}
+
+describe('a login by authorization code', () => {
+  test('asks with PKCE S256 and a state, and exchanges the code with the verifier and the same redirect address', async () => {
+    const { server, worker, begin, complete } = await open();
+    const { url, state } = await begin();
+    expect(Object.fromEntries(url.searchParams)).toMatchObject({
+      response_type: 'code',
+      client_id: 'client-1',
+      redirect_uri: REDIRECT,
+      scope: SCOPES.join(' '),
+      code_challenge_method: 'S256',
+    });
+    expect(state.length).toBeGreaterThanOrEqual(43);
+    expect(await complete({ code: 'code-1', state })).toEqual({
+      tenant: TENANT,
+      connection: 'clinic',
+      grantedScopes: SCOPES,
+      missingScopes: [],
+    });
+    const [form] = server.forms('/token');
+    expect(form?.get('redirect_uri')).toBe(REDIRECT);
+    expect(form?.get('code')).toBe('code-1');
+    const verifier = form?.get('code_verifier') ?? '';
+    expect(verifier).toMatch(/^[A-Za-z0-9\-._~]{43,128}$/);
+    expect(createHash('sha256').update(verifier).digest('base64url')).toBe(url.searchParams.get('code_challenge'));
+    expect(await worker.authorizer.header(NEVER)).toBe('Bearer access-0');
+  });
+
+  test('O10: an answer of another issuer is refused before anything is sent, and its state is used up', async () => {
+    const { server, begin, complete } = await open();
+    const { state } = await begin();
+    await expect(complete({ code: 'code-1', state, iss: 'https://evil.example.org' })).rejects.toMatchObject({
+      actor: 'authorization',
+      code: 'login-answer-rejected',
+    });
+    await expect(complete({ code: 'code-1', state, iss: server.url })).rejects.toMatchObject({ code: 'login-unknown' });
+    expect(server.posted).toEqual([]);
+  });
+
+  test('O10: a missing iss is refused when the server says that it sends one', async () => {
+    const { server, begin, complete } = await open();
+    server.metadata = { authorization_response_iss_parameter_supported: true };
+    const first = await begin();
+    await expect(complete({ code: 'code-1', state: first.state })).rejects.toMatchObject({
+      code: 'login-answer-rejected',
+    });
+    expect(server.posted).toEqual([]);
+    const second = await begin();
+    await expect(complete({ code: 'code-1', state: second.state, iss: server.url })).resolves.toMatchObject({
+      connection: 'clinic',
+    });
+  });
+
+  test('O11: a state works once; a replayed, foreign or missing one is refused', async () => {
+    const { server, begin, complete } = await open();
+    const { state } = await begin();
+    const results = await Promise.allSettled([complete({ code: 'c', state }), complete({ code: 'c', state })]);
+    expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected']);
+    for (const parameters of [{ code: 'c', state }, { code: 'c', state: 'made-up' }, { code: 'c' }]) {
+      await expect(complete(parameters as Record<string, string>)).rejects.toMatchObject({
+        actor: 'authorization',
+        code: 'login-unknown',
+      });
+    }
+    expect(server.forms('/token')).toHaveLength(1);
+  });
+
+  test('O12: metadata that names another issuer is refused', async () => {
+    const { server, target, logins } = await open();
+    server.metadata = { issuer: 'https://evil.example.org' };
+    await expect(beginLogin(target, logins, REDIRECT)).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'issuer-mismatch',
+    });
+    server.metadata = { issuer: undefined };
+    await expect(beginLogin(target, logins, REDIRECT)).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'discovery-failed',
+    });
+  });
+
+  test('a discovery document that is no such thing, or away, is told apart', async () => {
+    const { server, target, logins } = await open();
+    server.onDiscovery = () => ({ status: 404, body: 'not here' });
+    await expect(beginLogin(target, logins, REDIRECT)).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'discovery-failed',
+    });
+    server.onDiscovery = () => ({ status: 503, body: 'busy' });
+    await expect(beginLogin(target, logins, REDIRECT)).rejects.toMatchObject({ actor: 'remote' });
+    server.onDiscovery = null;
+    await expect(beginLogin(target, logins, REDIRECT)).resolves.toBeInstanceOf(URL);
+  });
+
+  test('endpoints and redirect addresses must be https, but on this machine', async () => {
+    const { server, target, logins } = await open();
+    await expect(beginLogin(target, logins, 'http://mirror.example.org/cb')).rejects.toMatchObject({
+      code: 'insecure-address',
+    });
+    server.metadata = { token_endpoint: 'http://tokens.example.org/token' };
+    await expect(beginLogin(target, logins, REDIRECT)).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'insecure-address',
+    });
+  });
+
+  test('a person who refuses is told apart from a failure', async () => {
+    const { server, begin, complete } = await open();
+    const { state } = await begin();
+    await expect(complete({ error: 'access_denied', error_description: 'no', state })).rejects.toMatchObject({
+      actor: 'authorization',
+      code: 'login-refused',
+    });
+    expect(server.posted).toEqual([]);
+  });
+
+  test('scopes that the person unticked are named in the result and kept with the credential', async () => {
+    const { server, worker, begin, complete } = await open();
+    server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600, scope: 'openid svc.agenda' } });
+    const { state } = await begin();
+    expect(await complete({ code: 'c', state })).toMatchObject({ missingScopes: ['svc.patients'] });
+    expect(await worker.credentials.read('clinic')).toMatchObject({
+      state: 'connected',
+      reason: 'missing-scopes',
+      grantedScopes: ['openid', 'svc.agenda'],
+    });
+  });
+
+  test('a login without a refresh token is refused, and what stood there stays', async () => {
+    const { server, worker, begin, complete } = await open();
+    const before = await connect(worker, { accessExpiresAt: null });
+    server.onToken = () => ({ body: { access_token: 'a', token_type: 'Bearer' } });
+    const { state } = await begin();
+    await expect(complete({ code: 'c', state })).rejects.toMatchObject({
+      actor: 'authorization',
+      code: 'no-refresh-token',
+    });
+    expect(await worker.credentials.read('clinic')).toEqual(before);
+  });
+
+  test('a code that the server refuses is an error for the person; nothing is stored', async () => {
+    const { server, worker, begin, complete } = await open();
+    server.onToken = () => oauthError('invalid_grant');
+    const { state } = await begin();
+    await expect(complete({ code: 'c', state })).rejects.toMatchObject({
+      actor: 'authorization',
+      code: 'login-code-refused',
+    });
+    expect(await worker.credentials.read('clinic')).toBeNull();
+  });
+
+  test('a new login replaces an ended one, and one that cannot be opened any more', async () => {
+    const { worker, begin, complete } = await open();
+    await connect(worker, { state: 'needs-login', reason: 'login-ended' });
+    await complete({ code: 'c', state: (await begin()).state });
+    const first = await worker.credentials.read('clinic');
+    expect(first).toMatchObject({ state: 'connected', reason: null });
+    await redis.connect().hset(`cm:{${TENANT}}:credential:clinic`, 'sealed', 's1.gone.AAAA');
+    await complete({ code: 'c', state: (await begin()).state });
+    expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected' });
+  });
+
+  test('a connection whose provider was changed meanwhile is refused', async () => {
+    const { logins, target, begin } = await open();
+    const { state } = await begin();
+    const elsewhere = {
+      ...target.server,
+      provider: { ...target.server.provider, issuer: 'https://other.example.org' },
+    };
+    const callback = new URL(`${REDIRECT}?code=c&state=${state}`);
+    const completed = completeLogin(callback, logins, () => ({ ...target, server: elsewhere }), NEVER);
+    await expect(completed).rejects.toMatchObject({ actor: 'authorization', code: 'login-overtaken' });
+  });
+});
+
+describe('a login on this machine', () => {
+  test('the loopback receiver takes the answer, shows a sentence without secrets, and is gone afterwards', async () => {
+    const { target, logins } = await open();
+    const pages: string[] = [];
+    let redirectUri = '';
+    const result = await loginOnLoopback(
+      target,
+      logins,
+      (url) => {
+        redirectUri = url.searchParams.get('redirect_uri') ?? '';
+        const state = url.searchParams.get('state') ?? '';
+        const visit = async () => {
+          const { port, hostname } = new URL(redirectUri);
+          expect(hostname).toBe('127.0.0.1');
+          expect((await fetch(`http://127.0.0.1:${port}/favicon.ico`)).status).toBe(404);
+          expect((await fetch(`${redirectUri}?code=code-canary&state=wrong`)).status).toBe(400);
+          expect(await statusWithHost(`${redirectUri}?code=code-canary&state=${state}`, 'evil.example.org')).toBe(404);
+          const answer = await fetch(`${redirectUri}?code=code-canary&state=${state}`);
+          pages.push(`${answer.status} ${await answer.text()}`);
+        };
+        void visit();
+      },
+      NEVER,
+    );
+    expect(result).toMatchObject({ connection: 'clinic', missingScopes: [] });
+    await expect.poll(() => pages).toEqual(['200 The login is complete. You can close this window.\n']);
+    await expect(fetch(redirectUri)).rejects.toThrow();
+  });
+
+  test('a failed login is told in the browser without details and thrown to the caller', async () => {
+    const { target, logins } = await open();
+    let page = '';
+    const login = loginOnLoopback(
+      target,
+      logins,
+      (url) => {
+        const callback = `${url.searchParams.get('redirect_uri')}?error=access_denied&state=${url.searchParams.get('state')}`;
+        void fetch(callback).then(async (answer) => (page = `${answer.status} ${await answer.text()}`));
+      },
+      NEVER,
+    );
+    await expect(login).rejects.toMatchObject({ code: 'login-refused' });
+    await expect.poll(() => page).toBe('500 The login failed. See the terminal.\n');
+  });
+
+  test('giving up ends the waiting', async () => {
+    const { target, logins } = await open();
+    const patience = new AbortController();
+    const login = loginOnLoopback(target, logins, () => patience.abort(), patience.signal);
+    await expect(login).rejects.toMatchObject({ code: 'aborted' } satisfies Partial<MirrorError>);
+  });
+});
+
+function statusWithHost(address: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request(address, { headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on('error', reject).end();
+  });
+}
