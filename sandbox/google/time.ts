@@ -3,11 +3,10 @@ import { Temporal } from 'temporal-polyfill';
 const OFFSET_AT_END = /(?:Z|[+-]\d{2}:\d{2})$/;
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?$/i;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-/** Offsets change on no finer grid than this. */
-const OFFSET_GRID_MS = 15 * 60_000;
+const DAY_MS = 86_400_000;
 
 const knownZones = new Map<string, boolean>();
-const offsets = new Map<string, Map<number, number>>();
+const offsets = new Map<string, Map<number, number | 'changes'>>();
 
 /** True for an IANA zone name that this Node knows. */
 export function isZone(zone: string): boolean {
@@ -25,14 +24,29 @@ export function hasOffset(dateTime: string): boolean {
 
 /** Epoch ms of an RFC 3339 timestamp; without an offset it is wall time in `zone`. Undefined when it is no such time. */
 export function parseDateTime(dateTime: string, zone: string): number | undefined {
-  if (!DATE_TIME.test(dateTime)) {
+  if (!DATE_TIME.test(dateTime) || !isDay(dateTime.slice(0, 10))) {
     return undefined;
   }
-  return attempt(() =>
-    hasOffset(dateTime)
-      ? Temporal.Instant.from(dateTime).epochMilliseconds
-      : Temporal.PlainDateTime.from(dateTime).toZonedDateTime(zone).epochMilliseconds,
-  );
+  const withOffset = hasOffset(dateTime);
+  const parsed = Date.parse(withOffset ? dateTime.toUpperCase() : `${dateTime}Z`);
+  if (Number.isNaN(parsed)) {
+    return undefined;
+  }
+  return withOffset ? parsed : wallTime(parsed, dateTime, zone);
+}
+
+/** The instant of a wall time, whose digits read as UTC are `asUtc`. In a gap or overlap of the clock Temporal decides. */
+function wallTime(asUtc: number, dateTime: string, zone: string): number {
+  const before = offsetMinutes(asUtc - DAY_MS, zone);
+  return before === offsetMinutes(asUtc + DAY_MS, zone)
+    ? asUtc - before * 60_000
+    : Temporal.PlainDateTime.from(dateTime).toZonedDateTime(zone).epochMilliseconds;
+}
+
+/** Date.parse takes the 30th of February for a day in March. */
+function isDay(date: string): boolean {
+  const parsed = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(date);
 }
 
 /** Epoch ms of the first moment of a day (`YYYY-MM-DD`) in `zone`. Undefined when there is no such day. */
@@ -56,20 +70,26 @@ export function formatInZone(epochMs: number, zone: string): string {
   return `${wall}${offset < 0 ? '-' : '+'}${hh}:${mm}`;
 }
 
+/** The zone's offset; worked out once per UTC day, unless the clock changes on it. */
 function offsetMinutes(epochMs: number, zone: string): number {
-  let ofZone = offsets.get(zone);
-  if (!ofZone) {
-    ofZone = new Map();
-    offsets.set(zone, ofZone);
+  const day = Math.floor(epochMs / DAY_MS);
+  let days = offsets.get(zone);
+  if (!days) {
+    days = new Map();
+    offsets.set(zone, days);
   }
-  const slot = Math.floor(epochMs / OFFSET_GRID_MS);
-  let offset = ofZone.get(slot);
+  let offset = days.get(day);
   if (offset === undefined) {
-    const zoned = Temporal.Instant.fromEpochMilliseconds(slot * OFFSET_GRID_MS).toZonedDateTimeISO(zone);
-    offset = Math.round(zoned.offsetNanoseconds / 60e9);
-    ofZone.set(slot, offset);
+    const first = exactOffset(day * DAY_MS, zone);
+    offset = first === exactOffset((day + 1) * DAY_MS, zone) ? first : 'changes';
+    days.set(day, offset);
   }
-  return offset;
+  return offset === 'changes' ? exactOffset(epochMs, zone) : offset;
+}
+
+function exactOffset(epochMs: number, zone: string): number {
+  const zoned = Temporal.Instant.fromEpochMilliseconds(epochMs).toZonedDateTimeISO(zone);
+  return Math.round(zoned.offsetNanoseconds / 60e9);
 }
 
 function isAccepted(make: () => unknown): boolean {
