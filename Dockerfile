@@ -1,0 +1,35 @@
+# The daemon and its command line. How to run it: docs/container.md
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# The base image brings Node, so the pinned one (an optional dependency) stays out. No package needs an install script.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+# googleapis holds every API of Google, 240 MB; we import the calendar's alone. Types and source maps are for development.
+RUN cd node_modules/googleapis/build/src \
+ && find apis -mindepth 1 -maxdepth 1 ! -name calendar -exec rm -r {} + \
+ && rm googleapis.js index.js \
+ && find /app/node_modules -type f \( -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.map' \) -delete
+COPY bin bin
+COPY src src
+COPY config/profiles config/profiles
+# Whatever the rights in the checkout, the image's user can read. What was removed must not be missed: this imports the
+# whole program, and makes the calendar's client.
+RUN chmod -R a+rX . \
+ && node bin/clinic-mirror.js --help >/dev/null \
+ && node --eval "import('/app/src/connectors/google-calendar/client.ts').then((client) => client.createCalendarClient({ asFetch: () => fetch }, Date.now, 'https://www.googleapis.com', null))"
+
+FROM node:24-bookworm-slim
+WORKDIR /app
+ENV NODE_ENV=production \
+    CLINIC_MIRROR_CONFIG=/app/config
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/package.json package.json
+COPY --from=build /app/config config
+COPY --from=build /app/bin bin
+COPY --from=build /app/src src
+RUN ln -s /app/bin/clinic-mirror.js /usr/local/bin/clinic-mirror
+# The base image's user "node" by number, so that an orchestrator can see that it isn't root. All of /app is root's.
+USER 1000:1000
+EXPOSE 8080
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 CMD ["node", "/app/bin/healthcheck.js"]
+CMD ["clinic-mirror", "run"]

@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Asks the daemon in this container whether it is alive. The mounted configuration says which port it has.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+
+const TIMEOUT_MS = 4_000;
+/** What clinic-mirror takes when the settings name none. */
+const DEFAULT_PORT = 8_080;
+const EVERY_ADDRESS = new Set(['0.0.0.0', '::', undefined]);
+
+const settings = parse(readFileSync(join(process.env.CLINIC_MIRROR_CONFIG ?? 'config', 'clinic-mirror.yaml'), 'utf8'));
+const host = EVERY_ADDRESS.has(settings.http?.host) ? '127.0.0.1' : settings.http.host;
+try {
+  const url = `http://${host}:${settings.http?.port ?? DEFAULT_PORT}/healthz`;
+  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  console.log(`healthz answered ${response.status}`);
+  process.exitCode = response.ok ? 0 : 1;
+} catch (error) {
+  console.log(`healthz did not answer (${error.cause?.code ?? error.name})`);
+  process.exitCode = 1;
+}
