@@ -86,6 +86,7 @@ export class Channels {
   }
 
   #send(channel: Channel, state: 'sync' | 'exists'): void {
+    // Grows, but not one by one, as at the vendor.
     channel.messageNumber += 1 + (state === 'exists' ? channel.messageNumber % 3 : 0);
     if (this.#faults.active('lost-notification', { method: 'POST', path: channel.address, client: channel.openedBy })) {
       return;

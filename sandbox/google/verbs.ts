@@ -8,7 +8,7 @@ import type { Channel, Channels } from './channels.ts';
 import { GoogleCounts } from './counts.ts';
 import { type EventResource, toResource } from './event-resource.ts';
 import type { StoredEvent } from './event-store.ts';
-import { addEvent, cancelEvent, editEvent } from './events.ts';
+import { addEvent, cancelEvent, editEvent } from './event-writes.ts';
 import type { Grants } from './grants.ts';
 import type { GoogleSandboxOptions, OAuthClient, Settings } from './options.ts';
 import type { Delegation, ServiceAccountKeyFile, ServiceAccounts } from './service-accounts.ts';
