@@ -4,7 +4,7 @@ import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
-import { CALENDARS_PAGE_SIZE, EVENTS_PAGE_SIZE, MARK_PROPERTY } from './limits.ts';
+import { CALENDARS_PAGE_SIZE, EVENT_FIELDS, EVENTS_PAGE_SIZE, MARK_PROPERTY } from './limits.ts';
 import type { WireAnswer } from './wire.ts';
 
 /** The calls that go one by one; each gives the answer whatever its status. Throws MirrorError when no answer came. */
@@ -82,6 +82,7 @@ function eventsParameters({ calendarId, mark, window, pageToken }: EventsQuery) 
     calendarId,
     privateExtendedProperty: [`${MARK_PROPERTY}=${mark}`],
     maxResults: EVENTS_PAGE_SIZE,
+    fields: `nextPageToken,items(${EVENT_FIELDS})`,
     ...(window === null ? {} : { timeMin: rfc3339(window.fromAt), timeMax: rfc3339(window.toAt) }),
     ...page(pageToken),
   };

@@ -3,6 +3,7 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operat
 import { calendarGone, changedMeanwhile, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
 import type { Flow } from './flow.ts';
 import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
+import { EVENT_FIELDS } from './limits.ts';
 import { isSuccess, type WireAnswer, type WireCall } from './wire.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
@@ -143,14 +144,17 @@ function etagOf({ body }: WireAnswer): string | null {
   return typeof body.etag === 'string' ? body.etag : null;
 }
 
+/** Nobody gets a mail; of the event that was written only its version travels back. */
+const WRITE_QUERY = { sendUpdates: 'none', fields: 'etag' };
+
 function insertCall(scope: FlowScope, { key, item, locator }: Write): WireCall {
   const body = { id: key, ...toEvent(item, scope.mark, locator) };
-  return { method: 'POST', path: pathTo(scope, '/events', { sendUpdates: 'none' }), body };
+  return { method: 'POST', path: pathTo(scope, '/events', WRITE_QUERY), body };
 }
 
 function putCall(scope: FlowScope, { item, locator }: Write, id: string, ifMatch: string | null): WireCall {
   const body = toEvent(item, scope.mark, locator);
-  return { method: 'PUT', path: eventPath(scope, id, { sendUpdates: 'none' }), ifMatch, body };
+  return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body };
 }
 
 function deleteCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {
@@ -158,10 +162,10 @@ function deleteCall(scope: FlowScope, id: string, ifMatch: string | null): WireC
 }
 
 function getCall(scope: FlowScope, id: string): WireCall {
-  return { method: 'GET', path: eventPath(scope, id) };
+  return { method: 'GET', path: eventPath(scope, id, { fields: EVENT_FIELDS }) };
 }
 
-function eventPath(scope: FlowScope, id: string, query: Record<string, string> = {}): string {
+function eventPath(scope: FlowScope, id: string, query: Record<string, string>): string {
   return pathTo(scope, `/events/${encodeURIComponent(id)}`, query);
 }
 

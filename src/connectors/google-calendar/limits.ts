@@ -35,3 +35,10 @@ export const MARK_PROPERTY = 'clinicMirror';
 
 /** Name of the private extended property that bears the locator. */
 export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
+
+/**
+ * The fields of an event that are read (partial responses: developers.google.com/workspace/calendar/api/guides/performance):
+ * the rest need not travel.
+ */
+export const EVENT_FIELDS =
+  'id,etag,status,eventType,summary,description,location,start,end,transparency,visibility,recurrence,recurringEventId,attendees,extendedProperties/private';

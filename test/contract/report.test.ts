@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadReports, renderTable, saveReport } from './report.ts';
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'contract-report-'));
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+describe('reports of the contract suite', () => {
+  test('become one table of cases and connectors, with the reasons of what was skipped', () => {
+    const passed = { group: 'g', title: 'one', result: 'passed', reason: null } as const;
+    saveReport({ connector: 'b', cases: [passed, { ...passed, title: 'two', result: 'failed' }] }, directory);
+    saveReport({ connector: 'a', cases: [{ ...passed, result: 'skipped', reason: 'no pages' }] }, directory);
+    expect(renderTable(loadReports(directory)).split('\n')).toEqual([
+      '| case | a | b |',
+      '|---|---|---|',
+      '| g: one | n/a | yes |',
+      '| g: two | - | NO |',
+      '',
+      '- a, g: one: no pages',
+      '',
+    ]);
+  });
+
+  test('replace the last one of the same connector', () => {
+    saveReport({ connector: 'a', cases: [] }, directory);
+    saveReport({ connector: 'a', cases: [{ group: 'g', title: 't', result: 'passed', reason: null }] }, directory);
+    expect(loadReports(directory)).toHaveLength(1);
+    expect(loadReports(directory)[0]?.cases).toHaveLength(1);
+  });
+});
