@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { PartialReason } from '../model/snapshots.ts';
-import type { EndRule, Paging } from '../settings/clinic-profile.ts';
+import type { EndRule, Paging } from '../settings/clinic-paging.ts';
 import { valueAt } from './rows.ts';
 
 /** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */

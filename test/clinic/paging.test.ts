@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ListEnd, type PageTarget, readPages } from '../../src/clinic/paging.ts';
 import { isJsonObject } from '../../src/clinic/rows.ts';
-import type { Paging } from '../../src/settings/clinic-profile.ts';
+import type { Paging } from '../../src/settings/clinic-paging.ts';
 import { profileOf, type WrittenProfile } from './open-client.ts';
 
 type Row = { id: string };

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+
+/** Where a value is in an answer. */
+export const path = z
+  .string()
+  .regex(/^[^\s.]+(\.[^\s.]+)*$/, 'must be field names joined by dots, such as patient.firstName')
+  .describe('Where a value is in a JSON object: field names joined by dots.');
+/** A query parameter's name. */
+export const parameter = z.string().min(1).describe('Name of a query parameter.');
+
+/** Rules that can prove that a page is the last; the first that can speak of a page decides. */
+const END_RULES = ['has-more', 'total', 'short-page', 'empty-page', 'no-next'] as const;
+
+const endings = {
+  ends: z.array(z.enum(END_RULES)).min(1),
+  hasMorePath: path.nullable().default('hasMore'),
+  totalPath: path
+    .nullable()
+    .default('total')
+    .describe('Where a list tells its total. It is compared with the rows whenever told.'),
+};
+const pageSize = {
+  size: z.int().min(1).max(10_000).default(200).describe('Rows asked for per page.'),
+  cap: z.int().min(1).nullable().default(null).describe('Most rows that the server gives per page; null = not known.'),
+};
+const countingEnds = endings.ends.default(['has-more', 'empty-page']);
+const followingEnds = endings.ends.default(['no-next']);
+
+/** How a list pages: one of five styles, with the names of its parameters and the rules that prove its end. */
+export const pagingSchema = z
+  .discriminatedUnion('style', [
+    z.strictObject({
+      style: z.literal('none'),
+      hasMorePath: endings.hasMorePath,
+      totalPath: endings.totalPath,
+    }),
+    z.strictObject({
+      style: z.literal('offset-limit'),
+      ...endings,
+      ...pageSize,
+      ends: countingEnds,
+      offsetParameter: parameter.default('offset'),
+      limitParameter: parameter.default('limit'),
+      startIndex: z.int().min(0).max(1).default(0),
+    }),
+    z.strictObject({
+      style: z.literal('page-size'),
+      ...endings,
+      ...pageSize,
+      ends: countingEnds,
+      pageParameter: parameter.default('page'),
+      sizeParameter: parameter.default('pageSize'),
+      startIndex: z.int().min(0).max(1).default(1),
+    }),
+    z.strictObject({
+      style: z.literal('cursor'),
+      ...endings,
+      ...pageSize,
+      ends: followingEnds,
+      cursorParameter: parameter.default('cursor'),
+      cursorPath: path.default('nextCursor'),
+      sizeParameter: parameter.nullable().default('limit'),
+    }),
+    z.strictObject({
+      style: z.literal('next-link'),
+      ...endings,
+      ...pageSize,
+      ends: followingEnds,
+      linkPath: path.default('links.next'),
+      sizeParameter: parameter.nullable().default('limit'),
+    }),
+  ])
+  .superRefine((paging, context) => {
+    if (paging.style === 'none') return;
+    const follows = paging.style === 'cursor' || paging.style === 'next-link';
+    const complain = (message: string) => context.addIssue({ code: 'custom', path: ['ends'], message });
+    if (paging.ends.includes('short-page') && paging.cap === null) {
+      complain('short-page needs cap: without it a capped page looks like the last one; use empty-page');
+    }
+    if (paging.ends.includes('no-next') && !follows) complain('no-next is for the styles cursor and next-link');
+    if (paging.ends.includes('empty-page') && follows) complain('empty-page is for the styles that count');
+    if (paging.ends.includes('has-more') && paging.hasMorePath === null) complain('has-more needs hasMorePath');
+    if (paging.ends.includes('total') && paging.totalPath === null) complain('total needs totalPath');
+  });
+
+/** How one list pages. */
+export type Paging = z.infer<typeof pagingSchema>;
+/** A rule that can prove the end of a list. */
+export type EndRule = (typeof END_RULES)[number];
