@@ -56,7 +56,13 @@ const BY_REASON: Readonly<Record<string, Meaning>> = {
     remedy: 'connect again and leave all calendar permissions ticked',
   },
   forbidden: FORBIDDEN,
-  forbiddenForNonOrganizer: FORBIDDEN,
+  forbiddenForNonOrganizer: {
+    message: 'Google lets only the organizer change this event',
+    actor: 'settings',
+    code: 'event-forbidden',
+    retry: 'never',
+    remedy: 'remove the event by hand; it is written anew with the next change',
+  },
   requiredAccessLevel: FORBIDDEN,
   conflict: {
     message: 'the call did not go together with the others of its batch',

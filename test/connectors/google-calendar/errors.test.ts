@@ -37,6 +37,7 @@ describe("Google's refusals", () => {
     [401, 'global', 'authError', 'authorization', 'login-refused', 'never'],
     [403, 'global', 'insufficientPermissions', 'authorization', 'scope-missing', 'never'],
     [403, 'calendar', 'requiredAccessLevel', 'settings', 'calendar-forbidden', 'never'],
+    [403, 'calendar', 'forbiddenForNonOrganizer', 'settings', 'event-forbidden', 'never'],
     [403, 'usageLimits', 'accessNotConfigured', 'settings', 'api-disabled', 'never'],
     [403, 'global', 'neverHeardOf', 'settings', 'calendar-forbidden', 'never'],
     [400, 'calendar', 'timeRangeEmpty', 'contract', 'empty-time-range', 'never'],
@@ -64,5 +65,6 @@ describe("Google's refusals", () => {
   test('only what meets every operation concerns the whole target', () => {
     expect(isTargetWide(refusal(403, 'usageLimits', 'quotaExceeded'))).toBe(true);
     expect(isTargetWide(refusal(400, 'global', 'invalid'))).toBe(false);
+    expect(isTargetWide(refusal(403, 'calendar', 'forbiddenForNonOrganizer'))).toBe(false);
   });
 });
