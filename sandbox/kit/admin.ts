@@ -1,8 +1,16 @@
-import type { FaultRule } from './faults.ts';
-import type { SandboxKit } from './kit.ts';
+import type { Counts } from './counts.ts';
+import type { FaultPlan, FaultRule } from './faults.ts';
+import type { Recording } from './recording.ts';
 
 /** Where the routes for tests and operators of a sandbox live: never counted, recorded or faulted. */
 export const ADMIN_PREFIX = '/__sandbox/';
+
+/** What the routes rule over. */
+export interface Ruled {
+  faults: FaultPlan;
+  counts: Counts;
+  recording: Recording;
+}
 
 export interface AdminAnswer {
   status: number;
@@ -15,7 +23,7 @@ export function isAdminPath(url: string | undefined): boolean {
 }
 
 /** Answers the kit's own admin routes; undefined when the path is not one of them. `body` is parsed JSON. */
-export function answerAdmin(kit: SandboxKit, method: string, url: string, body: unknown): AdminAnswer | undefined {
+export function answerAdmin(kit: Ruled, method: string, url: string, body: unknown): AdminAnswer | undefined {
   const { pathname, searchParams } = new URL(url, 'http://sandbox');
   switch (pathname.slice(ADMIN_PREFIX.length)) {
     case 'faults':
@@ -29,7 +37,7 @@ export function answerAdmin(kit: SandboxKit, method: string, url: string, body: 
   }
 }
 
-function faultRoutes(kit: SandboxKit, method: string, id: string | null, body: unknown): AdminAnswer {
+function faultRoutes(kit: Ruled, method: string, id: string | null, body: unknown): AdminAnswer {
   switch (method) {
     case 'GET':
       return { status: 200, body: { rules: kit.faults.list() } };
@@ -46,7 +54,7 @@ function faultRoutes(kit: SandboxKit, method: string, id: string | null, body: u
   }
 }
 
-function addRules(kit: SandboxKit, rules: FaultRule[]): AdminAnswer {
+function addRules(kit: Ruled, rules: FaultRule[]): AdminAnswer {
   try {
     return { status: 201, body: { ids: kit.faults.add(...rules) } };
   } catch (error) {
@@ -54,7 +62,7 @@ function addRules(kit: SandboxKit, rules: FaultRule[]): AdminAnswer {
   }
 }
 
-function countRoutes(kit: SandboxKit, method: string): AdminAnswer {
+function countRoutes(kit: Ruled, method: string): AdminAnswer {
   switch (method) {
     case 'GET':
       return { status: 200, body: kit.counts.snapshot() };
@@ -66,7 +74,7 @@ function countRoutes(kit: SandboxKit, method: string): AdminAnswer {
   }
 }
 
-function recordingRoutes(kit: SandboxKit, method: string, body: unknown): AdminAnswer {
+function recordingRoutes(kit: Ruled, method: string, body: unknown): AdminAnswer {
   switch (method) {
     case 'GET':
       return { status: 200, body: { on: kit.recording.on, requests: kit.recording.recorded() } };
