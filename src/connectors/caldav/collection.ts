@@ -147,6 +147,8 @@ async function get(collection: Collection, url: URL): Promise<StoredObject | nul
 
 function storedObject(url: URL, member: DavMember): StoredObject | null {
   if (member.status === 404 || member.status === 410) return null;
+  // There, but not to be read by this login: somebody else's, in a shared calendar.
+  if (member.status === 403) return { url, etag: null, content: null };
   const data = member.properties.get(`${CALDAV}calendar-data`);
   if (data === undefined) throw readRefused(member.status ?? 207);
   return { url, etag: tagOf(member), content: fromCalendarObject(data.text) };

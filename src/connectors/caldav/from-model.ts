@@ -33,8 +33,8 @@ const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
 /** Names of a property of ours as filters in requests write it. */
 export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
 
-/** What makes an event more than an item: repetition, exceptions, an answer of a person. */
-const BEYOND_AN_ITEM = ['rrule', 'rdate', 'exdate', 'recurrence-id'];
+/** What makes an event more than an item: repetition, exceptions, guests. */
+const BEYOND_AN_ITEM = ['rrule', 'rdate', 'exdate', 'recurrence-id', 'attendee'];
 
 /** The calendar object of an item, private and without attendees and alarms, as text with CRLF (RFC 5545). */
 export function toCalendarObject(object: ObjectToWrite): string {

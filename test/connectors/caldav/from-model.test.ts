@@ -188,6 +188,7 @@ describe("other programs' objects", () => {
     ['unknown zone without a definition', /^DTSTART/, 'DTSTART;TZID=Nowhere:20260329T090000'],
     ['dates mixed with times', /^DTEND/, 'DTEND;VALUE=DATE:20260330'],
     ['a repetition', /^TRANSP/, 'RRULE:FREQ=DAILY'],
+    ['a guest', /^TRANSP/, 'ATTENDEE:mailto:somebody@example.com'],
     ['shown to everybody', /^CLASS/, 'CLASS:PUBLIC'],
     ['called off', /^TRANSP/, 'STATUS:CANCELLED'],
     ['nonsense for a time', /^DTSTART/, 'DTSTART:tomorrow'],

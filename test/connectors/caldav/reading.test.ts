@@ -109,6 +109,18 @@ describe('read', () => {
     expect(items).toHaveLength(2);
   });
 
+  test("leaves out what the login may not see of others, and doesn't take a failure for absence", async () => {
+    const answering = (status: string) =>
+      serve(({ body }) =>
+        body.includes('calendar-query')
+          ? multistatus(etag(A), etag(B))
+          : multistatus(stored(A, '"1"', ours('a')), member(B, status)),
+      );
+    expect(await readAll(await answering('403 Forbidden'))).toHaveLength(1);
+    expect(await readAll(await answering('404 Not Found'))).toHaveLength(1);
+    await expect(readAll(await answering('500 Internal Server Error'))).rejects.toMatchObject({ actor: 'remote' });
+  });
+
   test('reads in pages of fifty', async () => {
     const hrefs = Array.from({ length: 101 }, (_, index) => `/cal/${keyOf(`n${index}`)}.ics`);
     const objects = Object.fromEntries(hrefs.map((href, index) => [href, ours(`n${index}`)]));
@@ -218,6 +230,7 @@ describe('changes since a token', () => {
     const changes = await readChanges(collectionOf(server), 't1');
     expect(changes).toMatchObject({ token: 't9', isWhole: true, removed: [] });
     expect(changes.changed).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   test('come from a listing by PROPFIND where there is no such report', async () => {
