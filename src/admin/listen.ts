@@ -17,7 +17,8 @@ export interface ListeningServer {
  */
 export async function listen(app: FastifyInstance, address: { host: string; port: number }): Promise<ListeningServer> {
   try {
-    await app.listen(address);
+    // A copy: the server writes into what it is given, and settings are frozen.
+    await app.listen({ host: address.host, port: address.port });
   } catch (error) {
     throw new MirrorError('the HTTP port could not be opened', {
       actor: 'settings',

@@ -1,0 +1,162 @@
+import { renderTable } from '../src/cli/table.ts';
+import type { Status, TargetStatus } from '../src/control/status.ts';
+import { compare } from './compare.ts';
+import { logIn, startDaemon } from './daemon.ts';
+import { openWatch, waitUntilInSync } from './watch.ts';
+import type { DemoTarget, World } from './world.ts';
+
+/** What one target came to. */
+export interface TargetResult {
+  tenant: string;
+  target: string;
+  connector: string;
+  records: number;
+  created: number;
+  updated: number;
+  deleted: number;
+  held: number;
+  failed: number;
+  remoteEvents: number;
+  duplicates: number;
+  missing: number;
+  httpRequests: number;
+}
+
+/** What the demonstration came to. */
+export interface DemoResult {
+  appointments: number;
+  targets: TargetResult[];
+  changes: { booked: number; moved: number; cancelled: number };
+  quietCycleWrites: number;
+  seconds: number;
+}
+
+const CHANGES_PER_TENANT = { booked: 30, moved: 30, cancelled: 12, checkedIn: 5 };
+const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'MKCALENDAR', 'MKCOL', 'PROPPATCH']);
+
+/** First sync, a batch of changes at the front desk, a second cycle, a third quiet one; then both sides are compared. */
+export async function runOnce(world: World, say: (text: string) => void, startedAt: number): Promise<DemoResult> {
+  for (const login of world.logins) {
+    say(`Logging in: ${login.connection} of ${login.tenant} …`);
+    await logIn(world, login);
+  }
+  const watch = openWatch(world);
+  const daemon = startDaemon(world);
+  try {
+    const report = reporter(say);
+    say('First sync …');
+    await waitUntilInSync(watch, Date.now(), report, daemon.process);
+    const changes = simulate(world);
+    say(
+      `The front desk booked ${changes.booked}, moved ${changes.moved}, cancelled ${changes.cancelled}. Second cycle …`,
+    );
+    await waitUntilInSync(watch, Date.now(), report, daemon.process);
+    const before = world.targets.map(writesOf);
+    say('Nothing changes now. A quiet cycle …');
+    const view = await waitUntilInSync(watch, Date.now(), report, daemon.process);
+    const quietCycleWrites = world.targets.reduce(
+      (sum, target, index) => sum + writesOf(target) - (before[index] ?? 0),
+      0,
+    );
+    say('Reading the targets and the clinic, and comparing …');
+    const targets: TargetResult[] = [];
+    for (const target of world.targets) targets.push(await resultOf(world, target, view));
+    const appointments = world.clinic.tenants.reduce(
+      (sum, { id }) => sum + [...world.clinic.appointments(id)].length,
+      0,
+    );
+    const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+    return { appointments, targets, changes, quietCycleWrites, seconds };
+  } finally {
+    await watch.close();
+    await daemon.stop();
+  }
+}
+
+function simulate(world: World): DemoResult['changes'] {
+  const done = world.clinic.tenants.flatMap(({ id }) => world.clinic.simulate(id, CHANGES_PER_TENANT));
+  const count = (...kinds: string[]) => done.filter(({ kind }) => kinds.includes(kind)).length;
+  return { booked: count('booked'), moved: count('moved'), cancelled: count('cancelled', 'removed') };
+}
+
+function writesOf({ proxy }: DemoTarget): number {
+  return proxy.requests.filter(({ method }) => WRITE_METHODS.has(method)).length;
+}
+
+async function resultOf(world: World, target: DemoTarget, view: Status): Promise<TargetResult> {
+  const seen = statusOf(view, target);
+  const { records, remoteEvents, duplicates, missing } = await compare(world, target);
+  return {
+    tenant: target.tenant,
+    target: target.target,
+    connector: target.connector,
+    records,
+    created: seen.created,
+    updated: seen.updated,
+    deleted: seen.deleted,
+    held: seen.held,
+    failed: seen.failing,
+    remoteEvents,
+    duplicates,
+    missing,
+    httpRequests: target.proxy.requests.length,
+  };
+}
+
+function statusOf(view: Status, { tenant, target }: DemoTarget): TargetStatus {
+  const found = view.tenants.find((each) => each.tenant === tenant)?.targets.find((each) => each.target === target);
+  if (found === undefined) throw new Error(`the daemon knows no target ${target} of ${tenant}`);
+  return found;
+}
+
+/** One line whenever the picture changed, at most one a second. */
+function reporter(say: (text: string) => void): (view: Status) => void {
+  let last = '';
+  let lastAt = 0;
+  return (view) => {
+    const targets = view.tenants.flatMap((tenant) => tenant.targets);
+    const sum = (pick: (target: TargetStatus) => number) => targets.reduce((total, target) => total + pick(target), 0);
+    const line = `  ${sum(({ links }) => links)} events in ${targets.length} calendars, ${sum(({ pending }) => pending)} changes waiting, ${sum(({ failing }) => failing)} failing`;
+    if (line === last || performance.now() - lastAt < 1_000) return;
+    last = line;
+    lastAt = performance.now();
+    say(line);
+  };
+}
+
+/** The result as a person reads it. */
+export function renderResult(result: DemoResult): string {
+  const names = [
+    'records',
+    'created',
+    'updated',
+    'deleted',
+    'held',
+    'failed',
+    'remoteEvents',
+    'duplicates',
+    'missing',
+  ] as const;
+  const columns = [
+    { heading: 'tenant' },
+    { heading: 'target' },
+    { heading: 'connector' },
+    ...['records', 'created', 'updated', 'deleted', 'held', 'failed', 'events', 'double', 'missing', 'HTTP'].map(
+      (heading) => ({ heading, right: true }),
+    ),
+  ];
+  const rows = result.targets.map((target) => [
+    target.tenant,
+    target.target,
+    target.connector,
+    ...names.map((name) => String(target[name])),
+    String(target.httpRequests),
+  ]);
+  const { booked, moved, cancelled } = result.changes;
+  return [
+    renderTable(columns, rows),
+    '',
+    `${result.appointments} appointments in the clinic; ${booked} booked, ${moved} moved, ${cancelled} cancelled meanwhile.`,
+    `Writes in the quiet cycle: ${result.quietCycleWrites}. ${result.seconds} seconds in all.`,
+  ].join('\n');
+}

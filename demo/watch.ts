@@ -1,0 +1,40 @@
+import type { ChildProcess } from 'node:child_process';
+import { compose } from '../src/composition/compose.ts';
+import { connectors } from '../src/connectors/registry.ts';
+import { type Status, status } from '../src/control/status.ts';
+import { silentLogger } from '../src/log/logger.ts';
+import { loadConfiguration } from '../src/settings/load.ts';
+import type { World } from './world.ts';
+
+/** Looks at the daemon's own status, as `clinic-mirror status` does. */
+export interface Watch {
+  status(): Promise<Status>;
+  close(): Promise<void>;
+}
+
+/** Opens the state for looking; the daemon is another process. */
+export function openWatch(world: World): Watch {
+  const configuration = loadConfiguration({ dir: world.configDir, env: world.env, connectors, mode: 'strict' });
+  const composition = compose({ configuration, log: silentLogger, priority: 'background' });
+  return { status: () => status(composition.estate), close: () => composition.close() };
+}
+
+/** Waits until every target is known to show what the clinic showed after `since`. Gives up after `timeoutMs`. @throws when the daemon ended */
+export async function waitUntilInSync(
+  watch: Watch,
+  since: number,
+  onLook: (view: Status) => void,
+  daemon: ChildProcess,
+  timeoutMs = 240_000,
+): Promise<Status> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    if (daemon.exitCode !== null) throw new Error('the daemon ended by itself');
+    const view = await watch.status();
+    onLook(view);
+    const targets = view.tenants.flatMap((tenant) => tenant.targets);
+    const settled = targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) >= since);
+    if (settled || performance.now() > deadline) return view;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
