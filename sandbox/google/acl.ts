@@ -3,7 +3,9 @@ import { type ApiAnswer, type Context, calendarFor, flag, jsonBody } from './cal
 import { invalid } from './errors.ts';
 import { type AclRule, etagOf } from './world.ts';
 
+/** Scopes that may change access rules (v3 reference). */
 export const ACL_WRITE_SCOPES = ['calendar', 'calendar.acls'];
+/** Scopes that may read access rules (v3 reference). */
 export const ACL_READ_SCOPES = [...ACL_WRITE_SCOPES, 'calendar.acls.readonly'];
 
 const ruleBody = z.strictObject({
@@ -18,6 +20,7 @@ const ruleBody = z.strictObject({
   id: z.string().optional(),
 });
 
+/** GET acl: the rules that give anything. Needs the role owner. Throws ApiError. */
 export function listRules(context: Context): ApiAnswer {
   const { calendar } = calendarFor(context, 'owner', ACL_READ_SCOPES);
   const items = [...calendar.acl.values()].filter((rule) => rule.role !== 'none').map(toRuleResource);

@@ -14,6 +14,7 @@ import type { Quotas } from './quotas.ts';
 import type { Route } from './routes.ts';
 import type { World } from './world.ts';
 
+/** Path of the API below its root url. */
 export const API_BASE = '/calendar/v3';
 
 const COMMON_QUERY = new Set([

@@ -11,6 +11,7 @@ import { formatBatch, type InnerRequest, type InnerResponse, parseBatch } from '
 /** Faults that may hit one part; `missing-part` runs the call and leaves its answer out. */
 const INNER_FAULTS: ReadonlySet<string> = new Set(['status', 'latency', 'lost-answer', 'conflict', 'missing-part']);
 
+/** What running a batch needs. `maxSize` is read per batch, for it may change. */
 export interface BatchOptions {
   api: CalendarApi;
   faults: FaultPlan;

@@ -3,13 +3,16 @@ import { fromToken, toToken } from './cursors.ts';
 import { insufficientPermissions, invalid, notFound, notInSandbox, required } from './errors.ts';
 import { type Calendar, etagOf, isRole, type Role, rank } from './world.ts';
 
+/** Scopes that may change the calendar list (v3 reference). */
 export const LIST_WRITE_SCOPES = ['calendar', 'calendar.calendarlist'];
+/** Scopes that may read the calendar list (v3 reference). */
 export const LIST_READ_SCOPES = [...LIST_WRITE_SCOPES, 'calendar.calendarlist.readonly', 'calendar.readonly'];
 
 /** v3 reference, calendarList.list. */
 const DEFAULT_PAGE_SIZE = 100;
 const MAX_PAGE_SIZE = 250;
 
+/** GET calendarList: the account's calendars with its role in each, in pages. Throws ApiError. */
 export function listCalendars(context: Context): ApiAnswer {
   const { query, world, caller } = context;
   if (query.has('syncToken')) {
@@ -32,6 +35,7 @@ export function listCalendars(context: Context): ApiAnswer {
   return { status: 200, body: { kind: 'calendar#calendarList', etag: etagOf(world.lastChange), ...next, items } };
 }
 
+/** GET calendarList/{id}: one of the account's calendars. Throws ApiError 404 when it isn't in the list. */
 export function getCalendarEntry(context: Context): ApiAnswer {
   const { calendar, role } = inReach(context, context.parameters.calendarId ?? '', LIST_READ_SCOPES);
   const { calendarList } = context.world.account(context.caller.account);
@@ -41,6 +45,7 @@ export function getCalendarEntry(context: Context): ApiAnswer {
   return unlessUnchanged(context.call, etagOf(calendar.change), toEntry(calendar, role));
 }
 
+/** POST calendarList: adds a calendar that the account may see. Throws ApiError. */
 export function insertCalendarEntry(context: Context): ApiAnswer {
   const id = textField(jsonBody(context), 'id');
   if (id === undefined) {

@@ -6,6 +6,7 @@ import type { ApiAnswer, ApiCall } from './call.ts';
 import { ApiError, notFound } from './errors.ts';
 import type { Route } from './routes.ts';
 
+/** Path of the batch endpoint. */
 export const BATCH_PATH = '/batch/calendar/v3';
 
 /** Adds the calendar API, each method as a route of its own so that the counts tell them apart, and the batch endpoint. */

@@ -11,7 +11,9 @@ import { ApiError, invalid, quotaExceeded, required } from './errors.ts';
 import { isZone } from './time.ts';
 import { type Calendar, etagOf } from './world.ts';
 
+/** Scopes that may change calendars (v3 reference). */
 export const CALENDAR_WRITE_SCOPES = ['calendar', 'calendar.calendars'];
+/** Scopes that may read calendars (v3 reference). */
 export const CALENDAR_READ_SCOPES = [...CALENDAR_WRITE_SCOPES, 'calendar.calendars.readonly', 'calendar.readonly'];
 
 const DAY_MS = 86_400_000;
@@ -26,11 +28,13 @@ const SERVER_MADE = [
   'autoAcceptInvitations',
 ];
 
+/** GET calendars/{id}. Throws ApiError. */
 export function getCalendar(context: Context): ApiAnswer {
   const { calendar } = calendarFor(context, 'freeBusyReader', CALENDAR_READ_SCOPES);
   return unlessUnchanged(context.call, etagOf(calendar.change), toCalendarResource(calendar));
 }
 
+/** POST calendars: a new secondary calendar of the caller. Throws ApiError 400, or 403 above the use limit. */
 export function insertCalendar(context: Context): ApiAnswer {
   const { world, caller } = context;
   const body = readBody(context);
@@ -48,6 +52,7 @@ export function insertCalendar(context: Context): ApiAnswer {
   return { status: 200, body: toCalendarResource(calendar) };
 }
 
+/** PUT calendars/{id}: replaces its texts; the zone stays when absent. Throws ApiError. */
 export function updateCalendar(context: Context): ApiAnswer {
   const body = readBody(context);
   if (body.summary === undefined) {
@@ -56,10 +61,12 @@ export function updateCalendar(context: Context): ApiAnswer {
   return change(context, { description: undefined, location: undefined, ...body });
 }
 
+/** PATCH calendars/{id}: changes what is given. Throws ApiError. */
 export function patchCalendar(context: Context): ApiAnswer {
   return change(context, readBody(context));
 }
 
+/** DELETE calendars/{id}: a secondary calendar with all its events. Throws ApiError. */
 export function deleteCalendar(context: Context): ApiAnswer {
   const { calendar } = calendarFor(context, 'owner', CALENDAR_WRITE_SCOPES);
   if (calendar.primary) {

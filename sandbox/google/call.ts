@@ -21,6 +21,7 @@ export interface ApiCall {
   body: string;
 }
 
+/** The answer to one API call. */
 export interface ApiAnswer {
   status: number;
   headers?: Record<string, string>;
@@ -49,6 +50,7 @@ export interface Context {
   query: URLSearchParams;
 }
 
+/** Answers one method of the API. Throws ApiError for what the vendor refuses. */
 export type Handler = (context: Context) => ApiAnswer;
 
 /** The JSON body. Throws ApiError 400 parseError when it isn't JSON or not an object. */

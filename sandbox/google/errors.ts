@@ -37,6 +37,7 @@ export class ApiError extends Error {
   }
 }
 
+/** 400: a value is wrong. The message never repeats it. */
 export function invalid(message: string, location?: string): ApiError {
   return new ApiError(400, 'invalid', message, location === undefined ? {} : { location, locationType: 'parameter' });
 }
@@ -46,35 +47,43 @@ export function notInSandbox(what: string): ApiError {
   return new ApiError(400, 'notImplemented', `The sandbox does not do ${what}.`, { domain: 'sandbox' });
 }
 
+/** 400: something is missing. */
 export function required(message: string): ApiError {
   return new ApiError(400, 'required', message);
 }
 
+/** 404: it never existed, or the caller may not know that it does. */
 export function notFound(): ApiError {
   return new ApiError(404, 'notFound', 'Not Found');
 }
 
+/** 401: the token is unknown, expired or revoked. */
 export function authError(): ApiError {
   return new ApiError(401, 'authError', 'Invalid Credentials', { location: 'Authorization', locationType: 'header' });
 }
 
+/** 403: the token's scopes don't reach. */
 export function insufficientPermissions(): ApiError {
   return new ApiError(403, 'insufficientPermissions', 'Request had insufficient authentication scopes.');
 }
 
+/** 403: the caller's role in the calendar is too low. */
 export function requiredAccessLevel(role: 'reader' | 'writer' | 'owner'): ApiError {
   const message = `You need to have ${role} access to this calendar.`;
   return new ApiError(403, 'requiredAccessLevel', message, { domain: 'calendar' });
 }
 
+/** 409: the id is taken, perhaps by a deleted event. */
 export function duplicate(): ApiError {
   return new ApiError(409, 'duplicate', 'The requested identifier already exists.');
 }
 
+/** 412: If-Match names another version. */
 export function conditionNotMet(): ApiError {
   return new ApiError(412, 'conditionNotMet', 'Precondition Failed', { location: 'If-Match', locationType: 'header' });
 }
 
+/** 410: the sync token is dead. */
 export function fullSyncRequired(): ApiError {
   const message = 'Sync token is no longer valid, a full sync is required.';
   return new ApiError(410, 'fullSyncRequired', message, {

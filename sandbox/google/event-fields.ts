@@ -102,7 +102,9 @@ const NOT_MIRRORED: Record<string, string> = {
   endTimeUnspecified: 'events without an end',
 };
 
+/** A checked event as a client sent it. */
 export type EventBody = z.infer<typeof eventBody>;
+/** Start or end of an event: a day, or a date-time with a zone. */
 export type EventTime = z.infer<typeof eventTime>;
 
 /**

@@ -20,6 +20,7 @@ export type EventContent = Omit<
   | 'attendeesOmitted'
 >;
 
+/** An organizer. */
 export type Person = NonNullable<EventBody['organizer']>;
 
 /** One event of one calendar. Never changed in place: a write stores a new one under the same id. */

@@ -17,9 +17,12 @@ import { cancelEvent, draftEvent, newEventId, ownOrganizer, patchable, save } fr
 import { responseZone } from './response-zone.ts';
 import { type Calendar, etagOf, type World } from './world.ts';
 
+/** Scopes that may change events in any calendar that the caller may write to (v3 reference). */
 export const EVENT_WRITE_SCOPES = ['calendar', 'calendar.events'];
+/** Scopes that may read events in any calendar that the caller may see (v3 reference). */
 export const EVENT_READ_SCOPES = [...EVENT_WRITE_SCOPES, 'calendar.readonly', 'calendar.events.readonly'];
 
+/** GET events/{id}, deleted ones included. Throws ApiError. */
 export function getEvent(context: Context): ApiAnswer {
   const { calendar, role } = calendarFor(context, 'freeBusyReader', EVENT_READ_SCOPES);
   const event = existing(calendar, context.parameters.eventId);
@@ -27,6 +30,7 @@ export function getEvent(context: Context): ApiAnswer {
   return unlessUnchanged(context.call, etagOf(event.change), resource);
 }
 
+/** POST events. Throws ApiError 400, or 409 when the id is or was taken. */
 export function insertEvent(context: Context): ApiAnswer {
   const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
   const mailMode = mailModeOf(context.query);
@@ -53,6 +57,7 @@ export function insertEvent(context: Context): ApiAnswer {
   return answer(event, calendar);
 }
 
+/** POST events/import: adds or updates a private copy by iCalUID; never mails. Throws ApiError. */
 export function importEvent(context: Context): ApiAnswer {
   const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
   const body = readBody(context, jsonBody(context));
@@ -75,14 +80,17 @@ export function importEvent(context: Context): ApiAnswer {
   return answer(event, calendar);
 }
 
+/** PUT events/{id}: replaces the whole event. Throws ApiError. */
 export function updateEvent(context: Context): ApiAnswer {
   return change(context, () => jsonBody(context));
 }
 
+/** PATCH events/{id}: merges. Throws ApiError. */
 export function patchEvent(context: Context): ApiAnswer {
   return change(context, (event) => mergePatch(patchable(event), jsonBody(context)));
 }
 
+/** DELETE events/{id}: leaves a cancelled event. Throws ApiError 410 when it is one already. */
 export function deleteEvent(context: Context): ApiAnswer {
   const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
   const event = existing(calendar, context.parameters.eventId);

@@ -17,6 +17,7 @@ export class OAuthError extends Error {
   }
 }
 
+/** 400: the code, token or assertion is worth nothing; a person must log in again. */
 export function invalidGrant(description = 'Token has been expired or revoked.'): OAuthError {
   return new OAuthError(400, 'invalid_grant', description);
 }

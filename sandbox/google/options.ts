@@ -11,6 +11,7 @@ export interface OAuthClient {
   project: string;
 }
 
+/** How a sandbox behaves. What isn't given is as the vendor publishes it. */
 export interface GoogleSandboxOptions {
   /** 0, the default, takes a free one. */
   port?: number;
@@ -42,6 +43,7 @@ export interface GoogleSandboxOptions {
   updatedMinHorizonMs?: number;
 }
 
+/** The options with every default filled in; changes while the sandbox runs. */
 export type Settings = Required<Omit<GoogleSandboxOptions, 'clients' | 'refreshTokenLifetimeMs'>> & {
   clients: OAuthClient[];
   refreshTokenLifetimeMs: number | undefined;
@@ -49,6 +51,7 @@ export type Settings = Required<Omit<GoogleSandboxOptions, 'clients' | 'refreshT
 
 const DAY_MS = 86_400_000;
 
+/** The Cloud project of clients that name none, and of service accounts. */
 export const DEFAULT_PROJECT = 'sandbox-project';
 
 /** The options with the vendor's published defaults filled in. */

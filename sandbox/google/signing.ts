@@ -8,6 +8,7 @@ export interface SigningKey {
   publicKey: KeyObject;
 }
 
+/** A new RSA key pair of 2,048 bits. */
 export function newSigningKey(): SigningKey {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { keyId: randomBytes(20).toString('hex'), privateKey, publicKey };
@@ -20,6 +21,7 @@ export function signJwt(claims: object, key: SigningKey): string {
   return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key.privateKey).toString('base64url')}`;
 }
 
+/** A JWT taken apart and not yet trusted. */
 export interface ReadJwt {
   header: Record<string, unknown>;
   claims: Record<string, unknown>;

@@ -18,6 +18,7 @@ export function isZone(zone: string): boolean {
   return known;
 }
 
+/** True when a timestamp ends with Z or an offset. */
 export function hasOffset(dateTime: string): boolean {
   return OFFSET_AT_END.test(dateTime.toUpperCase());
 }

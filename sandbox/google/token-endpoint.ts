@@ -7,6 +7,7 @@ import { parseScopes } from './scopes.ts';
 import type { ServiceAccounts } from './service-accounts.ts';
 import { type SigningKey, signJwt } from './signing.ts';
 
+/** What the OAuth endpoints work with; `url` is the issuer. */
 export interface TokenEndpointParts {
   url: string;
   settings: Settings;

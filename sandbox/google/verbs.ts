@@ -60,6 +60,7 @@ export interface GoogleSandbox extends RunningServer {
   notificationsSettled(): Promise<void>;
 }
 
+/** What the verbs work on. */
 export interface SandboxParts {
   server: RunningServer;
   kit: SandboxKit;
@@ -70,6 +71,7 @@ export interface SandboxParts {
   serviceAccounts: ServiceAccounts;
 }
 
+/** The object that a test holds. */
 export function toVerbs(parts: SandboxParts): GoogleSandbox {
   const { server, kit, settings, channels } = parts;
   return {

@@ -4,8 +4,10 @@ import { Cursors } from './cursors.ts';
 import { EventStore } from './event-store.ts';
 import type { Settings } from './options.ts';
 
+/** What an account may do in a calendar, in rising order. */
 export type Role = 'none' | 'freeBusyReader' | 'reader' | 'writerWithoutPrivateAccess' | 'writer' | 'owner';
 
+/** Who has which role in a calendar. */
 export interface AclRule {
   /** `type:value`, or `default`. */
   id: string;
@@ -14,6 +16,7 @@ export interface AclRule {
   change: number;
 }
 
+/** A calendar with its events and access rules. */
 export interface Calendar {
   id: string;
   summary: string;
@@ -32,6 +35,7 @@ export interface Calendar {
   syncGeneration: number;
 }
 
+/** A person, or a service account. */
 export interface Account {
   email: string;
   /** Ids of the calendars in its list, in order. */
@@ -160,6 +164,7 @@ export function rank(role: Role): number {
   return RANKS[role];
 }
 
+/** True for the name of a role. */
 export function isRole(role: unknown): role is Role {
   return typeof role === 'string' && Object.hasOwn(RANKS, role);
 }

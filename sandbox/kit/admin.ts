@@ -12,6 +12,7 @@ export interface Ruled {
   recording: Recording;
 }
 
+/** An answer of an admin route; `body` is a JSON value. */
 export interface AdminAnswer {
   status: number;
   body?: unknown;

@@ -6,6 +6,7 @@ export interface RequestCount {
   count: number;
 }
 
+/** All figures at one moment, as `GET /__sandbox/counts` answers them. */
 export interface CountsSnapshot {
   requests: RequestCount[];
   total: number;

@@ -21,6 +21,7 @@ export interface VendorFault {
   [detail: string]: unknown;
 }
 
+/** What a rule does to a request. */
 export type Fault = WireFault | VendorFault;
 
 /** One line of the plan. Every part of `match` that is given must fit; without `match` it fits every request. */

@@ -7,6 +7,7 @@ import { FaultPlan } from './faults.ts';
 import { Recording } from './recording.ts';
 import { type DefaultFaultBody, playFaults } from './wire.ts';
 
+/** What a sandbox tells the kit about its vendor. */
 export interface KitOptions {
   /** Seed of the fault rules' generators. */
   seed?: number;
