@@ -62,7 +62,7 @@ export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSi
 
 /** The interval after a poll that brought no tokens. @throws when there is no use in polling on */
 function nextInterval(error: unknown, intervalMs: number): number {
-  const code = error instanceof MirrorError ? oauthErrorCode(error.cause) : null;
+  const code = oauthErrorCode(error);
   switch (code) {
     case 'authorization_pending':
       return intervalMs;

@@ -92,11 +92,34 @@ const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
   ['slow_down', ENDPOINT_AWAY],
 ]);
 
-/** The `error` of an OAuth answer, from its body or the redirect; null when the failure was another. */
+/**
+ * What is kept of an error of openid-client: its codes alone. The error itself holds the answer, and with it tokens, which
+ * whoever prints an error would print too.
+ */
+class OAuthFailure extends Error {
+  override readonly name = 'OAuthFailure';
+  /** The `error` of the server's answer, from its body or the redirect; null when the failure was another. */
+  readonly oauthError: string | null;
+
+  constructor(oauthError: string | null, libraryCode: string | null) {
+    super(`OAuth failure ${printable(oauthError) ?? libraryCode ?? 'of another kind'}`);
+    this.oauthError = printable(oauthError);
+  }
+}
+
+/** The OAuth error code behind an error of ours; null when the failure was another. */
 export function oauthErrorCode(error: unknown): string | null {
+  return error instanceof MirrorError && error.cause instanceof OAuthFailure ? error.cause.oauthError : null;
+}
+
+function answeredError(error: unknown): string | null {
   if (error instanceof openid.ResponseBodyError || error instanceof openid.AuthorizationResponseError)
     return error.error;
   return null;
+}
+
+function libraryCodeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
 /**
@@ -108,8 +131,10 @@ export function toMirrorError(error: unknown, facts: AnswerFacts | null): Mirror
   const ours = findMirrorError(error);
   if (ours !== null) return ours;
   const wait = facts?.retryAfterMs ?? null;
+  const code = answeredError(error);
+  const libraryCode = libraryCodeOf(error);
   const more = {
-    cause: error,
+    cause: new OAuthFailure(code, libraryCode),
     ...(facts === null ? {} : { status: facts.status }),
     ...(wait === null ? {} : { retryAfterMs: wait }),
   };
@@ -117,14 +142,12 @@ export function toMirrorError(error: unknown, facts: AnswerFacts | null): Mirror
     // Behind a gateway's 5xx the request may have been carried out; 429 and 503 say that it was not.
     return build(ENDPOINT_AWAY, { ...more, ambiguous: facts.status !== 429 && facts.status !== 503 });
   }
-  const code = oauthErrorCode(error);
   if (code !== null) return build(CLASSES.get(code) ?? unknownError(code), more);
   if (facts?.status === 401) return build(CLIENT_REJECTED, more);
-  return libraryError(error, facts, more);
+  return libraryError(libraryCode, facts, more);
 }
 
-function libraryError(error: unknown, facts: AnswerFacts | null, more: Partial<MirrorErrorOptions>): MirrorError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+function libraryError(code: string | null, facts: AnswerFacts | null, more: Partial<MirrorErrorOptions>): MirrorError {
   if (code === 'OAUTH_MISSING_SERVER_METADATA' || code === 'OAUTH_INVALID_SERVER_METADATA') {
     return build(
       {
@@ -165,13 +188,18 @@ const UNREADABLE: ErrorClass = {
 };
 
 function unknownError(code: string): ErrorClass {
-  const shown = /^[a-z][a-z0-9_]{0,39}$/.test(code) ? ` (${code})` : '';
+  const shown = printable(code) === null ? '' : ` (${code})`;
   return {
     actor: 'contract',
     code: 'token-error-unknown',
     retry: 'later',
     message: `the authorization server refused with an error that we do not know${shown}`,
   };
+}
+
+/** A code that is one by its form; a server may put anything there. */
+function printable(code: string | null): string | null {
+  return code !== null && /^[a-z][a-z0-9_]{0,39}$/.test(code) ? code : null;
 }
 
 function build({ message, ...errorClass }: ErrorClass, more: Partial<MirrorErrorOptions>): MirrorError {

@@ -111,7 +111,7 @@ async function readReplaceable({ place }: LoginTarget): Promise<Credential | nul
 
 /** `invalid_grant` speaks of the code here, not of a login that has ended. */
 function codeRefused(error: unknown): never {
-  if (!(error instanceof MirrorError) || oauthErrorCode(error.cause) !== 'invalid_grant') throw error;
+  if (oauthErrorCode(error) !== 'invalid_grant') throw error;
   throw new MirrorError('the provider does not accept the code of this login: it is too old or was used before', {
     actor: 'authorization',
     code: 'login-code-refused',

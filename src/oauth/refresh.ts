@@ -143,8 +143,9 @@ export function createRefresher(options: RefresherOptions): Refresher {
   }
 
   /** Fenced: when a peer holds the lease now, it may just be storing what it was given, and nothing is declared dead. */
-  async function endLogin(lease: HeldLease, before: Credential, reason: string): Promise<never> {
-    await note(lease, before, standing(before, { state: 'needs-login', reason, unansweredSince: null }, clock()));
+  async function endLogin(lease: HeldLease, before: Credential, reason: string): Promise<Credential> {
+    const ended = standing(before, { state: 'needs-login', reason, unansweredSince: null }, clock());
+    if (!(await note(lease, before, ended))) return readStored();
     log.warn({ connection, reason }, 'the login has ended, a person must connect again');
     throw loginEnded(connection, reason);
   }

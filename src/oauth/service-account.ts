@@ -165,7 +165,7 @@ function readKeyFile({ connection, keyFile }: ServiceAccountSettings): ServiceKe
 
 /** Nobody can log in again for a service account: whatever is refused is set right in the settings or the organisation. */
 function accountError(error: MirrorError, { connection, scopes }: ServiceAccountSettings): MirrorError {
-  const code = oauthErrorCode(error.cause);
+  const code = oauthErrorCode(error);
   if (code === 'unauthorized_client' || code === 'access_denied' || code === 'invalid_scope') {
     return settingsError(
       'delegation-missing',

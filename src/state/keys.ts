@@ -13,7 +13,7 @@
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
- * | `cm:{login}:<state>`                 | string | ten minutes       | login             | callback, once        |
+ * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`, `cm:{B}:budget:*`   | string | seconds           | budget            | budget                |

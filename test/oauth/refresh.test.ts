@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { useRedis } from '../support/redis.ts';
@@ -46,8 +47,13 @@ describe('one refresh at a time', () => {
     await expect.poll(() => server.forms('/token').length).toBe(1);
     impatient.abort();
     await expect(abandoned).rejects.toMatchObject({ actor: 'remote', code: 'aborted' });
+    let isSettled = false;
+    const settled = worker.refresher.settled().then(() => (isSettled = true));
+    expect(await worker.credentials.read('clinic')).toMatchObject({ version: 1, unansweredSince: expect.any(Number) });
+    expect(isSettled).toBe(false);
     answer({ body: { ...tokensNamed(1), expires_in: 3_600 } });
     expect(await patient).toBe('Bearer access-1');
+    await settled;
     expect(server.forms('/token')).toHaveLength(1);
     expect((await worker.credentials.read('clinic'))?.tokens.refreshToken).toBe('refresh-1');
   });
@@ -380,7 +386,9 @@ describe('when the refresh fails', () => {
       const { server, worker } = await open({ clock: () => now, requestTimeoutMs: 300 });
       server.onToken = () => answer;
       await connect(worker);
-      for (let call = 0; call < 5; call += 1) expect(await worker.authorizer.header(NEVER)).toBe('Bearer access-0');
+      const headers = await Promise.all(Array.from({ length: 5 }, () => worker.authorizer.header(NEVER)));
+      expect(new Set(headers)).toEqual(new Set(['Bearer access-0']));
+      expect(await worker.authorizer.header(NEVER)).toBe('Bearer access-0');
       expect(server.forms('/token')).toHaveLength(calls);
       expect(await worker.credentials.read('clinic')).toMatchObject({
         state: 'connected',
@@ -496,15 +504,28 @@ describe('when the refresh fails', () => {
     });
   });
 
-  test('neither tokens, the secret nor the words of the server come out in errors and logs', async () => {
-    const { server, worker } = await open();
-    server.onToken = () => oauthError('invalid_grant', 400, { refresh_token: 'refresh-canary' });
-    await connect(worker, { tokens: { accessToken: 'access-canary', refreshToken: 'refresh-canary' } });
-    const error = await worker.authorizer.header(NEVER).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(MirrorError);
-    const told = `${String(error)} ${JSON.stringify(error)} ${worker.logged.join('\n')}`;
-    expect(told).not.toMatch(/canary/);
-  });
+  test.each<[string, Answer]>([
+    ['an OAuth error', oauthError('invalid_grant', 400, { refresh_token: 'refresh-canary' })],
+    ['an error code that is none', oauthError('code canary <b>')],
+    [
+      'tokens of an unknown type',
+      { body: { access_token: 'a-canary', refresh_token: 'b-canary', token_type: 'mac-canary' } },
+    ],
+    ['a page', { body: '<html>canary</html>' }],
+    ['a failure', { status: 500, body: 'canary' }],
+  ])(
+    'neither tokens, the secret nor the words of the server come out in errors and logs: %s',
+    async (_name, answer) => {
+      const { server, worker } = await open();
+      server.onToken = () => answer;
+      const tokens = { accessToken: 'access-canary', refreshToken: 'refresh-canary' };
+      const { version } = await connect(worker, { tokens });
+      const error = await worker.refresher.refresh(version).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(MirrorError);
+      const told = `${inspect(error, { depth: 20, showHidden: true })} ${JSON.stringify(error)} ${worker.logged.join('\n')}`;
+      expect(told).not.toMatch(/canary/);
+    },
+  );
 
   test('a connection without a login, and one without a refresh token, ask for a person', async () => {
     const { server, worker } = await open();
@@ -520,6 +541,21 @@ describe('when the refresh fails', () => {
       code: 'no-refresh-token',
     });
     expect(server.posted).toEqual([]);
+  });
+});
+
+describe('the upkeep of a login', () => {
+  test('an idle one is refreshed by the job once a day, though nobody needs its access token', async () => {
+    let now = Date.now();
+    const { server, worker } = await open({ clock: () => now });
+    const rotating = rotatingTokens(90 * 86_400);
+    server.onToken = rotating.onToken;
+    await connect(worker, { obtainedAt: now, accessExpiresAt: now + 90 * 86_400_000 });
+    expect(await worker.authorizer.refreshIfDue(NEVER)).toBe(false);
+    now += 86_400_000;
+    expect(await worker.authorizer.refreshIfDue(NEVER)).toBe(true);
+    expect(await worker.authorizer.refreshIfDue(NEVER)).toBe(false);
+    expect(rotating.seen.refreshes).toBe(1);
   });
 });
 

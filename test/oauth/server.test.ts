@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { clinicProvider } from '../../src/oauth/providers.ts';
+import { createAuthorizationServer } from '../../src/oauth/server.ts';
+import { NEVER } from './connection.ts';
+import { startTokenServer, tokensNamed } from './token-server.ts';
+
+async function open(take: () => Promise<void> = async () => {}) {
+  const scripted = await startTokenServer();
+  scripted.onToken = () => ({ body: { ...tokensNamed(1), expires_in: 3_600 } });
+  const time = { now: Date.now() };
+  const clock = () => time.now;
+  const paused: number[] = [];
+  const labels: string[] = [];
+  const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: 2_000, observe: (label) => labels.push(label) });
+  const server = createAuthorizationServer({
+    provider: clinicProvider({ authUrl: scripted.url, clientId: 'client-1', clientSecret: null }),
+    http,
+    budget: { take, pause: async (durationMs) => void paused.push(durationMs) },
+    clock,
+  });
+  return { scripted, server, time, paused, labels };
+}
+
+test('the token endpoint takes from the budget of the client id, and its 429 pauses all who share it', async () => {
+  let taken = 0;
+  const { scripted, server, paused } = await open(async () => void taken++);
+  await server.refresh('refresh-0', NEVER);
+  expect(taken).toBe(2); // the discovery document and the token
+  scripted.onToken = () => ({ status: 429, body: { error: 'rate_limit_exceeded' }, headers: { 'retry-after': '30' } });
+  await expect(server.refresh('refresh-1', NEVER)).rejects.toMatchObject({
+    actor: 'remote',
+    status: 429,
+    retryAfterMs: 30_000,
+    ambiguous: false,
+  });
+  expect(paused).toEqual([30_000]);
+});
+
+test('an exhausted budget is an error of its own: nothing was sent, nothing is ambiguous', async () => {
+  let isExhausted = false;
+  const { scripted, server } = await open(async () => {
+    if (!isExhausted) return;
+    throw new MirrorError('wait', { actor: 'remote', code: 'budget-exhausted', retry: 'later', retryAfterMs: 9_000 });
+  });
+  await server.refresh('refresh-0', NEVER);
+  isExhausted = true;
+  await expect(server.refresh('refresh-1', NEVER)).rejects.toMatchObject({
+    code: 'budget-exhausted',
+    retryAfterMs: 9_000,
+    ambiguous: false,
+  });
+  expect(scripted.forms('/token')).toHaveLength(1);
+});
+
+test('the metadata is read once an hour, once for all who ask, and the last one serves while the server is away', async () => {
+  const { scripted, server, time } = await open();
+  await Promise.all(Array.from({ length: 5 }, () => server.refresh('refresh-0', NEVER)));
+  expect(scripted.discoveries).toBe(1);
+  time.now += HOUR_MS;
+  scripted.onDiscovery = () => ({ status: 503, body: 'busy' });
+  await expect(server.refresh('refresh-0', NEVER)).resolves.toMatchObject({ accessToken: 'access-1' });
+  expect(scripted.discoveries).toBe(2);
+  scripted.onDiscovery = null;
+  scripted.metadata = { issuer: 'https://evil.example.org' };
+  await expect(server.refresh('refresh-0', NEVER)).rejects.toMatchObject({ code: 'issuer-mismatch' });
+});
+
+test('a client without a secret sends its id and no secret, and calls bear constant names', async () => {
+  const { scripted, server, labels } = await open();
+  await server.refresh('refresh-0', NEVER);
+  await server.revoke('refresh-1', NEVER);
+  const [form] = scripted.forms('/token');
+  expect(Object.fromEntries(form ?? [])).toEqual({
+    grant_type: 'refresh_token',
+    refresh_token: 'refresh-0',
+    client_id: 'client-1',
+  });
+  expect(labels).toEqual(['oauth.clinic.discovery', 'oauth.clinic.token', 'oauth.clinic.revoke']);
+});
+
+test('a configured device endpoint goes before what the discovery document says', async () => {
+  const scripted = await startTokenServer();
+  scripted.metadata = { device_authorization_endpoint: 'https://elsewhere.example.org/device' };
+  scripted.onDevice = () => ({
+    body: { device_code: 'd', user_code: 'u', verification_uri: 'https://login.example.org', expires_in: '600' },
+  });
+  const client = { clientId: 'client-1', clientSecret: 'secret' };
+  const server = createAuthorizationServer({
+    provider: clinicProvider({ authUrl: scripted.url, deviceEndpoint: `${scripted.url}/device`, ...client }),
+    http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+    clock: Date.now,
+  });
+  expect(await server.beginDevice(['svc.agenda'], NEVER)).toMatchObject({ user_code: 'u', expires_in: 600 });
+});
