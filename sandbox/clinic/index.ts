@@ -62,7 +62,10 @@ export interface ClinicSandbox extends ClinicVerbs {
   startFrontDesk: FrontDesk['start'];
   /** Both servers' faults; requests are told apart by their path. */
   faults: FaultPlan;
-  /** Both servers' counts; counters `requests client:<id>` and `requests client:<id> tenant:<id>`. */
+  /**
+   * Both servers' counts, with the counters `requests client:<id>` (token endpoint included),
+   * `requests client:<id> tenant:<id>` and `rate-limited client:<id>`.
+   */
   counts: Counts;
   recording: Recording;
   /** The clinics' clock, epoch ms. */

@@ -88,6 +88,7 @@ function listenerOf(
     }
     if (request.method === 'POST' && path === '/connect/token') {
       const client = parts.requestClients.get(request);
+      if (client !== undefined) parts.kit.counts.add(`requests client:${client}`);
       const waitSeconds = parts.limiter.take({ method: 'POST', path: request.url ?? '', client });
       if (waitSeconds !== undefined) {
         return sendJson(response, 429, RATE_LIMIT_BODY, { 'retry-after': String(waitSeconds) });

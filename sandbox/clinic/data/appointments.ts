@@ -1,5 +1,5 @@
 import { appointmentValues, SAVE_APPOINTMENT, toAppointment } from './appointment-rows.ts';
-import { type Database, integer, integerOrNull, type SQLInputValue } from './database.ts';
+import { type Database, integer, integerOrNull, type SQLInputValue, text } from './database.ts';
 import type { Slice } from './patients.ts';
 import type { Appointment, AppointmentStatus } from './records.ts';
 
@@ -41,8 +41,8 @@ export interface AppointmentStore {
 type Where = { sql: string; values: SQLInputValue[] };
 
 /**
- * The appointments in SQLite. A page is found by OFFSET; when the page before it was read and nothing was written since,
- * by the key of its last row, which is the same page in constant time.
+ * The appointments in SQLite. A page begins after the key of the row before it, which is remembered from reading the page
+ * before as long as nothing is written, and else found by OFFSET.
  */
 export function createAppointmentStore(database: Database): AppointmentStore {
   const pageEnds = new Map<string, { startAt: number; id: string }>();
@@ -76,22 +76,26 @@ export function createAppointmentStore(database: Database): AppointmentStore {
   function list(tenantId: string, filter: AppointmentFilter, offset: number, limit: number): Slice<Appointment> {
     const where = whereOf(tenantId, filter, longestOf(tenantId));
     const key = JSON.stringify(where);
-    const end = offset === 0 ? undefined : pageEnds.get(`${offset} ${key}`);
-    const found =
-      end === undefined
-        ? database
-            .statement(`SELECT * FROM appointments WHERE ${where.sql} ORDER BY start_at, id LIMIT ? OFFSET ?`)
-            .all(...where.values, limit, offset)
-        : database
-            .statement(
-              `SELECT * FROM appointments WHERE ${where.sql} AND (start_at, id) > (?, ?) ORDER BY start_at, id LIMIT ?`,
-            )
-            .all(...where.values, end.startAt, end.id, limit);
+    const before = offset === 0 ? undefined : (pageEnds.get(`${offset} ${key}`) ?? keyAt(where, offset - 1));
+    if (offset > 0 && before === undefined) return { rows: [], total: totalOf(where, key) };
+    const found = database
+      .statement(
+        `SELECT * FROM appointments WHERE ${where.sql} AND (start_at, id) > (?, ?) ORDER BY start_at, id LIMIT ?`,
+      )
+      .all(...where.values, before?.startAt ?? Number.MIN_SAFE_INTEGER, before?.id ?? '', limit);
     const rows = found.map(toAppointment);
     const last = rows.at(-1);
     if (last !== undefined)
       remember(pageEnds, `${offset + rows.length} ${key}`, { startAt: last.startAt, id: last.id });
     return { rows, total: totalOf(where, key) };
+  }
+
+  /** The key of the row at a position, or undefined past the end: the index alone answers it in most cases. */
+  function keyAt(where: Where, position: number): { startAt: number; id: string } | undefined {
+    const row = database
+      .statement(`SELECT start_at, id FROM appointments WHERE ${where.sql} ORDER BY start_at, id LIMIT 1 OFFSET ?`)
+      .get(...where.values, position);
+    return row === undefined ? undefined : { startAt: integer(row, 'start_at'), id: text(row, 'id') };
   }
 
   function totalOf(where: Where, key: string): number {

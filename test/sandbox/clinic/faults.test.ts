@@ -193,6 +193,9 @@ test('requests are counted per client and tenant, and by route', async () => {
   await call(sandbox, token, 'GET', '/v2/userinfo');
   expect(sandbox.counts.value(`requests client:clinic-mirror tenant:${tenantId}`)).toBe(2);
   expect(sandbox.counts.value('requests client:clinic-mirror')).toBe(3);
+  await logIn(sandbox, firstTenant(sandbox).user);
+  expect(sandbox.counts.value('requests client:clinic-mirror')).toBe(4);
+  expect(sandbox.counts.requests({ route: '/connect/token', status: 200 })).toBe(1);
   expect(sandbox.counts.requests({ route: '/v2/tenants/:tenantId/appointments', status: 200 })).toBe(2);
 });
 
