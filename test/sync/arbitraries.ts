@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import type { CalendarItem, ItemTime } from '../../src/model/items.ts';
+import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { toZonedIso } from '../../src/model/zones.ts';
+import type { Directory } from '../../src/sync/project.ts';
+
+/** 2026-06-15 08:00 UTC: the "now" of the pure tests. */
+export const NOW = Date.UTC(2026, 5, 15, 8);
+
+export const STATUSES: readonly AppointmentStatus[] = [
+  'booked',
+  'confirmed',
+  'arrived',
+  'in_progress',
+  'completed',
+  'cancelled',
+  'no_show',
+  'unknown',
+];
+
+export const EMPTY_DIRECTORY: Directory = {
+  agendas: new Map(),
+  locations: new Map(),
+  treatments: new Map(),
+  patients: new Map(),
+};
+
+/** Ids as clinics give them, odd ones included; never empty. */
+export const recordIds = fc.oneof(
+  fc.uuid(),
+  fc.nat().map(String),
+  fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' }),
+);
+
+const timedItems: fc.Arbitrary<ItemTime> = fc
+  .tuple(
+    fc.integer({ min: -3_000, max: 6_000 }),
+    fc.integer({ min: 1, max: 40 }),
+    fc.constantFrom('Europe/Rome', 'UTC'),
+  )
+  .map(([slot, length, zone]) => ({
+    kind: 'timed',
+    start: toZonedIso(zone, NOW + slot * 15 * MINUTE_MS),
+    end: toZonedIso(zone, NOW + (slot + length) * 15 * MINUTE_MS),
+    zone,
+  }));
+
+const allDayItems: fc.Arbitrary<ItemTime> = fc
+  .tuple(fc.nat(300), fc.integer({ min: 1, max: 20 }))
+  .map(([day, days]) => ({
+    kind: 'all-day',
+    startDate: new Date(NOW + day * DAY_MS).toISOString().slice(0, 10),
+    endDate: new Date(NOW + (day + days) * DAY_MS).toISOString().slice(0, 10),
+  }));
+
+export const items: fc.Arbitrary<CalendarItem> = fc.record({
+  title: fc.string({ unit: 'grapheme' }),
+  description: fc.option(fc.string({ unit: 'grapheme' })),
+  location: fc.option(fc.string({ unit: 'grapheme' })),
+  time: fc.oneof(timedItems, allDayItems),
+  busy: fc.boolean(),
+});
+
+/** An appointment of an hour, booked, at a number of hours from now. */
+export function appointmentOf(id: string, changes: Partial<Appointment> & { inHours?: number } = {}): Appointment {
+  const { inHours = 24, ...rest } = changes;
+  const startAt = NOW + inHours * 60 * MINUTE_MS;
+  return {
+    id,
+    agendaId: 'a1',
+    locationId: null,
+    patientId: 'p1',
+    patient: { id: 'p1', firstName: 'Mario', lastName: 'Rossi' },
+    treatmentId: null,
+    time: { kind: 'timed', startAt, endAt: startAt + 60 * MINUTE_MS },
+    status: 'booked',
+    rawStatus: null,
+    updatedAt: null,
+    ...rest,
+  };
+}

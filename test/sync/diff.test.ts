@@ -1,0 +1,283 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/model/operations.ts';
+import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
+import type { Appointment } from '../../src/model/records.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { absentCandidates, type DiffInput, diff, type TargetState } from '../../src/sync/diff.ts';
+import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { project } from '../../src/sync/project.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOW, STATUSES } from './arbitraries.ts';
+
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
+const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
+const SHOWN = STATUSES.filter((status) => status !== 'cancelled');
+
+function compare(appointments: Appointment[], state: Partial<TargetState> = {}, changes: Partial<DiffInput> = {}) {
+  return diff({
+    appointments,
+    vanished: new Set(),
+    window: WINDOW,
+    belongs: ({ agendaId }) => agendaId === 'a1',
+    project: (appointment, key) =>
+      project(
+        appointment,
+        { title: 'code', fields: ['status'], statuses: SHOWN, language: 'en', zone: 'Europe/Rome' },
+        EMPTY_DIRECTORY,
+        key,
+      ),
+    identity,
+    state: { links: new Map(), pending: new Map(), ...state },
+    ...changes,
+  });
+}
+
+/** What a target holds after a plan was carried out: its links. */
+function carriedOut(before: ReadonlyMap<string, Link>, changes: readonly PlannedChange[], released: string[] = []) {
+  const links = new Map(before);
+  for (const { recordId, wanted } of changes) {
+    if (wanted.want === 'absent') links.delete(recordId);
+    else links.set(recordId, linkOf(recordId, wanted.fingerprint, wanted.startAt));
+  }
+  for (const recordId of released) links.delete(recordId);
+  return links;
+}
+
+function linkOf(recordId: string, fingerprint: string, startAt: number): Link {
+  return { recordId, fingerprint, startAt, versionTag: 'v', epoch: 0, remoteId: null };
+}
+
+/** Links as they are after these appointments were written. */
+function written(...appointments: Appointment[]): Map<string, Link> {
+  return carriedOut(new Map(), compare(appointments).changes);
+}
+
+/** The changes as they wait in the outbox. */
+function waiting(changes: readonly PlannedChange[]): Map<string, PendingChange> {
+  return new Map(
+    changes.map(({ recordId, reason, wanted }) => [
+      recordId,
+      {
+        recordId,
+        reason,
+        want: wanted.want,
+        fingerprint: wanted.want === 'present' ? wanted.fingerprint : null,
+        startAt: wanted.startAt,
+        attempts: 0,
+        lastError: null,
+        parked: false,
+        enqueuedAt: NOW,
+        dueAt: NOW,
+      },
+    ]),
+  );
+}
+
+const reasons = (changes: readonly PlannedChange[]) => changes.map(({ recordId, reason }) => `${recordId} ${reason}`);
+
+describe('an appointment', () => {
+  test('that the target does not have is new', () => {
+    expect(reasons(compare([appointmentOf('1')]).changes)).toEqual(['1 new']);
+  });
+
+  test('that is as it was written is left alone', () => {
+    const result = compare([appointmentOf('1')], { links: written(appointmentOf('1')) });
+    expect(result).toEqual({ changes: [], released: [], unchanged: 1 });
+  });
+
+  test('that was moved is changed, in its time only', () => {
+    const { changes } = compare([appointmentOf('1', { inHours: 25 })], { links: written(appointmentOf('1')) });
+    expect(changes).toMatchObject([
+      { recordId: '1', reason: 'content-changed', fields: ['time'], wanted: { startAt: NOW + 25 * HOUR_MS } },
+    ]);
+  });
+
+  test.each([
+    ['cancelled', { status: 'cancelled' }, 'cancelled'],
+    ['given to another agenda', { agendaId: 'a2' }, 'excluded'],
+    ['cancelled in another agenda', { agendaId: 'a2', status: 'cancelled' }, 'cancelled'],
+  ] as const)('that was %s is removed', (_, change, reason) => {
+    const links = written(appointmentOf('1'));
+    const { changes } = compare([appointmentOf('1', change)], { links });
+    expect(changes).toEqual([
+      { recordId: '1', reason, wanted: { want: 'absent', startAt: NOW + 24 * HOUR_MS }, fields: [] },
+    ]);
+  });
+
+  test('that was never written and is cancelled is not spoken of', () => {
+    expect(compare([appointmentOf('1', { status: 'cancelled' })])).toEqual({ changes: [], released: [], unchanged: 0 });
+  });
+
+  test('that is confirmed gone is removed, once', () => {
+    const links = written(appointmentOf('1'));
+    const vanished = new Set(['1', 'never-written']);
+    const { changes } = compare([], { links }, { vanished });
+    expect(reasons(changes)).toEqual(['1 vanished']);
+    expect(compare([], { links, pending: waiting(changes) }, { vanished }).changes).toEqual([]);
+  });
+
+  test('that comes back while its removal waits is new again', () => {
+    const links = written(appointmentOf('1'));
+    const pending = waiting(compare([], { links }, { vanished: new Set(['1']) }).changes);
+    expect(reasons(compare([appointmentOf('1')], { links, pending }).changes)).toEqual(['1 new']);
+  });
+
+  test('is compared with what waits for it, not with what the target has', () => {
+    const links = written(appointmentOf('1'));
+    const moved = appointmentOf('1', { inHours: 30 });
+    const pending = waiting(compare([moved], { links }).changes);
+    expect(compare([moved], { links, pending }).changes).toEqual([]);
+    expect(reasons(compare([appointmentOf('1')], { links, pending }).changes)).toEqual(['1 content-changed']);
+  });
+
+  test('whose content a person edited in the target is written anew', () => {
+    const links = new Map([['1', linkOf('1', '', NOW)]]);
+    expect(compare([appointmentOf('1')], { links }).changes).toMatchObject([{ reason: 'content-changed' }]);
+  });
+
+  test('takes its code from the key of its own epoch', () => {
+    const first = compare([appointmentOf('1')]).changes;
+    const links = carriedOut(new Map(), first);
+    const link = links.get('1');
+    if (link === undefined) throw new Error('expected a link');
+    links.set('1', { ...link, epoch: 1 });
+    const { changes } = compare([appointmentOf('1')], { links });
+    expect(changes).toMatchObject([{ reason: 'content-changed', fields: ['title'] }]);
+  });
+});
+
+describe('the window', () => {
+  const before = appointmentOf('1', { inHours: -8 * 24 });
+  const beyond = appointmentOf('1', { inHours: 31 * 24 });
+
+  test('keeps out what lies before and beyond it', () => {
+    expect(compare([before, beyond]).changes).toEqual([]);
+  });
+
+  test('lets in what reaches into it from before', () => {
+    const time = { kind: 'timed', startAt: WINDOW.fromAt - HOUR_MS, endAt: WINDOW.fromAt + 1 } as const;
+    const appointment = appointmentOf('1', { time });
+    expect(reasons(compare([appointment]).changes)).toEqual(['1 new']);
+    expect(compare([appointment], { links: written(appointment) })).toMatchObject({ changes: [], released: [] });
+  });
+
+  test('is left by the passing of time without any removal', () => {
+    const links = written(appointmentOf('1'));
+    const later = { fromAt: WINDOW.fromAt + 10 * DAY_MS, toAt: WINDOW.toAt + 10 * DAY_MS };
+    for (const seen of [[], [appointmentOf('1')], [appointmentOf('1', { status: 'cancelled' })]]) {
+      expect(compare(seen, { links }, { window: later })).toEqual({ changes: [], released: ['1'], unchanged: 0 });
+    }
+  });
+
+  test('is not left while something still waits to be written', () => {
+    const { changes } = compare([appointmentOf('1')]);
+    const links = carriedOut(new Map(), changes);
+    const later = { fromAt: WINDOW.fromAt + 10 * DAY_MS, toAt: WINDOW.toAt + 10 * DAY_MS };
+    expect(compare([], { links, pending: waiting(changes) }, { window: later }).released).toEqual([]);
+  });
+
+  test('is left by a move, and the object moves along', () => {
+    const links = written(appointmentOf('1'));
+    expect(compare([beyond], { links }).changes).toMatchObject([{ reason: 'content-changed', fields: ['time'] }]);
+    expect(compare([before], { links }).changes).toMatchObject([{ reason: 'content-changed' }]);
+  });
+
+  test('is entered again by what was moved out of it', () => {
+    const out = carriedOut(
+      written(appointmentOf('1')),
+      compare([beyond], { links: written(appointmentOf('1')) }).changes,
+    );
+    expect(compare([], { links: out })).toEqual({ changes: [], released: [], unchanged: 0 });
+    expect(reasons(compare([appointmentOf('1')], { links: out }).changes)).toEqual(['1 content-changed']);
+    const later = { fromAt: WINDOW.fromAt, toAt: WINDOW.toAt + 10 * DAY_MS };
+    expect(compare([beyond], { links: out }, { window: later })).toMatchObject({ changes: [], unchanged: 1 });
+  });
+});
+
+describe('records that are absent from a complete snapshot', () => {
+  const nobody = () => false;
+
+  test('are to be read alone when the target has something for them in the window', () => {
+    const links = written(appointmentOf('1'), appointmentOf('2'));
+    const state = { links, pending: new Map() };
+    expect(absentCandidates(state, WINDOW, nobody)).toEqual(['1', '2']);
+    expect(absentCandidates(state, WINDOW, (id) => id === '1')).toEqual(['2']);
+  });
+
+  test('are to be read alone when they only wait to be written', () => {
+    const pending = waiting(compare([appointmentOf('1')]).changes);
+    expect(absentCandidates({ links: new Map(), pending }, WINDOW, nobody)).toEqual(['1']);
+  });
+
+  test('are each asked for once, and not at all while their removal waits', () => {
+    const links = written(appointmentOf('1'));
+    const moved = waiting(compare([appointmentOf('1', { inHours: 30 })], { links }).changes);
+    expect(absentCandidates({ links, pending: moved }, WINDOW, nobody)).toEqual(['1']);
+    const removed = waiting(compare([appointmentOf('1', { status: 'cancelled' })], { links }).changes);
+    expect(absentCandidates({ links, pending: removed }, WINDOW, nobody)).toEqual([]);
+  });
+
+  test('are none of our business outside the window, whose edges are half-open', () => {
+    const at = (recordId: string, startAt: number): [string, Link] => [recordId, linkOf(recordId, 'f', startAt)];
+    const links = new Map([
+      at('before', WINDOW.fromAt - 1),
+      at('first', WINDOW.fromAt),
+      at('last', WINDOW.toAt - 1),
+      at('beyond', WINDOW.toAt),
+    ]);
+    expect(absentCandidates({ links, pending: new Map() }, WINDOW, nobody)).toEqual(['first', 'last']);
+  });
+});
+
+const clinics = fc
+  .uniqueArray(
+    fc.record({
+      id: fc.nat(40).map(String),
+      inHours: fc.integer({ min: -10 * 24, max: 35 * 24 }),
+      status: fc.constantFrom(...STATUSES),
+      agendaId: fc.constantFrom('a1', 'a1', 'a1', 'a2'),
+    }),
+    { selector: ({ id }) => id, maxLength: 30 },
+  )
+  .map((drafts) => drafts.map(({ id, ...changes }) => appointmentOf(id, changes)));
+
+describe('any two states of a clinic', () => {
+  test('are one plan apart: carried out, nothing is left to do, and twice is as good as once', () => {
+    fc.assert(
+      fc.property(clinics, clinics, (earlier, later) => {
+        const links = carriedOut(new Map(), compare(earlier).changes);
+        const ids = new Set(later.map(({ id }) => id));
+        const vanished = new Set([...links.keys()].filter((id) => !ids.has(id)));
+        const first = compare(later, { links }, { vanished });
+        expect(compare(later, { links }, { vanished })).toEqual(first);
+        const after = carriedOut(links, first.changes, first.released);
+        const second = compare(later, { links: after }, { vanished });
+        expect(second.changes).toEqual([]);
+      }),
+    );
+  });
+
+  test('are one plan apart also while the plan waits in the outbox, or half of it is done', () => {
+    fc.assert(
+      fc.property(clinics, clinics, fc.nat(), (earlier, later, done) => {
+        const links = carriedOut(new Map(), compare(earlier).changes);
+        const { changes } = compare(later, { links });
+        const cut = changes.length === 0 ? 0 : done % (changes.length + 1);
+        const half = carriedOut(links, changes.slice(0, cut));
+        const state = { links: half, pending: waiting(changes.slice(cut)) };
+        expect(compare(later, state).changes).toEqual([]);
+      }),
+    );
+  });
+
+  test('never cost an object for being absent: only what was confirmed gone is called vanished', () => {
+    fc.assert(
+      fc.property(clinics, clinics, (earlier, later) => {
+        const links = carriedOut(new Map(), compare(earlier).changes);
+        const { changes } = compare(later, { links });
+        const shown = new Set(later.map(({ id }) => id));
+        expect(changes.every(({ recordId }) => shown.has(recordId))).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Appointment } from '../../src/model/records.ts';
+import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
+import { appointmentOf, EMPTY_DIRECTORY, STATUSES } from './arbitraries.ts';
+
+const KEY = 'k7m2'.padEnd(32, '0');
+const POLICY: ProjectionPolicy = {
+  title: 'appointment',
+  fields: [],
+  statuses: STATUSES.filter((status) => status !== 'cancelled'),
+  language: 'en',
+  zone: 'Europe/Rome',
+};
+const DIRECTORY: Directory = {
+  agendas: new Map([['a1', { id: 'a1', name: 'Dr. Verdi', locationId: 'l1', isActive: true }]]),
+  locations: new Map([
+    ['l1', { id: 'l1', name: 'Centro', address: 'Via Roma 1', zone: 'Europe/Lisbon' }],
+    ['l2', { id: 'l2', name: 'Nord', address: null, zone: null }],
+  ]),
+  treatments: new Map([['t1', { id: 't1', name: 'Ultrasound' }]]),
+  patients: new Map([['p1', { id: 'p1', firstName: 'Mario', lastName: 'Rossi' }]]),
+};
+
+function itemOf(changes: Partial<Appointment> = {}, policy: Partial<ProjectionPolicy> = {}, directory = DIRECTORY) {
+  const item = project(appointmentOf('1', { treatmentId: 't1', ...changes }), { ...POLICY, ...policy }, directory, KEY);
+  if (item === null) throw new Error('expected an item');
+  return item;
+}
+
+function timed(startAt: string, endAt: string): Pick<Appointment, 'time'> {
+  return { time: { kind: 'timed', startAt: Date.parse(startAt), endAt: Date.parse(endAt) } };
+}
+
+describe('a title', () => {
+  test.each([
+    ['busy', 'Busy'],
+    ['appointment', 'Appointment'],
+    ['code', 'Appointment K7M2'],
+    ['initials', 'M. R.'],
+    ['full', 'Mario Rossi'],
+  ] as const)('of level %s reads %s', (title, expected) => {
+    expect(itemOf({}, { title }).title).toBe(expected);
+  });
+
+  test('speaks the language of the tenant', () => {
+    expect(itemOf({}, { language: 'it' }).title).toBe('Appuntamento');
+    expect(itemOf({}, { language: 'it', title: 'busy' }).title).toBe('Occupato');
+  });
+
+  test.each(['appointment', 'code', 'initials', 'full'] as const)('of blocked time is Busy at level %s', (title) => {
+    expect(itemOf({ patientId: null, patient: null }, { title }).title).toBe('Busy');
+  });
+
+  test.each(['initials', 'full'] as const)('at level %s falls back to Appointment where nobody is named', (title) => {
+    expect(itemOf({ patient: { id: 'p1', firstName: ' ', lastName: null } }, { title }).title).toBe('Appointment');
+    expect(itemOf({ patient: null, patientId: 'p9' }, { title }).title).toBe('Appointment');
+  });
+
+  test('takes the name from the registry when the appointment does not tell it', () => {
+    expect(itemOf({ patient: null }, { title: 'full' }).title).toBe('Mario Rossi');
+  });
+
+  test.each([
+    ['élodie', 'de Sà', 'É. D.'],
+    ['e\u0301va', 'x', 'E\u0301. X.'],
+    ['👩🏽‍⚕️nora', 'ibsen', '👩🏽‍⚕️. I.'],
+    ['李', '王', '李. 王.'],
+  ])('of initials keeps what a person sees as one letter: %s %s', (firstName, lastName, expected) => {
+    expect(itemOf({ patient: { id: 'p1', firstName, lastName } }, { title: 'initials' }).title).toBe(expected);
+  });
+});
+
+describe('canaries of a patient', () => {
+  const personal = fc.string({ minLength: 3, maxLength: 30, unit: 'grapheme' }).map((text) => `~${text}~`);
+  const policies = fc.record({
+    title: fc.constantFrom('busy', 'appointment', 'code'),
+    fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
+    language: fc.constantFrom('it', 'en'),
+  });
+
+  test('are in no item below the level of initials, whatever fields are allowed', () => {
+    fc.assert(
+      fc.property(policies, personal, personal, personal, fc.boolean(), (policy, first, last, id, inline) => {
+        const patient = { id, firstName: first, lastName: last, phone: `+39${first}`, email: `${last}@example.org` };
+        const directory = { ...DIRECTORY, patients: new Map([[id, patient]]) };
+        const item = itemOf({ patientId: id, patient: inline ? patient : null }, policy, directory);
+        const text = JSON.stringify(item);
+        for (const canary of [first, last, id]) expect(text).not.toContain(JSON.stringify(canary).slice(1, -1));
+      }),
+    );
+  });
+
+  test('other than the name are in no item at all', () => {
+    const patient = { id: 'P-CANARY', firstName: 'Mario', lastName: 'Rossi', phone: '+39333', email: 'm@example.org' };
+    const all = { title: 'full', fields: ['location', 'agenda', 'treatment', 'status'] } as const;
+    const text = JSON.stringify(itemOf({ patientId: 'P-CANARY', patient }, all));
+    expect(text).toContain('Mario Rossi');
+    expect(text).not.toMatch(/CANARY|39333|example/);
+  });
+});
+
+describe('beyond the title', () => {
+  test('nothing is told unless it is allowed', () => {
+    expect(itemOf()).toMatchObject({ description: null, location: null, busy: true });
+  });
+
+  test('each allowed field is told, in lines', () => {
+    const item = itemOf({}, { fields: ['agenda', 'treatment', 'status', 'location'] });
+    expect(item.description).toBe('Dr. Verdi\nUltrasound\nStatus: booked');
+    expect(item.location).toBe('Centro, Via Roma 1');
+  });
+
+  test('what the catalogue does not know is left out', () => {
+    const fields = ['agenda', 'treatment', 'location'] as const;
+    expect(itemOf({}, { fields }, EMPTY_DIRECTORY)).toMatchObject({ description: null, location: null });
+    expect(itemOf({ treatmentId: null }, { fields: ['treatment'] }).description).toBeNull();
+  });
+
+  test("the appointment's own location goes before its agenda's", () => {
+    expect(itemOf({ locationId: 'l2' }, { fields: ['location'] }).location).toBe('Nord');
+  });
+
+  test.each(STATUSES)('the status %s is told in both languages', (status) => {
+    const shown = { statuses: STATUSES, fields: ['status'] } as const;
+    const texts = (['en', 'it'] as const).map((language) => itemOf({ status }, { ...shown, language }).description);
+    expect(texts[0]).toMatch(/^Status: [a-z ]+$/);
+    expect(texts[1]).toMatch(/^Stato: [a-z ]+$/);
+    expect(texts[0]).not.toContain('undefined');
+  });
+});
+
+test('an appointment whose status the target does not show has no item', () => {
+  for (const status of STATUSES) {
+    const item = project(appointmentOf('1', { status }), { ...POLICY, statuses: ['booked'] }, DIRECTORY, KEY);
+    expect(item === null, status).toBe(status !== 'booked');
+  }
+});
+
+describe('a time', () => {
+  test('is in the zone of the location, else of the tenant', () => {
+    const summer = timed('2026-06-16T07:00:00Z', '2026-06-16T08:00:00Z');
+    expect(itemOf(summer).time).toEqual({
+      kind: 'timed',
+      start: '2026-06-16T08:00:00+01:00',
+      end: '2026-06-16T09:00:00+01:00',
+      zone: 'Europe/Lisbon',
+    });
+    expect(itemOf({ ...summer, locationId: 'l2' }).time).toMatchObject({
+      start: '2026-06-16T09:00:00+02:00',
+      zone: 'Europe/Rome',
+    });
+  });
+
+  test('that lies across the hour that is skipped keeps its length', () => {
+    const { time } = itemOf(timed('2026-03-29T00:30:00Z', '2026-03-29T01:30:00Z'), {}, EMPTY_DIRECTORY);
+    expect(time).toMatchObject({ start: '2026-03-29T01:30:00+01:00', end: '2026-03-29T03:30:00+02:00' });
+  });
+
+  test('in the hour that comes twice is told apart by its offset', () => {
+    const first = itemOf(timed('2026-10-25T00:15:00Z', '2026-10-25T00:45:00Z'), {}, EMPTY_DIRECTORY).time;
+    const second = itemOf(timed('2026-10-25T01:15:00Z', '2026-10-25T01:45:00Z'), {}, EMPTY_DIRECTORY).time;
+    expect(first).toMatchObject({ start: '2026-10-25T02:15:00+02:00', end: '2026-10-25T02:45:00+02:00' });
+    expect(second).toMatchObject({ start: '2026-10-25T02:15:00+01:00', end: '2026-10-25T02:45:00+01:00' });
+  });
+
+  test('of whole days is dates, in whatever zone', () => {
+    const time = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18', startAt: 1, endAt: 2 } as const;
+    expect(itemOf({ time }).time).toEqual({ kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' });
+  });
+});
