@@ -3,6 +3,7 @@ import { createAdminServer } from './admin/server.ts';
 import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
+import type { Estate } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics } from './control/metrics.ts';
 import { pullTenant } from './jobs/pull.ts';
@@ -38,14 +39,20 @@ const REFRESH_CONCURRENCY = 2;
  */
 export async function startDaemon(configuration: Configuration, log: Logger): Promise<Daemon> {
   const { settings } = configuration;
-  let composition: Composition | null = null;
-  const metrics = createMetrics(() => composition?.estate ?? null);
-  composition = compose({ configuration, log, priority: 'background', observe: metrics.observeHttp });
-  const opened = composition;
-  await checkRedis(opened.redis);
+  let estate: Estate | null = null;
+  const metrics = createMetrics(() => estate);
+  // Whatever is open when the start fails is closed, so that the process ends.
+  await using opened = new AsyncDisposableStack();
+  const composition = compose({ configuration, log, priority: 'background', observe: metrics.observeHttp });
+  estate = composition.estate;
+  opened.defer(() => composition.close());
+  await checkRedis(composition.redis);
+  const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
+  const app = await createAdminServer(adminVerbs(composition, metrics.render, publicUrl), { publicUrl, log });
+  const server = await listen(app, settings.http);
   const workers = startWorkers({
     redisUrl: settings.redis.url.reveal(),
-    handlers: handlersOf(opened),
+    handlers: handlersOf(composition),
     concurrency: {
       pull: PULL_CONCURRENCY,
       push: settings.push.targetConcurrency,
@@ -53,21 +60,21 @@ export async function startDaemon(configuration: Configuration, log: Logger): Pr
     },
     log,
   });
-  const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
-  const app = await createAdminServer(adminVerbs(opened, metrics.render, publicUrl), { publicUrl, log });
-  const server = await listen(app, settings.http);
-  await schedule(opened);
-  log.info({ port: server.port, tenants: opened.estate.tenants.size }, 'the daemon runs');
+  opened.defer(async () => {
+    await Promise.all([workers.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
+  });
+  await schedule(composition);
+  log.info({ port: server.port, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
+  const parts = opened.move();
   return {
     port: server.port,
-    composition: opened,
+    composition,
     async close() {
       log.info({}, 'the daemon ends');
-      await Promise.all([workers.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
-      await opened.close();
+      await parts.disposeAsync();
     },
   };
 }
