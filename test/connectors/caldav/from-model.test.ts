@@ -179,6 +179,18 @@ describe('the definition of a zone', () => {
   });
 });
 
+describe('the definitions of one zone in a calendar', () => {
+  test.each(['Europe/Rome', 'America/New_York', 'Australia/Sydney'])('are the same in every event: %s', (zone) => {
+    const definitionIn = (year: number) => {
+      const text = toCalendarObject(objectWith({ time: timedFrom(zone, Date.UTC(year, 0, 15, 12)) }));
+      return ICAL.Component.fromString(text).getFirstSubcomponent('vtimezone')!.toString();
+    };
+    const definitions = new Set([2020, 2026, 2027, 2035].map(definitionIn));
+    expect(definitions.size).toBe(1);
+    expect([...definitions][0]).toContain('RRULE:FREQ=YEARLY');
+  });
+});
+
 describe("other programs' objects", () => {
   const written = toCalendarObject(objectWith({}));
   const itemOf = (text: string) => fromCalendarObject(text)?.item;
