@@ -96,7 +96,8 @@ async function start(options: ResolvedOptions, database: Database): Promise<Clin
   const frontDesk = createFrontDesk(data, context.operations, options.seed);
   const verbs = createVerbs(context);
   const app = createApi(context);
-  adminRoutes(app, { verbs, frontDesk, rules: options.rules, describe: () => description });
+  let ready: object | undefined;
+  adminRoutes(app, { verbs, frontDesk, rules: options.rules, describe: () => ready });
   const api = await listen(app, options.port);
   const scopes = ['openid', 'offline_access', ...SCOPE_NAMES.map((name) => options.scopePrefix + name)];
   const userinfoEndpoint = `${api.url}/v2/userinfo`;
@@ -116,6 +117,7 @@ async function start(options: ResolvedOptions, database: Database): Promise<Clin
     clients: [...options.clients],
     scopes,
   };
+  ready = description;
   const { faults, counts, recording } = context.kit;
   return {
     ...description,

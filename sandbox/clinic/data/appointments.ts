@@ -38,7 +38,8 @@ export interface AppointmentStore {
   walk(tenantId: string): Generator<Appointment>;
 }
 
-type Where = { sql: string; values: SQLInputValue[] };
+/** A condition and, apart from it, the earliest start that can fit it. */
+type Where = { sql: string; values: SQLInputValue[]; earliest: number };
 
 /**
  * The appointments in SQLite. A page begins after the key of the row before it, which is remembered from reading the page
@@ -82,7 +83,7 @@ export function createAppointmentStore(database: Database): AppointmentStore {
       .statement(
         `SELECT * FROM appointments WHERE ${where.sql} AND (start_at, id) > (?, ?) ORDER BY start_at, id LIMIT ?`,
       )
-      .all(...where.values, before?.startAt ?? Number.MIN_SAFE_INTEGER, before?.id ?? '', limit);
+      .all(...where.values, before?.startAt ?? where.earliest, before?.id ?? '', limit);
     const rows = found.map(toAppointment);
     const last = rows.at(-1);
     if (last !== undefined)
@@ -93,8 +94,11 @@ export function createAppointmentStore(database: Database): AppointmentStore {
   /** The key of the row at a position, or undefined past the end: the index alone answers it in most cases. */
   function keyAt(where: Where, position: number): { startAt: number; id: string } | undefined {
     const row = database
-      .statement(`SELECT start_at, id FROM appointments WHERE ${where.sql} ORDER BY start_at, id LIMIT 1 OFFSET ?`)
-      .get(...where.values, position);
+      .statement(
+        `SELECT start_at, id FROM appointments WHERE ${where.sql} AND start_at >= ?
+         ORDER BY start_at, id LIMIT 1 OFFSET ?`,
+      )
+      .get(...where.values, where.earliest, position);
     return row === undefined ? undefined : { startAt: integer(row, 'start_at'), id: text(row, 'id') };
   }
 
@@ -161,7 +165,7 @@ function whereOf(tenantId: string, filter: AppointmentFilter, longestMs: number)
     values.push(...more);
   }
 
-  if (filter.from !== undefined) add('start_at >= ? AND end_at > ?', filter.from - longestMs, filter.from);
+  if (filter.from !== undefined) add('end_at > ?', filter.from);
   if (filter.to !== undefined) add('start_at < ?', filter.to);
   if (filter.agendaIds !== undefined)
     add('agenda_id IN (SELECT value FROM json_each(?))', JSON.stringify(filter.agendaIds));
@@ -169,7 +173,8 @@ function whereOf(tenantId: string, filter: AppointmentFilter, longestMs: number)
   if (filter.patientId !== undefined) add('patient_id = ?', filter.patientId);
   if (filter.updatedSince !== undefined) add('updated_at >= ?', filter.updatedSince);
   if (filter.withoutStatus !== undefined) add('status <> ?', filter.withoutStatus);
-  return { sql: clauses.join(' AND '), values };
+  const earliest = filter.from === undefined ? Number.MIN_SAFE_INTEGER : filter.from - longestMs;
+  return { sql: clauses.join(' AND '), values, earliest };
 }
 
 function remember<T>(memory: Map<string, T>, key: string, value: T): void {

@@ -8,6 +8,7 @@ import type { FrontDesk } from '../front-desk.ts';
 import { badRequest } from '../rules/errors.ts';
 import type { ClinicRules } from '../rules/operations.ts';
 import type { ClinicVerbs, TrueAppointment } from '../verbs.ts';
+import { parseBody } from './bodies.ts';
 import { queryOf } from './query.ts';
 
 const tenantId = z.string();
@@ -54,8 +55,8 @@ export interface AdminParts {
   verbs: ClinicVerbs;
   frontDesk: FrontDesk;
   rules: ClinicRules;
-  /** What GET …/clinic shows: addresses, tenants and credentials. */
-  describe(): object;
+  /** What GET …/clinic shows: addresses, tenants and credentials; undefined while the sandbox is starting (503). */
+  describe(): object | undefined;
 }
 
 /**
@@ -66,7 +67,7 @@ export interface AdminParts {
 export function adminRoutes(app: FastifyInstance, { verbs, frontDesk, rules, describe }: AdminParts): void {
   function verb<T>(name: string, schema: z.ZodType<T>, act: (body: T) => unknown): void {
     app.post(`${ADMIN_PREFIX}${name}`, async (request, reply) => {
-      const result = orBadRequest(() => act(read(schema, request.body)));
+      const result = orBadRequest(() => act(parseBody(schema, request.body)));
       return result === undefined ? reply.status(204).send() : reply.send(result);
     });
   }
@@ -90,18 +91,14 @@ export function adminRoutes(app: FastifyInstance, { verbs, frontDesk, rules, des
     frontDesk.stopAll();
     return reply.status(204).send();
   });
-  app.put(`${ADMIN_PREFIX}rules`, async (request) => Object.assign(rules, defined(read(SCHEMAS.rules, request.body))));
-  app.get(`${ADMIN_PREFIX}clinic`, async () => describe());
+  app.put(`${ADMIN_PREFIX}rules`, async (request) =>
+    Object.assign(rules, defined(parseBody(SCHEMAS.rules, request.body))),
+  );
+  app.get(`${ADMIN_PREFIX}clinic`, async (_request, reply) => describe() ?? reply.status(503).send());
   app.get(`${ADMIN_PREFIX}appointments`, async (request, reply) => {
     const rows = orBadRequest(() => started(verbs.appointments(queryOf(request.url).get('tenantId') ?? '')));
     return reply.type('application/x-ndjson').send(Readable.from(lines(rows)));
   });
-}
-
-function read<T>(schema: z.ZodType<T>, body: unknown): T {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw badRequest(parsed.error.issues.map((issue) => ({ field: issue.path.join('.'), message: issue.message })));
 }
 
 /** A RangeError names something that does not exist, which over HTTP is the caller's mistake. */

@@ -66,7 +66,8 @@ export interface PatientInput {
   details: PatientDetails;
 }
 
-function parse<T>(schema: z.ZodType<T>, body: unknown): T {
+/** Reads a body by a schema. Throws ClinicError 400 that names the fields. */
+export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw badRequest(parsed.error.issues.map((issue) => ({ field: issue.path.join('.'), message: issue.message })));
@@ -74,7 +75,7 @@ function parse<T>(schema: z.ZodType<T>, body: unknown): T {
 
 /** Reads an appointment's body, and the status when it states one. Throws ClinicError 400. */
 export function readAppointment(body: unknown, zone: Zone): { input: AppointmentInput; status: string | undefined } {
-  const read = parse(appointmentBody, body);
+  const read = parseBody(appointmentBody, body);
   const allDay = read.allDay ?? false;
   const startAt = readTime('start', read.start, allDay, zone);
   const input: AppointmentInput = {
@@ -106,7 +107,7 @@ function readTime(field: string, text: string, allDay: boolean, zone: Zone): num
 
 /** Throws ClinicError 400. */
 export function readStatus(body: unknown): z.infer<typeof statusBody> {
-  return parse(statusBody, body);
+  return parseBody(statusBody, body);
 }
 
 /** Throws ClinicError 400. */
@@ -117,7 +118,7 @@ export function readPayment(body: unknown): {
   reference: string | null;
   paidAt?: number;
 } {
-  const { paidAt, reference = null, ...payment } = parse(paymentBody, body);
+  const { paidAt, reference = null, ...payment } = parseBody(paymentBody, body);
   if (paidAt === undefined) return { ...payment, reference };
   const instant = parseInstant(paidAt);
   if (instant === undefined) throw badRequest([{ field: 'paidAt', message: 'must be a date-time with offset' }]);
@@ -126,7 +127,7 @@ export function readPayment(body: unknown): {
 
 /** Throws ClinicError 400. */
 export function readPatient(body: unknown): PatientInput {
-  const { firstName, lastName, phone = null, email = null, ...read } = parse(patientBody, body);
+  const { firstName, lastName, phone = null, email = null, ...read } = parseBody(patientBody, body);
   return {
     firstName,
     lastName,
