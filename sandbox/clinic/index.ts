@@ -119,6 +119,7 @@ async function start(options: ResolvedOptions, database: Database): Promise<Clin
   };
   ready = description;
   const { faults, counts, recording } = context.kit;
+  let closing: Promise<void> | undefined;
   return {
     ...description,
     ...verbs,
@@ -129,7 +130,10 @@ async function start(options: ResolvedOptions, database: Database): Promise<Clin
     counts,
     recording,
     clock: data.clock,
-    close: () => close(frontDesk, [api, authorization], database),
+    close() {
+      closing ??= close(frontDesk, [api, authorization], database);
+      return closing;
+    },
   };
 }
 

@@ -106,6 +106,14 @@ test('the command line prints one line of addresses and credentials and ends on 
   }
 });
 
+test('closing ends both servers, and twice is the same as once', async () => {
+  const short = await startClinicSandbox({ tenants: 1, appointments: 10 });
+  short.startFrontDesk({ everyMs: 1 });
+  await Promise.all([short.close(), short.close()]);
+  await expect(fetch(short.baseUrl)).rejects.toThrow();
+  await expect(fetch(short.authUrl)).rejects.toThrow();
+});
+
 test('a sandbox that cannot start leaves nothing behind', async () => {
   const port = Number(new URL(sandbox.authUrl).port);
   await expect(startClinicSandbox({ tenants: 1, appointments: 10, authPort: port })).rejects.toThrow(/EADDRINUSE/);
