@@ -1,0 +1,208 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Budget } from '../../src/http/budget.ts';
+import { createHttpDoor, type HttpRequest } from '../../src/http/door.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+
+const servers: Server[] = [];
+const NEVER = new AbortController().signal;
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function openDoor() {
+  const observed: [label: string, status: number][] = [];
+  const door = createHttpDoor({
+    userAgent: 'clinic-mirror-test',
+    clock: Date.now,
+    observe: (label, status) => observed.push([label, status]),
+  });
+  return { door, observed };
+}
+
+function request(url: string, changes: Partial<HttpRequest> = {}): HttpRequest {
+  return { label: 'clinic.agendas.list', method: 'GET', url, signal: NEVER, ...changes };
+}
+
+async function failure(answer: Promise<unknown>): Promise<MirrorError> {
+  const thrown = await answer.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof MirrorError)) throw new Error('expected a MirrorError');
+  return thrown;
+}
+
+function countingBudget() {
+  const seen: (string | number)[] = [];
+  const budget: Budget = {
+    async take() {
+      seen.push('take');
+    },
+    async pause(durationMs) {
+      seen.push(durationMs);
+    },
+  };
+  return { budget, seen };
+}
+
+async function bodyOf(incoming: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+describe('an answer', () => {
+  test('is read whole, whatever its status, and the request says who asks', async () => {
+    const url = await serve((incoming, outgoing) => {
+      outgoing.writeHead(503, { 'retry-after': '7' }).end(`for ${incoming.headers['user-agent']}`);
+    });
+    const { door, observed } = openDoor();
+    const answer = await door.send(request(url));
+    expect(answer).toMatchObject({ status: 503, retryAfterMs: 7_000 });
+    expect(answer.body.toString()).toBe('for clinic-mirror-test');
+    expect(observed).toEqual([['clinic.agendas.list', 503]]);
+  });
+
+  test('that sends elsewhere is given as it is: a token never follows a redirect', async () => {
+    let followed = false;
+    const elsewhere = await serve((_, outgoing) => {
+      followed = true;
+      outgoing.end();
+    });
+    const url = await serve((_, outgoing) => outgoing.writeHead(302, { location: elsewhere }).end());
+    const { door } = openDoor();
+    expect((await door.send(request(url, { headers: { authorization: 'Bearer x' } }))).status).toBe(302);
+    expect(followed).toBe(false);
+  });
+
+  test('larger than allowed is refused', async () => {
+    const url = await serve((_, outgoing) => outgoing.end('x'.repeat(2_000)));
+    const { door } = openDoor();
+    const error = await failure(door.send(request(url, { maxResponseBytes: 1_000 })));
+    expect(error).toMatchObject({ actor: 'contract', code: 'answer-too-large' });
+  });
+
+  test('in which the connection breaks off is none', async () => {
+    const url = await serve((_, outgoing) => {
+      outgoing.writeHead(200, { 'content-length': '100' });
+      outgoing.write('Mario Rossi', () => outgoing.destroy());
+    });
+    const { door, observed } = openDoor();
+    const error = await failure(door.send(request(url)));
+    expect(error).toMatchObject({ actor: 'remote', code: 'connection-failed', retry: 'later' });
+    expect(error.message).not.toContain('Rossi');
+    expect(observed).toEqual([['clinic.agendas.list', 0]]);
+  });
+});
+
+describe('a request without an answer', () => {
+  test.each([
+    ['GET', false],
+    ['PROPFIND', false],
+    ['POST', true],
+    ['PUT', true],
+    ['DELETE', true],
+  ])('by %s may have been carried out: %s', async (method, ambiguous) => {
+    const url = await serve((incoming) => incoming.socket.destroy());
+    const { door } = openDoor();
+    expect(await failure(door.send(request(url, { method })))).toMatchObject({ ambiguous, code: 'connection-failed' });
+  });
+
+  test('ends in time, also when the answer trickles', async () => {
+    const url = await serve((_, outgoing) => {
+      outgoing.writeHead(200);
+      outgoing.write('{');
+    });
+    const { door } = openDoor();
+    const error = await failure(door.send(request(url, { timeoutMs: 60, method: 'POST' })));
+    expect(error).toMatchObject({ actor: 'remote', code: 'timeout', retry: 'later', ambiguous: true });
+  });
+
+  test('ends when it is told to', async () => {
+    const stop = new AbortController();
+    const url = await serve(() => stop.abort());
+    const { door } = openDoor();
+    expect(await failure(door.send(request(url, { signal: stop.signal })))).toMatchObject({ code: 'aborted' });
+  });
+
+  test('shows no address in its message: addresses hold ids', async () => {
+    const { door } = openDoor();
+    const error = await failure(door.send(request('http://127.0.0.1:1/patients/4711?name=Rossi')));
+    expect(error.message).not.toMatch(/4711|Rossi|127/);
+  });
+});
+
+describe('a budget', () => {
+  test('is taken from before each request', async () => {
+    const url = await serve((_, outgoing) => outgoing.end());
+    const { door } = openDoor();
+    const { budget, seen } = countingBudget();
+    await door.send(request(url, { budget }));
+    await door.asFetch('x', budget)(url);
+    expect(seen).toEqual(['take', 'take']);
+  });
+
+  test('that is used up keeps the request from being sent', async () => {
+    let asked = 0;
+    const url = await serve((_, outgoing) => {
+      asked += 1;
+      outgoing.end();
+    });
+    const exhausted = new MirrorError('x', { actor: 'remote', code: 'budget-exhausted', retry: 'later' });
+    const budget: Budget = { take: () => Promise.reject(exhausted), pause: async () => {} };
+    const { door } = openDoor();
+    expect(await failure(door.send(request(url, { budget })))).toBe(exhausted);
+    expect(asked).toBe(0);
+  });
+
+  test.each([
+    [429, '3', ['take', 3_000]],
+    [429, null, ['take', 60_000]],
+    [503, '3', ['take']],
+  ] as const)('after a %s that asks for %s seconds is paused for all: %j', async (status, seconds, expected) => {
+    const headers = seconds === null ? {} : { 'retry-after': seconds };
+    const url = await serve((_, outgoing) => outgoing.writeHead(status, headers).end());
+    const { door } = openDoor();
+    const { budget, seen } = countingBudget();
+    await door.send(request(url, { budget }));
+    expect(seen).toEqual(expected);
+  });
+});
+
+describe('the door as fetch', () => {
+  test('carries method, headers and body, and decodes what was packed', async () => {
+    const url = await serve(async (incoming, outgoing) => {
+      const text = `${incoming.method} ${incoming.headers['x-a']} ${await bodyOf(incoming)}`;
+      outgoing.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/plain' }).end(gzipSync(text));
+    });
+    const { door, observed } = openDoor();
+    const answer = await door.asFetch('oauth.token')(url, { method: 'POST', headers: { 'x-a': '1' }, body: 'grant=x' });
+    expect(await answer.text()).toBe('POST 1 grant=x');
+    expect(answer.headers.get('content-type')).toBe('text/plain');
+    expect(answer.headers.get('content-encoding')).toBeNull();
+    expect(observed).toEqual([['oauth.token', 200]]);
+  });
+
+  test.each([204, 304])('gives an answer %i without a body', async (status) => {
+    const url = await serve((_, outgoing) => outgoing.writeHead(status).end());
+    const { door } = openDoor();
+    const answer = await door.asFetch('x')(url);
+    expect([answer.status, answer.body]).toEqual([status, null]);
+  });
+});

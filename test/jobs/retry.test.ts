@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { nextTry, targetRestMs } from '../../src/jobs/retry.ts';
+import { MirrorError, type MirrorErrorOptions } from '../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+
+function failure(options: Partial<MirrorErrorOptions> = {}): MirrorError {
+  return new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later', ...options });
+}
+
+const fractions = fc.double({ min: 0, max: 0.999_999, noNaN: true });
+
+describe('the next try of a failed operation', () => {
+  test('comes after at most twice the time of the one before, and after at most a quarter of an hour', () => {
+    fc.assert(
+      fc.property(fc.nat(11), fractions, (attempts, fraction) => {
+        const { delayMs, parked } = nextTry(failure(), attempts, () => fraction);
+        expect(parked).toBe(false);
+        expect(delayMs).toBeGreaterThan(0);
+        expect(delayMs).toBeLessThanOrEqual(Math.min(SECOND_MS * 2 ** attempts, 15 * MINUTE_MS) + 100);
+      }),
+    );
+  });
+
+  test('is spread, so that those that failed together do not come back together', () => {
+    const delays = [0.1, 0.5, 0.9].map((fraction) => nextTry(failure(), 6, () => fraction).delayMs);
+    expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(45 * SECOND_MS);
+  });
+
+  test('is never sooner than the other side asked, and never later than a day', () => {
+    fc.assert(
+      fc.property(fc.nat(11), fc.nat(3 * DAY_MS), fractions, (attempts, retryAfterMs, fraction) => {
+        const { delayMs } = nextTry(failure({ retryAfterMs }), attempts, () => fraction);
+        expect(delayMs).toBeGreaterThanOrEqual(Math.min(retryAfterMs, DAY_MS));
+        expect(delayMs).toBeLessThanOrEqual(DAY_MS + SECOND_MS);
+      }),
+    );
+  });
+
+  test('is at once when the error says so, and only the first time', () => {
+    const conflict = failure({ actor: 'conflict', retry: 'now' });
+    expect(nextTry(conflict, 0, () => 0.5)).toEqual({ delayMs: 0, parked: false });
+    expect(nextTry(conflict, 1, () => 0.5).delayMs).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['an error that a repetition does not help', failure({ retry: 'never' }), 0],
+    ['an error that came twelve times', failure(), 12],
+  ])('of %s is a day away, parked', (_, error, attempts) => {
+    const { delayMs, parked } = nextTry(error, attempts, () => 0.5);
+    expect(parked).toBe(true);
+    expect(delayMs).toBeGreaterThanOrEqual(DAY_MS);
+    expect(delayMs).toBeLessThanOrEqual(DAY_MS + HOUR_MS);
+  });
+});
+
+describe('the rest of a whole target', () => {
+  test('is short after a passing error', () => {
+    expect(targetRestMs(failure(), () => 0)).toBe(SECOND_MS);
+    expect(targetRestMs(failure(), () => 0.999_999)).toBeLessThanOrEqual(16 * SECOND_MS);
+  });
+
+  test('is an hour when a person must act', () => {
+    expect(targetRestMs(failure({ actor: 'authorization', retry: 'never' }), () => 0.5)).toBe(HOUR_MS);
+  });
+
+  test('is what the other side asked for, up to a day', () => {
+    expect(targetRestMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0)).toBe(90 * SECOND_MS);
+    expect(targetRestMs(failure({ retryAfterMs: 30 * DAY_MS }), () => 0)).toBe(DAY_MS);
+  });
+});
