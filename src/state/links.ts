@@ -46,6 +46,10 @@ const REMOVE = `${FENCE}
 for i = 2, #ARGV, 2 do redis.call('HDEL', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) end
 return 1`;
 
+const UNLINK = `${FENCE}
+for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end
+return 1`;
+
 const FLIP = `${FENCE}
 redis.call('HSET', KEYS[2], 'generation', ARGV[2], 'buckets', ARGV[3])
 return 1`;
@@ -83,17 +87,23 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     return links;
   }
 
+  async function remove(target: string, { generation, buckets }: LinkLayout, lease: Lease): Promise<void> {
+    const all = Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(tenant, target, generation, bucket));
+    for (const slice of slices(all, 500)) {
+      await fenced(redis.eval(UNLINK, slice.length + 1, lease.key, ...slice, lease.token));
+    }
+  }
+
   /** Writes a new generation beside the old one, then flips to it: a reader sees one or the other whole. */
   async function replace(target: string, links: readonly Link[], buckets: number, lease: Lease): Promise<void> {
     const before = await layout(target);
     const after = { generation: before.generation + 1, buckets };
+    // A process that died before its flip left part of a table under the same names.
+    await remove(target, after, lease);
     await write(target, after, links, lease);
     const meta = keys.linksMeta(tenant, target);
     await fenced(redis.eval(FLIP, 2, lease.key, meta, lease.token, after.generation, after.buckets));
-    const old = Array.from({ length: before.buckets }, (_, bucket) =>
-      keys.linksBucket(tenant, target, before.generation, bucket),
-    );
-    for (const slice of slices(old, 500)) await redis.unlink(...slice);
+    await remove(target, before, lease);
   }
 
   return {
