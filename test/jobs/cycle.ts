@@ -1,0 +1,37 @@
+import { pullTenant } from '../../src/jobs/pull.ts';
+import { pushTarget, type Turn } from '../../src/jobs/push.ts';
+import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
+import type { RunReport } from '../../src/state/runs.ts';
+
+/** A signal that never comes. */
+export const NEVER = new AbortController().signal;
+
+/** One pull that nobody else keeps from working. */
+export async function pull(tenant: OpenTenant): Promise<RunReport> {
+  const run = await pullTenant(tenant, { wait: false }, NEVER);
+  if (run === null) throw new Error('another pull is at work');
+  return run;
+}
+
+/** Turns of a lane until it asks for a later one, or for none. */
+export async function drain(tenant: OpenTenant, target: OpenTarget): Promise<Turn> {
+  for (let turns = 0; turns < 200; turns += 1) {
+    const turn = await pushTarget(tenant, target, { stop: NEVER, abort: NEVER });
+    if (turn.nextInMs !== 0) return turn;
+  }
+  throw new Error('the lane never comes to rest');
+}
+
+/** A pull, and a push of every target to its end. */
+export async function cycle(tenant: OpenTenant): Promise<RunReport> {
+  const run = await pull(tenant);
+  for (const target of tenant.targets.values()) await drain(tenant, target);
+  return run;
+}
+
+/** The target by its id. */
+export function targetOf(tenant: OpenTenant, id = 'doctor'): OpenTarget {
+  const target = tenant.targets.get(id);
+  if (target === undefined) throw new Error(`there is no target ${id}`);
+  return target;
+}

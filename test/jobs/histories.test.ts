@@ -1,0 +1,269 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { pullTenant } from '../../src/jobs/pull.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
+import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { project } from '../../src/sync/project.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+import { crashingRedis } from './crashing-redis.ts';
+import { cycle, NEVER } from './cycle.ts';
+import { createModelClinic, type ModelClinic } from './model-clinic.ts';
+import { createModelTarget, type Fault, type ModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+/** HISTORIES=2000 looks longer. */
+const HISTORIES = Number(process.env.HISTORIES ?? 120);
+const WIDE_LIMITS = {
+  vanished: { share: 1, count: 1_000 },
+  cancelled: { share: 1, count: 1_000 },
+  holdExpiresAfterHours: 1,
+};
+const STATUSES: AppointmentStatus[] = ['booked', 'confirmed', 'completed', 'cancelled', 'cancelled', 'no_show'];
+
+const AWAY = new MirrorError('the target is away', { actor: 'remote', code: 'server-error', retry: 'later' });
+
+const redis = useRedis();
+
+/** Where a process dies, if it does: after so many commands to Redis. */
+interface Death {
+  after: number;
+  lastIsCarriedOut: boolean;
+}
+
+type Step =
+  | { do: 'book'; id: string; inHours: number; agendaId: string; status: AppointmentStatus }
+  | { do: 'erase'; id: string }
+  | { do: 'clinic'; hidesCancelled: boolean; truncatedAfter: number | null; lookupsFail: boolean; unusable: string[] }
+  | { do: 'pull'; death: Death | null; targetIsAway: boolean }
+  | { do: 'push'; death: Death | null; faults: (Fault | null)[]; meanwhile: Step[] }
+  | { do: 'wait'; hours: number }
+  | { do: 'lose-redis' }
+  | { do: 'replace-calendar' };
+
+const ids = fc.nat(9).map(String);
+const deaths = fc.option(fc.record({ after: fc.nat(25), lastIsCarriedOut: fc.boolean() }), { freq: 2 });
+const bookings = fc.record({
+  do: fc.constant('book' as const),
+  id: ids,
+  inHours: fc.oneof(fc.integer({ min: -30, max: 90 }), fc.integer({ min: -14 * 24, max: 80 * 24 })),
+  agendaId: fc.constantFrom('a1', 'a1', 'a2'),
+  status: fc.constantFrom(...STATUSES),
+});
+const erasures = fc.record({ do: fc.constant('erase' as const), id: ids });
+const pulls = fc.record({ do: fc.constant('pull' as const), death: deaths, targetIsAway: fc.boolean() });
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: bookings },
+  { weight: 2, arbitrary: erasures },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('clinic' as const),
+      hidesCancelled: fc.boolean(),
+      truncatedAfter: fc.option(fc.nat(5)),
+      lookupsFail: fc.boolean(),
+      unusable: fc.array(ids, { maxLength: 2 }),
+    }),
+  },
+  { weight: 5, arbitrary: pulls },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('push' as const),
+      death: deaths,
+      faults: fc.array(fc.constantFrom(null, null, 'lost' as const, 'unavailable' as const, 'refused' as const), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+      meanwhile: fc.array(
+        fc.oneof(bookings, erasures, fc.constant({ do: 'pull', death: null, targetIsAway: false } as const)),
+        {
+          maxLength: 3,
+        },
+      ),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 100 }) }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'lose-redis' } as const) },
+  { weight: 1, arbitrary: fc.constant({ do: 'replace-calendar' } as const) },
+);
+
+interface World {
+  redis: RedisClient;
+  clinic: ModelClinic;
+  model: ModelTarget;
+  now: number;
+  /** The process at work; null after it died. */
+  process: OpenTenant | null;
+}
+
+function newWorld(connection: RedisClient, burnsKeys: boolean): World {
+  const model = createModelTarget({ batchSize: 2, concurrency: 2 });
+  model.burnsKeys = burnsKeys;
+  model.addForeign('Dentist');
+  return { redis: connection, clinic: createModelClinic(), model, now: NOW, process: null };
+}
+
+/** Two targets in one calendar, one of them with half of the agendas. */
+function startProcess(world: World, connection = world.redis): OpenTenant {
+  const configuration = { guard: WIDE_LIMITS, title: 'code' as const };
+  return openTenant({
+    redis: connection,
+    clinic: world.clinic,
+    targets: [
+      { id: 'doctor', model: world.model, configuration: { ...configuration, agendas: ['a1'] } },
+      {
+        id: 'clinic',
+        model: world.model,
+        configuration: { ...configuration, window: { pastDays: 2, futureDays: 20 } },
+      },
+    ],
+    clock: () => world.now,
+    slice: { operations: 4, durationMs: 20_000 },
+  });
+}
+
+async function take(world: World, step: Step): Promise<void> {
+  const { clinic, model } = world;
+  switch (step.do) {
+    case 'book':
+      clinic.appointments.set(
+        step.id,
+        appointmentOf(step.id, { inHours: step.inHours, agendaId: step.agendaId, status: step.status }),
+      );
+      return;
+    case 'erase':
+      clinic.appointments.delete(step.id);
+      return;
+    case 'clinic':
+      clinic.hidesCancelled = step.hidesCancelled;
+      clinic.truncatedAfter = step.truncatedAfter;
+      clinic.lookupsFail = step.lookupsFail;
+      clinic.unusable.clear();
+      for (const id of step.unusable) clinic.unusable.add(id);
+      return;
+    case 'wait':
+      world.now += step.hours * HOUR_MS;
+      return;
+    case 'lose-redis':
+      await world.redis.flushall();
+      return;
+    case 'replace-calendar':
+      model.replaceCalendar();
+      model.addForeign('Dentist');
+      return;
+    case 'pull':
+      model.wholeTargetError = step.targetIsAway ? AWAY : null;
+      await work(world, step.death, async (tenant) => {
+        await pullTenant(tenant, { wait: false }, NEVER);
+      });
+      model.wholeTargetError = null;
+      return;
+    case 'push': {
+      let sent = 0;
+      model.fault = () => step.faults[sent++ % step.faults.length] ?? null;
+      const meanwhile = [...step.meanwhile];
+      model.beforeApply = async () => {
+        for (const next of meanwhile.splice(0)) await take(world, next);
+      };
+      await work(world, step.death, async (tenant) => {
+        for (const target of tenant.targets.values()) await pushTarget(tenant, target, { stop: NEVER, abort: NEVER });
+      });
+      model.fault = () => null;
+      model.beforeApply = () => {};
+    }
+  }
+}
+
+/** Works with the process that lives, or with one that will die; whoever comes after waits until its leases have ended. */
+async function work(world: World, death: Death | null, run: (tenant: OpenTenant) => Promise<void>): Promise<void> {
+  if (death === null) {
+    world.process ??= startProcess(world);
+    await run(world.process);
+    return;
+  }
+  const dying = startProcess(world, crashingRedis(world.redis, death.after, death.lastIsCarriedOut));
+  await run(dying).catch(() => {});
+  world.process = null;
+  const leases = await world.redis.keys('cm:*:lease:*');
+  if (leases.length > 0) await world.redis.del(...leases);
+}
+
+/**
+ * Everything works again; cycles go on until one of them finds nothing to do. One more booking comes in, since a calendar that
+ * was replaced is noticed when there is something to write.
+ */
+async function settle(world: World): Promise<OpenTenant> {
+  world.clinic.appointments.set('last', appointmentOf('last', { inHours: (world.now - NOW) / HOUR_MS + 72 }));
+  world.clinic.truncatedAfter = null;
+  world.clinic.lookupsFail = false;
+  world.clinic.unusable.clear();
+  const tenant = world.process ?? startProcess(world);
+  for (let rounds = 0; rounds < 12; rounds += 1) {
+    world.now += 2 * HOUR_MS;
+    for (const target of tenant.targets.keys()) await tenant.outbox.hurry(target, world.now);
+    const before = { ...world.model.calls };
+    await cycle(tenant);
+    const counts = await Promise.all([...tenant.targets.keys()].map((target) => tenant.outbox.counts(target)));
+    const isQuiet = JSON.stringify(before) === JSON.stringify(world.model.calls);
+    if (isQuiet && counts.every(({ pending }) => pending === 0)) return tenant;
+  }
+  throw new Error('the target never came to rest');
+}
+
+function expectMirror(world: World, tenant: OpenTenant, target: OpenTarget): void {
+  const ours = world.model.objects().filter(({ mark }) => mark === target.identity.mark);
+  const { pastDays, futureDays } = target.configuration.window;
+  const window = { fromAt: world.now - pastDays * DAY_MS, toAt: world.now + futureDays * DAY_MS };
+  const byRecord = new Map<string, (typeof ours)[number]>();
+  for (const object of ours) {
+    const recordId = target.identity.recordIdOf(object.locator ?? '');
+    expect(recordId).not.toBeNull();
+    expect(byRecord.has(recordId ?? ''), `two objects for ${recordId}`).toBe(false);
+    byRecord.set(recordId ?? '', object);
+  }
+  const shown = [...world.clinic.appointments.values()].filter((appointment) => isShown(appointment, target, window));
+  for (const appointment of shown) {
+    const object = byRecord.get(appointment.id);
+    expect(object, `${target.id} lacks ${appointment.id}`).toBeDefined();
+    const policy = { ...target.configuration, language: 'en', zone: tenant.configuration.zone } as const;
+    expect(object?.item).toEqual(project(appointment, policy, EMPTY_DIRECTORY, object?.key ?? ''));
+    byRecord.delete(appointment.id);
+  }
+  for (const [recordId, { item }] of byRecord) {
+    const startAt = item.time.kind === 'timed' ? Date.parse(item.time.start) : 0;
+    const inWindow = startAt >= window.fromAt && startAt < window.toAt;
+    expect(inWindow, `${target.id} still shows ${recordId}`).toBe(false);
+  }
+}
+
+function isShown(appointment: Appointment, { configuration }: OpenTarget, window: { fromAt: number; toAt: number }) {
+  const { agendas, statuses } = configuration;
+  const { startAt, endAt } = appointment.time;
+  return (
+    (agendas === 'all' || agendas.includes(appointment.agendaId)) &&
+    statuses.includes(appointment.status) &&
+    startAt < window.toAt &&
+    endAt > window.fromAt
+  );
+}
+
+test('whatever the clinic, the target, Redis and our process went through, the target ends as the clinic is', async () => {
+  const connection = redis.connect();
+  await fc.assert(
+    fc.asyncProperty(fc.array(steps, { minLength: 4, maxLength: 30 }), fc.boolean(), async (history, burnsKeys) => {
+      await connection.flushall();
+      const world = newWorld(connection, burnsKeys);
+      for (const step of history) await take(world, step);
+      const tenant = await settle(world);
+      for (const target of tenant.targets.values()) expectMirror(world, tenant, target);
+      const foreign = world.model.objects().filter(({ mark }) => mark === null);
+      expect(foreign).toMatchObject([{ item: { title: 'Dentist' }, version: 1 }]);
+    }),
+    { numRuns: HISTORIES },
+  );
+}, 120_000);

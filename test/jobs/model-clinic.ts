@@ -1,0 +1,103 @@
+import type { ClinicSource } from '../../src/jobs/tenant.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import type { Agenda, Appointment, Location, Patient, Treatment } from '../../src/model/records.ts';
+import type { AppointmentSnapshot, Lookup } from '../../src/model/snapshots.ts';
+import type { TimeWindow } from '../../src/model/time.ts';
+
+/** A clinic in memory: what a cycle asks of it, and what tests do to it. */
+export interface ModelClinic extends ClinicSource {
+  readonly appointments: Map<string, Appointment>;
+  /** Rows that are there and can't be used. */
+  readonly unusable: Set<string>;
+  /** Lists leave cancelled appointments out; read alone they are there. */
+  hidesCancelled: boolean;
+  /** The list breaks off after this many rows; null: it is whole. */
+  truncatedAfter: number | null;
+  /** Records read alone get no answer. */
+  lookupsFail: boolean;
+  /** What a list is refused with. */
+  listError: MirrorError | null;
+  readonly locationList: Location[];
+  readonly patientList: Patient[];
+  readonly counts: { lists: number; lookups: number; patients: number };
+}
+
+export function createModelClinic(): ModelClinic {
+  const agendaList: Agenda[] = ['a1', 'a2'].map((id) => ({
+    id,
+    name: `Agenda ${id}`,
+    locationId: null,
+    isActive: true,
+  }));
+  const treatmentList: Treatment[] = [];
+  const clinic: ModelClinic = {
+    appointments: new Map(),
+    unusable: new Set(),
+    hidesCancelled: false,
+    truncatedAfter: null,
+    lookupsFail: false,
+    listError: null,
+    locationList: [],
+    patientList: [],
+    counts: { lists: 0, lookups: 0, patients: 0 },
+    agendas: async () => agendaList,
+    locations: async () => clinic.locationList,
+    treatments: async () => treatmentList,
+    async patients() {
+      clinic.counts.patients += 1;
+      return clinic.patientList;
+    },
+    async readAppointments(query) {
+      clinic.counts.lists += 1;
+      if (clinic.listError !== null) throw clinic.listError;
+      return snapshotOf(clinic, query);
+    },
+    async readAppointment(id) {
+      clinic.counts.lookups += 1;
+      if (clinic.lookupsFail) throw unavailable();
+      return lookUp(clinic, id);
+    },
+  };
+  return clinic;
+}
+
+function snapshotOf(
+  clinic: ModelClinic,
+  { window, agendaIds }: { window: TimeWindow; agendaIds: string[] | null },
+): AppointmentSnapshot {
+  const listed = [...clinic.appointments.values()].filter(
+    ({ agendaId, status, time }) =>
+      (agendaIds === null || agendaIds.includes(agendaId)) &&
+      !(clinic.hidesCancelled && status === 'cancelled') &&
+      time.startAt < window.toAt &&
+      time.endAt > window.fromAt,
+  );
+  const rows = listed.slice(0, clinic.truncatedAfter ?? listed.length);
+  const usable = rows.filter(({ id }) => !clinic.unusable.has(id));
+  const content = {
+    window,
+    agendaIds,
+    records: new Map(usable.map((appointment) => [appointment.id, structuredClone(appointment)])),
+    setAside: rows.filter(({ id }) => clinic.unusable.has(id)).map(({ id }) => badTime(id)),
+    unidentified: 0,
+    pages: 1,
+    requests: 1,
+  };
+  return clinic.truncatedAfter === null
+    ? { ...content, completeness: 'complete' }
+    : { ...content, completeness: 'partial', reason: 'total-mismatch' };
+}
+
+function lookUp(clinic: ModelClinic, id: string): Lookup<Appointment> {
+  const found = clinic.appointments.get(id);
+  if (found === undefined) return { absent: true };
+  return clinic.unusable.has(id) ? { setAside: badTime(id) } : { found: structuredClone(found) };
+}
+
+function badTime(recordId: string) {
+  return { recordId, code: 'bad-time', field: 'startsAt' };
+}
+
+function unavailable(): MirrorError {
+  return new MirrorError('the clinic is away', { actor: 'remote', code: 'server-error', retry: 'later', status: 503 });
+}

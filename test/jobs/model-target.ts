@@ -1,0 +1,162 @@
+import type { Connector, ConnectorSupports } from '../../src/connectors/connector.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import type { CalendarItem } from '../../src/model/items.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
+
+/** An event in the target. `mark` is null for somebody else's. */
+export interface ModelObject {
+  key: ItemKey;
+  mark: string | null;
+  locator: string | null;
+  item: CalendarItem;
+  version: number;
+  deleted: boolean;
+}
+
+/**
+ * What befalls one operation: it is refused for good (`refused`), for now and surely not carried out (`unavailable`), or it
+ * is carried out and its answer is lost (`lost`).
+ */
+export type Fault = 'refused' | 'unavailable' | 'lost';
+
+/** A calendar in memory that enforces keys: no two live events ever bear the same one. */
+export interface ModelTarget {
+  readonly supports: ConnectorSupports;
+  /** Opens a connector with the mark of a target. */
+  open(mark: string): Connector;
+  /** Events that are there, deleted ones left out. */
+  objects(): ModelObject[];
+  /** Puts in an event of somebody else's. */
+  addForeign(title: string): void;
+  /** The calendar is gone; the next `prepare` makes an empty one. */
+  replaceCalendar(): void;
+  fault: (operation: Operation) => Fault | null;
+  /** Thrown by the next calls instead of any outcome; stays until it is set to null. */
+  wholeTargetError: MirrorError | null;
+  /** Deleted keys can't be used again. */
+  burnsKeys: boolean;
+  /** Runs before each `apply` carries anything out. */
+  beforeApply: (operations: readonly Operation[]) => Promise<void> | void;
+  readonly calls: { prepare: number; apply: number; read: number; operations: number };
+  /** The most `apply` calls that were under way at once. */
+  mostAtOnce: number;
+}
+
+export function createModelTarget(supports: Partial<ConnectorSupports> = {}): ModelTarget {
+  let container = 'calendar-1';
+  let objects = new Map<string, ModelObject>();
+  let foreign = 0;
+  let under = 0;
+  const target: ModelTarget = {
+    supports: {
+      operations: ['create', 'update', 'delete'],
+      batchSize: 5,
+      concurrency: 2,
+      createsContainer: true,
+      revivesKeys: true,
+      ...supports,
+    },
+    fault: () => null,
+    wholeTargetError: null,
+    burnsKeys: false,
+    beforeApply: () => {},
+    calls: { prepare: 0, apply: 0, read: 0, operations: 0 },
+    mostAtOnce: 0,
+    objects: () => [...objects.values()].filter(({ deleted }) => !deleted),
+    addForeign(title) {
+      foreign += 1;
+      const time = { kind: 'all-day', startDate: '2026-06-15', endDate: '2026-06-16' } as const;
+      const item = { title, description: null, location: null, time, busy: true };
+      const key = `foreign-${foreign}`;
+      objects.set(key, { key, mark: null, locator: null, item, version: 1, deleted: false });
+    },
+    replaceCalendar() {
+      container = `calendar-${Number(container.slice('calendar-'.length)) + 1}`;
+      objects = new Map();
+    },
+    open: (mark) => ({
+      async prepare() {
+        target.calls.prepare += 1;
+        if (target.wholeTargetError !== null) throw target.wholeTargetError;
+        return container;
+      },
+      async apply(asked, operations, signal) {
+        target.calls.apply += 1;
+        target.calls.operations += operations.length;
+        under += 1;
+        target.mostAtOnce = Math.max(target.mostAtOnce, under);
+        try {
+          await target.beforeApply(operations);
+          signal.throwIfAborted();
+          if (target.wholeTargetError !== null) throw target.wholeTargetError;
+          if (asked !== container) throw calendarGone();
+          return operations.map((operation) => carryOut(target, objects, mark, operation));
+        } finally {
+          under -= 1;
+        }
+      },
+      async *read() {
+        target.calls.read += 1;
+        if (target.wholeTargetError !== null) throw target.wholeTargetError;
+        const ours = target.objects().filter((object) => object.mark === mark);
+        for (let from = 0; from < ours.length; from += 3) yield ours.slice(from, from + 3).map(remoteItem);
+      },
+      async find(_, keys) {
+        return target
+          .objects()
+          .filter((object) => object.mark === mark && keys.includes(object.key))
+          .map(remoteItem);
+      },
+    }),
+  };
+  return target;
+}
+
+function carryOut(target: ModelTarget, objects: Map<string, ModelObject>, mark: string, operation: Operation): Outcome {
+  const { recordId } = operation;
+  const fault = target.fault(operation);
+  if (fault === 'refused') return { recordId, result: 'failed', error: failure('refused', 'never', false) };
+  if (fault === 'unavailable') return { recordId, result: 'failed', error: failure('server-error', 'later', false) };
+  const outcome = perform(target, objects, mark, operation);
+  return fault === 'lost' ? { recordId, result: 'failed', error: failure('answer-missing', 'later', true) } : outcome;
+}
+
+function perform(target: ModelTarget, objects: Map<string, ModelObject>, mark: string, operation: Operation): Outcome {
+  const { kind, recordId, key } = operation;
+  const there = objects.get(key);
+  if (there !== undefined && there.mark !== mark) throw new Error('an event of somebody else was about to be changed');
+  if (kind === 'delete') {
+    if (there === undefined || there.deleted) return { recordId, result: 'deleted', effect: 'already-gone' };
+    objects.set(key, { ...there, deleted: true });
+    return { recordId, result: 'deleted', effect: 'deleted' };
+  }
+  if (there?.deleted === true && target.burnsKeys) return { recordId, result: 'key-burnt' };
+  const version = (there?.version ?? 0) + 1;
+  const { locator, item } = operation;
+  objects.set(key, { key, mark, locator, item: structuredClone(item), version, deleted: false });
+  const effect = effectOf(kind, there);
+  return { recordId, result: 'written', effect, versionTag: `v${version}`, remoteId: null };
+}
+
+function effectOf(kind: 'create' | 'update', there: ModelObject | undefined) {
+  if (there === undefined) return kind === 'create' ? 'created' : 'recreated';
+  if (there.deleted) return 'revived';
+  return kind === 'create' ? 'adopted' : 'updated';
+}
+
+function remoteItem({ key, locator, item, version }: ModelObject): RemoteItem {
+  return { key, locator, remoteId: key, versionTag: `v${version}`, item: structuredClone(item) };
+}
+
+function failure(code: string, retry: 'later' | 'never', ambiguous: boolean): MirrorError {
+  return new MirrorError('the target did not write it', { actor: 'remote', code, retry, ambiguous });
+}
+
+function calendarGone(): MirrorError {
+  return new MirrorError('the calendar is gone', {
+    actor: 'conflict',
+    code: 'calendar-gone',
+    retry: 'now',
+    status: 404,
+  });
+}

@@ -1,0 +1,111 @@
+import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import type { AppointmentStatus } from '../../src/model/records.ts';
+import type { Clock } from '../../src/model/time.ts';
+import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
+import { createHoldStore } from '../../src/state/holds.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { createLinkStore } from '../../src/state/links.ts';
+import { createOutbox } from '../../src/state/outbox.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { createRunStore } from '../../src/state/runs.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { createTargetStore } from '../../src/state/targets.ts';
+import { createTargetIdentity } from '../../src/sync/identity.ts';
+import type { ModelClinic } from './model-clinic.ts';
+import type { ModelTarget } from './model-target.ts';
+
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
+const SHOWN: AppointmentStatus[] = ['booked', 'confirmed', 'arrived', 'in_progress', 'completed', 'no_show', 'unknown'];
+
+/** What a test chooses of a target. */
+export interface TargetChoice {
+  id?: string;
+  model: ModelTarget;
+  configuration?: Partial<TargetConfiguration>;
+}
+
+/** What a test chooses of a tenant. */
+export interface TenantChoice {
+  redis: RedisClient;
+  clinic: ModelClinic;
+  targets: readonly TargetChoice[];
+  clock: Clock;
+  id?: string;
+  name?: string;
+  paused?: boolean;
+  slice?: OpenTenant['slice'];
+  leaseTtlMs?: number;
+  log?: Logger;
+}
+
+/** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */
+export function openTenant(choice: TenantChoice): OpenTenant {
+  const { redis, clinic, clock } = choice;
+  const id = choice.id ?? 'studio-rossi';
+  const links = createLinkStore(redis, id);
+  const targets = choice.targets.map((target) => openTarget(id, target));
+  return {
+    id,
+    configuration: tenantConfiguration(id, choice, targets),
+    clinic,
+    targets: new Map(targets.map((target) => [target.id, target])),
+    links,
+    outbox: createOutbox(redis, id, createSealer(SEALING_KEYS, id), links),
+    records: createTargetStore(redis, id),
+    holds: createHoldStore(redis, id),
+    runs: createRunStore(redis, id),
+    leases: createLeases(redis, id, choice.leaseTtlMs ?? 60_000),
+    slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
+    log: choice.log ?? silentLogger,
+    clock,
+    random: () => 0.5,
+  };
+}
+
+function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
+  const identity = createTargetIdentity(IDENTITY_KEY, tenant, id);
+  return {
+    id,
+    configuration: { ...targetConfiguration(id), ...configuration },
+    identity,
+    supports: model.supports,
+    connector: model.open(identity.mark),
+    preparedContainer: null,
+  };
+}
+
+function targetConfiguration(id: string): TargetConfiguration {
+  return {
+    id,
+    connector: 'model',
+    connection: 'model',
+    agendas: 'all',
+    window: { pastDays: 7, futureDays: 60 },
+    title: 'appointment',
+    fields: [],
+    statuses: SHOWN,
+    firstRun: 'apply',
+    guard: {
+      vanished: { share: 0.2, count: 10 },
+      cancelled: { share: 0.6, count: 50 },
+      holdExpiresAfterHours: 168,
+    },
+    paused: false,
+    settings: {},
+  };
+}
+
+function tenantConfiguration(id: string, choice: TenantChoice, targets: readonly OpenTarget[]): TenantConfiguration {
+  return {
+    id,
+    name: choice.name ?? 'Studio Rossi',
+    language: 'en',
+    zone: 'Europe/Rome',
+    paused: choice.paused ?? false,
+    clinic: { client: 'clinic', tenantId: null },
+    connections: new Map(),
+    targets: new Map(targets.map(({ id: target, configuration }) => [target, configuration])),
+  };
+}

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/model/operations.ts';
+import { createLeases, type Lease } from '../../src/state/leases.ts';
+import { createLinkStore } from '../../src/state/links.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { crashingRedis } from '../jobs/crashing-redis.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW, recordIds } from '../sync/arbitraries.ts';
+
+const TENANT = 'studio-rossi';
+const redis = useRedis();
+
+async function open(connection: RedisClient = redis.connect()) {
+  const lease = await take(connection);
+  return { connection, lease, links: createLinkStore(connection, TENANT) };
+}
+
+async function take(connection: RedisClient, ttlMs = 60_000): Promise<Lease> {
+  const lease = await createLeases(connection, TENANT, ttlMs).tryTake('plan');
+  if (lease === null) throw new Error('the lease is taken');
+  return lease;
+}
+
+function linkOf(recordId: string, changes: Partial<Link> = {}): Link {
+  return {
+    recordId,
+    fingerprint: 'f'.repeat(21),
+    versionTag: '"3181161784712000"',
+    startAt: NOW,
+    epoch: 0,
+    remoteId: null,
+    ...changes,
+  };
+}
+
+function many(count: number, changes: Partial<Link> = {}): Link[] {
+  return Array.from({ length: count }, (_, index) => linkOf(`appointment-${index}`, changes));
+}
+
+const someLinks = fc.uniqueArray(
+  fc.record({
+    recordId: recordIds,
+    fingerprint: fc.stringMatching(/^[\w-]{0,21}$/),
+    versionTag: fc.option(fc.stringMatching(/^[!-~]{1,30}$/)),
+    startAt: fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
+    epoch: fc.nat(8),
+    remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
+  }),
+  { selector: ({ recordId }) => recordId, maxLength: 30 },
+);
+
+describe('links', () => {
+  test('read as they were written, all of them and some of them', async () => {
+    const { connection, links } = await open();
+    await fc.assert(
+      fc.asyncProperty(someLinks, async (written) => {
+        await connection.flushall();
+        const lease = await take(connection);
+        await links.writeAll('doctor', written, lease);
+        const expected = new Map(written.map((link) => [link.recordId, link]));
+        expect(await links.read('doctor')).toEqual(expected);
+        const ids = [...expected.keys()];
+        expect(await links.readSome('doctor', [...ids, 'nobody-has-this'])).toEqual(expected);
+        expect(await links.count('doctor')).toBe(written.length);
+        await lease.release();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('of one target are not those of another', async () => {
+    const { links, lease } = await open();
+    await links.writeAll('doctor', many(3), lease);
+    expect(await links.count('nurse')).toBe(0);
+    await links.clear('nurse', lease);
+    expect(await links.count('doctor')).toBe(3);
+  });
+
+  test('that are let go of are forgotten, the others stay', async () => {
+    const { links, lease } = await open();
+    await links.writeAll('doctor', many(1_200), lease);
+    const ids = many(1_200).map(({ recordId }) => recordId);
+    await links.release('doctor', ids.slice(1), lease);
+    expect([...(await links.read('doctor')).keys()]).toEqual(ids.slice(0, 1));
+    await links.release('doctor', [], lease);
+    expect(await links.count('doctor')).toBe(1);
+  });
+
+  test('that are cleared leave nothing behind in Redis', async () => {
+    const { connection, links, lease } = await open();
+    await links.fit('doctor', 5_000, lease);
+    await links.writeAll('doctor', many(5_000), lease);
+    await links.clear('doctor', lease);
+    expect(await links.count('doctor')).toBe(0);
+    expect(await connection.keys('*links*')).toEqual([`cm:{${TENANT}}:links:doctor`]);
+  });
+});
+
+describe('a table of links', () => {
+  test('is laid out anew as it grows, and loses nothing', async () => {
+    const { connection, links, lease } = await open();
+    const sizes = [100, 500, 3_000, 8_000];
+    for (const [index, size] of sizes.entries()) {
+      await links.fit('doctor', size, lease);
+      await links.writeAll('doctor', many(size), lease);
+      expect(await links.count('doctor')).toBe(size);
+      expect((await links.layout('doctor')).generation).toBe(index);
+    }
+    expect(await links.read('doctor')).toEqual(new Map(many(8_000).map((link) => [link.recordId, link])));
+    const { generation, buckets } = await links.layout('doctor');
+    const stored = await connection.keys('*links:doctor:*');
+    expect(stored.every((key) => key.includes(`:doctor:${generation}:`))).toBe(true);
+    expect(stored.length).toBeLessThanOrEqual(buckets);
+  });
+
+  test('keeps its buckets small enough for the compact form of a hash', async () => {
+    const { connection, links, lease } = await open();
+    await links.fit('doctor', 8_000, lease);
+    await links.writeAll('doctor', many(8_000), lease);
+    const { generation } = await links.layout('doctor');
+    const buckets = await connection.keys(`cm:{${TENANT}}:links:doctor:${generation}:*`);
+    const encodings = await Promise.all(buckets.map((key) => connection.object('ENCODING', key)));
+    expect(new Set(encodings)).toEqual(new Set(['listpack']));
+  });
+
+  test('is left as it is while it has room', async () => {
+    const { links, lease } = await open();
+    await links.fit('doctor', 8_000, lease);
+    const before = await links.layout('doctor');
+    for (const expected of [0, 10, 8_000]) await links.fit('doctor', expected, lease);
+    expect(await links.layout('doctor')).toEqual(before);
+  });
+
+  test('does not show again what an earlier attempt left, wherever its process died', async () => {
+    const { connection } = await open();
+    for (let commands = 0; commands < 10; commands += 1) {
+      await connection.flushall();
+      const lease = await take(connection);
+      const links = createLinkStore(connection, TENANT);
+      await links.writeAll('doctor', many(100), lease);
+      const dying = createLinkStore(crashingRedis(connection, commands, true), TENANT);
+      await dying.fit('doctor', 1_000, lease).catch(() => {});
+      expect(await links.count('doctor'), `died after ${commands} commands`).toBe(100);
+      await links.clear('doctor', lease);
+      expect(await links.count('doctor'), `died after ${commands} commands`).toBe(0);
+      await links.fit('doctor', 1_000, lease);
+      expect(await links.count('doctor'), `died after ${commands} commands`).toBe(0);
+    }
+  });
+});
+
+describe('whoever lost the lease', () => {
+  test.each<[string, (links: ReturnType<typeof createLinkStore>, lease: Lease) => Promise<void>]>([
+    ['writes no link', (links, lease) => links.writeAll('doctor', many(1, { epoch: 5 }), lease)],
+    ['lets go of no link', (links, lease) => links.release('doctor', ['appointment-0'], lease)],
+    ['clears nothing', (links, lease) => links.clear('doctor', lease)],
+    ['lays nothing out anew', (links, lease) => links.fit('doctor', 1_000, lease)],
+  ])('%s', async (_, act) => {
+    const { connection, links, lease } = await open();
+    await links.writeAll('doctor', many(200), lease);
+    await lease.release();
+    await take(connection);
+    await expect(act(links, lease)).rejects.toMatchObject({ actor: 'conflict', code: 'lease-lost', retry: 'later' });
+    expect(await links.read('doctor')).toEqual(new Map(many(200).map((link) => [link.recordId, link])));
+  });
+});
+
+test('the memory that a link takes is measured', async () => {
+  const { connection, links, lease } = await open();
+  const used = async () => Number(/used_memory:(\d+)/.exec(await connection.info('memory'))?.[1]);
+  const before = await used();
+  const count = 20_000;
+  await links.fit('doctor', count, lease);
+  await links.writeAll('doctor', many(count), lease);
+  const bytes = ((await used()) - before) / count;
+  console.info(`a link takes ${bytes.toFixed(0)} bytes of Redis`);
+  expect(await links.count('doctor')).toBe(count);
+});
