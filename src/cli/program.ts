@@ -11,7 +11,7 @@ import { renderExplanation, renderHolds } from './render-explain.ts';
 import { renderPlan } from './render-plan.ts';
 import { renderStatus } from './render-status.ts';
 import { renderSync } from './render-sync.ts';
-import { renderTime, wrap } from './table.ts';
+import { renderTime, WIDTH, wrap } from './table.ts';
 
 /** What the commands need from outside; `cli.ts` gives it. */
 export interface CliOutside {
@@ -47,10 +47,13 @@ export interface OpenEstate {
 export function createProgram(outside: CliOutside): Command {
   const program = new Command('clinic-mirror')
     .description("Keeps people's calendars in step with a clinic management system.")
-    .option('-c, --config <directory>', 'directory of the configuration', process.env.CLINIC_MIRROR_CONFIG ?? 'config')
+    .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
+    .configureHelp({ helpWidth: WIDTH })
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError();
-  const options = () => program.opts<GlobalOptions>();
+  const options = (): GlobalOptions => ({
+    config: program.opts<Partial<GlobalOptions>>().config ?? process.env.CLINIC_MIRROR_CONFIG ?? 'config',
+  });
   const print = (json: boolean | undefined, value: object, text: string) =>
     outside.out(json === true ? JSON.stringify(value, null, 2) : text);
 

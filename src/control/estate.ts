@@ -38,6 +38,6 @@ export function requireTenant(estate: Estate, id: string): OpenTenant {
     retry: 'never',
     remedy: broken
       ? 'run "clinic-mirror config check"'
-      : `configured: ${[...estate.tenants.keys()].join(', ') || 'none'}`,
+      : `name one of: ${[...estate.tenants.keys()].join(', ') || 'none'}`,
   });
 }

@@ -1,7 +1,7 @@
 import { MirrorError } from '../model/errors.ts';
 import { type DevicePrompt, loginByDevice } from '../oauth/device-login.ts';
 import { beginLogin, completeLogin, type LoginResult, type LoginTarget, storeLogin } from '../oauth/login.ts';
-import { startLoopbackReceiver } from '../oauth/loopback.ts';
+import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import type { PendingLogins } from '../oauth/store.ts';
 
 /** What logins are done with; put together by `main.ts`. */
@@ -13,31 +13,14 @@ export interface LoginDesk {
 }
 
 /** A person logs in with a browser on this machine. */
-export async function loginWithBrowser(
+export function loginWithBrowser(
   desk: LoginDesk,
   tenant: string,
   connection: string,
   show: (url: string) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
-  const target = desk.target(tenant, connection);
-  const receiver = await startLoopbackReceiver();
-  try {
-    const url = await beginLogin(target, desk.pending, receiver.redirectUri);
-    const state = url.searchParams.get('state') ?? '';
-    const answer = receiver.receive(
-      state,
-      async (callback) => {
-        const result = await completeLogin(callback, desk.pending, () => target, signal);
-        return { result, text: 'You are logged in. You can close this page.' };
-      },
-      signal,
-    );
-    show(url.href);
-    return await answer;
-  } finally {
-    await receiver.close();
-  }
+  return loginOnLoopback(desk.target(tenant, connection), desk.pending, (url) => show(url.href), signal);
 }
 
 /** A person logs in on another device, by a code that is shown here. */

@@ -183,14 +183,15 @@ export function laneLease(target: string): string {
 export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error: MirrorError): Promise<number> {
   const now = tenant.clock();
   const { trouble } = await tenant.records.read(target.id);
-  const restMs = targetRestMs(error, tenant.random);
+  const sinceAt = trouble?.code === error.code ? trouble.sinceAt : now;
+  const restMs = targetRestMs(error, tenant.random, now - sinceAt);
   await tenant.records.write(target.id, {
     trouble: {
       code: error.code,
       actor: error.actor,
       message: error.message,
       remedy: error.remedy ?? null,
-      sinceAt: trouble?.code === error.code ? trouble.sinceAt : now,
+      sinceAt,
     },
     pausedUntil: now + restMs,
   });

@@ -1,4 +1,4 @@
-import { asMirrorError } from '../model/errors.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Link, Operation, Outcome } from '../model/operations.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
@@ -136,7 +136,7 @@ async function pushBatch(
       batch.map(({ operation }) => operation),
       signal,
     );
-    await settleOutcomes(tenant, target, outcomes, toSend, lease);
+    await settleOutcomes(tenant, target, [...outcomes, ...unanswered(batch, outcomes)], toSend, lease);
   });
   const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -157,6 +157,23 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
   if (link.fingerprint === entry.fingerprint && !entry.sent) return null;
   const { versionTag, remoteId } = link;
   return { kind: 'update', recordId, key, locator, item: entry.item, versionTag, remoteId };
+}
+
+/** An operation that a connector said nothing of may or may not have been carried out. */
+function unanswered(batch: readonly { operation: Operation }[], outcomes: readonly Outcome[]): Outcome[] {
+  const answered = new Set(outcomes.map(({ recordId }) => recordId));
+  return batch
+    .filter(({ operation }) => !answered.has(operation.recordId))
+    .map(({ operation: { recordId } }) => ({ recordId, result: 'failed', error: outcomeMissing() }));
+}
+
+function outcomeMissing(): MirrorError {
+  return new MirrorError('the connector said nothing of an operation', {
+    actor: 'contract',
+    code: 'outcome-missing',
+    retry: 'later',
+    ambiguous: true,
+  });
 }
 
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;

@@ -10,6 +10,7 @@ export interface NextTry {
 const BASE_MS = SECOND_MS;
 const CAP_MS = 15 * MINUTE_MS;
 const PARKED_AFTER_ATTEMPTS = 12;
+const LONGEST_REST_MS = 5 * MINUTE_MS;
 
 /**
  * The one function that turns an error into now, later or never. What the other side asked for is honoured (up to a day); else
@@ -28,12 +29,16 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
 }
 
 /**
- * How long a whole target rests after an error that concerns all of it. One that needs a person is looked at again each hour, in
- * case that person acted without telling us.
+ * How long a whole target rests after an error that concerns all of it: what the other side asked for, else about as long as it has
+ * been in trouble already, from a second to five minutes. One that needs a person is looked at again each hour, in case that person
+ * acted without telling us.
+ * @param troubledForMs how long the same error has lasted
  */
-export function targetRestMs(error: MirrorError, random: () => number): number {
+export function targetRestMs(error: MirrorError, random: () => number, troubledForMs = 0): number {
   if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random);
-  return error.retry === 'never' ? HOUR_MS : SECOND_MS + jitter(15 * SECOND_MS, random);
+  if (error.retry === 'never') return HOUR_MS;
+  const restMs = Math.min(Math.max(troubledForMs, SECOND_MS), LONGEST_REST_MS);
+  return restMs + jitter(restMs, random);
 }
 
 function jitter(upToMs: number, random: () => number): number {

@@ -49,20 +49,24 @@ export async function surveyClinic(tenant: OpenTenant, targets: OpenTarget[], si
   return { snapshot, directory, directoryErrors: errors, startedAt };
 }
 
-/** Reads records alone that a complete snapshot should have shown and did not. */
+/**
+ * Reads records alone that a complete snapshot should have shown and did not. Those that a hold keeps back were read when they
+ * were held and are not read again while nobody decides; the rest is asked for in an order of chance, so that each gets its turn.
+ */
 export async function confirmAbsence(
   tenant: OpenTenant,
   candidates: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const confirmation: Confirmation = { found: [], vanished: new Set(), unconfirmed: 0 };
-  let asked = 0;
-  for (const recordId of candidates) {
-    if (asked >= CONFIRMATIONS_PER_CYCLE) {
-      confirmation.unconfirmed += 1;
-      continue;
-    }
-    asked += 1;
+  const heldBack = await undecidedRecords(tenant);
+  const vanished = new Set([...candidates].filter((recordId) => heldBack.has(recordId)));
+  const toAsk = shuffled(
+    [...candidates].filter((recordId) => !heldBack.has(recordId)),
+    tenant.random,
+  );
+  const asked = toAsk.slice(0, CONFIRMATIONS_PER_CYCLE);
+  const confirmation: Confirmation = { found: [], vanished, unconfirmed: toAsk.length - asked.length };
+  for (const recordId of asked) {
     try {
       const answer = await tenant.clinic.readAppointment(recordId, signal);
       if ('found' in answer) confirmation.found.push(answer.found);
@@ -75,6 +79,21 @@ export async function confirmAbsence(
     }
   }
   return confirmation;
+}
+
+/** Records in holds that keep them back: open ones, and those that a person rejected. */
+async function undecidedRecords(tenant: OpenTenant): Promise<Set<string>> {
+  const holds = (await tenant.holds.list()).filter(({ kind, state }) => kind === 'vanished' && state !== 'approved');
+  return new Set(holds.flatMap(({ recordIds }) => recordIds));
+}
+
+/** Fisher and Yates. */
+function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
+  for (let index = list.length - 1; index > 0; index -= 1) {
+    const other = Math.floor(random() * (index + 1));
+    [list[index], list[other]] = [list[other] as Entry, list[index] as Entry];
+  }
+  return list;
 }
 
 interface MutableDirectory extends Directory {
