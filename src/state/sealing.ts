@@ -68,6 +68,7 @@ function open(sealed: string, derived: ReadonlyMap<string, Buffer>, associated: 
   const [format, keyId, payload] = sealed.split('.');
   if (format !== FORMAT || keyId === undefined || payload === undefined) throw unreadable();
   const bytes = Buffer.from(payload, 'base64url');
+  if (bytes.length < NONCE_BYTES + TAG_BYTES) throw unreadable();
   const decipher = createDecipheriv('aes-256-gcm', requireKey(derived, keyId), bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   }).setAAD(Buffer.from(`${keyId}/${associated}`));
