@@ -1,0 +1,308 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/model/items.ts';
+import type { PlannedChange } from '../../src/model/plan.ts';
+import { createLeases, type Lease } from '../../src/state/leases.ts';
+import { createLinkStore } from '../../src/state/links.ts';
+import { createOutbox, type OutboxEntry, type Settlement } from '../../src/state/outbox.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+const TENANT = 'studio-rossi';
+const KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
+const redis = useRedis();
+
+async function open() {
+  const connection = redis.connect();
+  const links = createLinkStore(connection, TENANT);
+  const [planner, lane] = await Promise.all([take(connection, 'plan'), take(connection, 'lane')]);
+  return {
+    connection,
+    links,
+    planner,
+    lane,
+    outbox: createOutbox(connection, TENANT, createSealer(KEYS, TENANT), links),
+  };
+}
+
+async function take(connection: Redis, name: string): Promise<Lease> {
+  const lease = await createLeases(connection, TENANT, 60_000).tryTake(name);
+  if (lease === null) throw new Error('the lease is taken');
+  return lease;
+}
+
+function itemOf(title: string): CalendarItem {
+  const time = { kind: 'all-day', startDate: '2026-06-15', endDate: '2026-06-16' } as const;
+  return { title, description: 'notes-canary', location: null, time, busy: true };
+}
+
+/** Tells titles apart without showing them, as a keyed hash does. */
+function fingerprintOf(title: string): string {
+  return createHash('sha256').update(title).digest('base64url').slice(0, 21);
+}
+
+function present(recordId: string, title = 'Mario Rossi'): PlannedChange {
+  const wanted = {
+    want: 'present',
+    item: itemOf(title),
+    fingerprint: fingerprintOf(title),
+    startAt: NOW,
+  } as const;
+  return { recordId, reason: 'new', wanted, fields: [] };
+}
+
+function absent(recordId: string): PlannedChange {
+  return { recordId, reason: 'cancelled', wanted: { want: 'absent', startAt: NOW }, fields: [] };
+}
+
+function done(entry: OutboxEntry, versionTag = 'v1'): Settlement {
+  const { recordId, fingerprint, startAt } = entry;
+  const link = { recordId, fingerprint: fingerprint ?? '', versionTag, startAt, epoch: 0, remoteId: null };
+  return { entry, kind: 'done', link };
+}
+
+function only(entries: readonly OutboxEntry[]): OutboxEntry {
+  const [entry] = entries;
+  if (entry === undefined || entries.length > 1) throw new Error(`expected one entry, there are ${entries.length}`);
+  return entry;
+}
+
+type Opened = Awaited<ReturnType<typeof open>>;
+const takeDue = async ({ outbox }: Opened, now = NOW) => only(await outbox.due('doctor', now, 10));
+
+describe('what is put in', () => {
+  test('comes out whole, oldest first, when it is due', async () => {
+    const { outbox, planner } = await open();
+    await outbox.put('doctor', [present('2', 'later')], NOW + 5, planner);
+    await outbox.put('doctor', [present('1', 'earlier')], NOW, planner);
+    expect(await outbox.due('doctor', NOW - 1, 10)).toEqual([]);
+    expect(await outbox.due('doctor', NOW, 10)).toMatchObject([{ recordId: '1' }]);
+    const entries = await outbox.due('doctor', NOW + 5, 10);
+    expect(entries).toMatchObject([
+      { recordId: '1', want: 'present', item: itemOf('earlier'), sent: false, epoch: 0, attempts: 0, parked: false },
+      { recordId: '2', want: 'present', item: itemOf('later'), enqueuedAt: NOW + 5, lastError: null },
+    ]);
+    expect(await outbox.due('doctor', NOW + 5, 1)).toHaveLength(1);
+    expect(await outbox.nextDueAt('doctor')).toBe(NOW);
+    expect(await outbox.oldestAt('doctor')).toBe(NOW);
+  });
+
+  test('is the newest of what was put in for a record', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1', 'first'), present('1', 'second')], NOW, opened.planner);
+    expect((await takeDue(opened)).item?.title).toBe('second');
+    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
+    expect(await takeDue(opened)).toMatchObject({ want: 'absent', item: null, reason: 'cancelled', fingerprint: null });
+    expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 0 });
+  });
+
+  test('is seen by the planner without its content', async () => {
+    const { outbox, planner } = await open();
+    await outbox.put('doctor', [present('1')], NOW, planner);
+    const expected = {
+      recordId: '1',
+      reason: 'new',
+      want: 'present',
+      fingerprint: fingerprintOf('Mario Rossi'),
+      startAt: NOW,
+      attempts: 0,
+      lastError: null,
+      parked: false,
+      enqueuedAt: NOW,
+      dueAt: NOW,
+    };
+    expect(await outbox.pending('doctor')).toEqual(new Map([['1', expected]]));
+    expect(await outbox.pendingOf('doctor', '1')).toEqual(expected);
+    expect(await outbox.pendingOf('doctor', '2')).toBeNull();
+    expect(await outbox.pending('nurse')).toEqual(new Map());
+  });
+
+  test('in thousands comes out in thousands', async () => {
+    const { outbox, planner } = await open();
+    await outbox.put(
+      'doctor',
+      Array.from({ length: 2_000 }, (_, index) => present(`${index}`)),
+      NOW,
+      planner,
+    );
+    expect(await outbox.counts('doctor')).toEqual({ pending: 2_000, failing: 0 });
+    expect(new Set((await outbox.due('doctor', NOW, 5_000)).map(({ recordId }) => recordId)).size).toBe(2_000);
+  });
+
+  test('shows nothing of a patient anywhere in Redis', async () => {
+    const { connection, outbox, planner, lane } = await open();
+    await outbox.put('doctor', [present('1', 'Mario Rossi +39 333 1234567 mario@example.org')], NOW, planner);
+    const entry = only(await outbox.due('doctor', NOW, 10));
+    await outbox.markSent('doctor', [entry], lane);
+    await outbox.settle('doctor', [{ entry, kind: 'retry', error: 'x', dueAt: NOW, parked: false }], NOW, lane);
+    const everything = await dump(connection);
+    expect(everything).toContain('outbox');
+    expect(everything).not.toMatch(/Mario|Rossi|1234567|example\.org|notes-canary/);
+  });
+
+  test('does not open under another record, target or tenant', async () => {
+    const { connection, links, outbox, planner } = await open();
+    await outbox.put('doctor', [present('1')], NOW, planner);
+    const from = `cm:{${TENANT}}:outbox:doctor`;
+    const stored = (await connection.hget(from, '1')) ?? '';
+    await connection.hset(from, '2', stored);
+    await connection.zadd(`cm:{${TENANT}}:outbox-due:doctor`, NOW, '2');
+    await connection.zrem(`cm:{${TENANT}}:outbox-due:doctor`, '1');
+    await expect(outbox.due('doctor', NOW, 10)).rejects.toMatchObject({ code: 'seal-broken' });
+    await connection.rename(from, 'cm:{studio-bianchi}:outbox:doctor');
+    await connection.zadd('cm:{studio-bianchi}:outbox-due:doctor', NOW, '1');
+    const other = createOutbox(connection, 'studio-bianchi', createSealer(KEYS, 'studio-bianchi'), links);
+    await expect(other.due('doctor', NOW, 10)).rejects.toMatchObject({ code: 'seal-broken' });
+  });
+});
+
+describe('an entry that is in flight', () => {
+  test('is done: it is gone, and its link is there', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await opened.outbox.markSent('doctor', [entry], opened.lane);
+    await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
+    expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+    expect(await opened.outbox.nextDueAt('doctor')).toBeNull();
+    expect(await opened.outbox.oldestAt('doctor')).toBeNull();
+    expect([...(await opened.links.read('doctor')).keys()]).toEqual(['1']);
+  });
+
+  test('is done while a newer one came: the link is there and the newer one stays', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await opened.outbox.markSent('doctor', [entry], opened.lane);
+    await opened.outbox.put('doctor', [present('1', 'new')], NOW, opened.planner);
+    await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
+    expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('old'));
+    const newer = await takeDue(opened);
+    expect(newer).toMatchObject({ item: itemOf('new'), sent: false });
+    await opened.outbox.settle('doctor', [done(newer)], NOW, opened.lane);
+    expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('new'));
+    expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+  });
+
+  test('has no outcome while a newer one came: the newer one knows that something was sent', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await opened.outbox.markSent('doctor', [entry], opened.lane);
+    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
+    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], NOW, opened.lane);
+    expect(await takeDue(opened)).toMatchObject({ want: 'absent', sent: true, attempts: 0, lastError: null });
+    expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 0 });
+  });
+
+  test('failed: it is tried later, and counted as failing until it is done', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], NOW, opened.lane);
+    expect(await opened.outbox.due('doctor', NOW + 59_999, 10)).toEqual([]);
+    expect(await opened.outbox.nextDueAt('doctor')).toBe(NOW + 60_000);
+    expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 1 });
+    const again = await takeDue(opened, NOW + 60_000);
+    expect(again).toMatchObject({ attempts: 1, lastError: 'server-error', parked: false, dueAt: NOW + 60_000 });
+    await opened.outbox.settle('doctor', [done(again)], NOW, opened.lane);
+    expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+  });
+
+  test('is parked: newer content frees it, and so does haste', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    const parked = { dueAt: NOW + 86_400_000, parked: true };
+    await opened.outbox.settle('doctor', [retry(await takeDue(opened), parked)], NOW, opened.lane);
+    expect(await opened.outbox.pendingOf('doctor', '1')).toMatchObject({ parked: true });
+    await opened.outbox.put('doctor', [present('1', 'newer')], NOW, opened.planner);
+    const freed = await takeDue(opened);
+    expect(freed).toMatchObject({ parked: false, attempts: 0, lastError: null });
+    await opened.outbox.settle('doctor', [retry(freed, parked)], NOW, opened.lane);
+    expect(await opened.outbox.hurry('doctor', NOW + 1)).toBe(1);
+    expect(await takeDue(opened, NOW + 1)).toMatchObject({ recordId: '1' });
+  });
+
+  test('met a burnt key: it goes at once under the next one, and so does what comes after it', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await opened.outbox.settle('doctor', [{ entry, kind: 'next-epoch' }], NOW, opened.lane);
+    expect(await takeDue(opened)).toMatchObject({ epoch: 1 });
+    await opened.outbox.put('doctor', [present('1', 'newer')], NOW, opened.planner);
+    expect(await takeDue(opened)).toMatchObject({ epoch: 1, item: itemOf('newer') });
+  });
+
+  test('was removed: its link goes with it', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
+    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
+    await opened.outbox.settle(
+      'doctor',
+      [{ entry: await takeDue(opened), kind: 'done', link: null }],
+      NOW,
+      opened.lane,
+    );
+    expect(await opened.links.count('doctor')).toBe(0);
+  });
+
+  test('is not brought back by an outcome that comes twice', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
+    await opened.outbox.settle('doctor', [retry(entry), { entry, kind: 'next-epoch' }], NOW, opened.lane);
+    expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+    expect(await opened.outbox.nextDueAt('doctor')).toBeNull();
+  });
+});
+
+describe('whoever lost the lease', () => {
+  test.each<[string, (opened: Opened, entry: OutboxEntry) => Promise<void>]>([
+    ['puts nothing in', ({ outbox, planner }) => outbox.put('doctor', [absent('1')], NOW, planner)],
+    ['notes nothing as sent', ({ outbox, lane }, entry) => outbox.markSent('doctor', [entry], lane)],
+    ['settles nothing', ({ outbox, lane }, entry) => outbox.settle('doctor', [done(entry)], NOW, lane)],
+  ])('%s', async (_, act) => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await Promise.all([opened.planner.release(), opened.lane.release()]);
+    await Promise.all([take(opened.connection, 'plan'), take(opened.connection, 'lane')]);
+    const before = await dump(opened.connection);
+    await expect(act(opened, entry)).rejects.toMatchObject({ actor: 'conflict', code: 'lease-lost' });
+    expect(await dump(opened.connection)).toBe(before);
+  });
+});
+
+test('an outbox that is emptied leaves nothing behind, and the others alone', async () => {
+  const { connection, outbox, planner } = await open();
+  await outbox.put('doctor', [present('1')], NOW, planner);
+  await outbox.put('nurse', [present('1')], NOW, planner);
+  await outbox.clear('doctor');
+  expect(await connection.keys('*:doctor')).toEqual([`cm:{${TENANT}}:target:doctor`]);
+  expect(await outbox.counts('nurse')).toEqual({ pending: 1, failing: 0 });
+});
+
+function retry(entry: OutboxEntry, changes: { dueAt?: number; parked?: boolean } = {}): Settlement {
+  return { entry, kind: 'retry', error: 'server-error', dueAt: NOW, parked: false, ...changes };
+}
+
+/** Everything that Redis holds, as text. */
+async function dump(connection: Redis): Promise<string> {
+  const parts: string[] = [];
+  for (const key of (await connection.keys('*')).sort()) {
+    const type = await connection.type(key);
+    const read = {
+      hash: () => connection.hgetall(key),
+      zset: () => connection.zrange(key, '0', '-1', 'WITHSCORES'),
+      list: () => connection.lrange(key, 0, -1),
+      string: () => connection.get(key),
+    }[type];
+    if (read === undefined) throw new Error(`a key of type ${type}`);
+    parts.push(`${key} = ${JSON.stringify(await read())}`);
+  }
+  return parts.join('\n');
+}
