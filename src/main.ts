@@ -58,6 +58,7 @@ export async function startDaemon(configuration: Configuration, log: Logger): Pr
       push: settings.push.targetConcurrency,
       'refresh-tokens': REFRESH_CONCURRENCY,
     },
+    lockMs: settings.leases.ttlMs,
     log,
   });
   opened.defer(async () => {

@@ -16,6 +16,8 @@ export interface WorkersOptions {
   redisUrl: string;
   handlers: JobHandlers;
   concurrency: Record<JobName, number>;
+  /** A job whose worker died is taken up again after one to two of these; the leases decide when its work may go on. */
+  lockMs: number;
   log: Logger;
 }
 
@@ -47,8 +49,6 @@ const JOB_OPTIONS: JobsOptions = {
   removeOnComplete: { count: 50 },
   removeOnFail: { count: 200 },
 };
-/** A worker that died is noticed after about one of these; the leases decide when its work may go on. */
-const LOCK_MS = 30 * SECOND_MS;
 
 const NAMES = Object.keys(JOBS) as JobName[];
 
@@ -114,8 +114,8 @@ function startWorker(
     connection,
     prefix: QUEUE_PREFIX,
     concurrency: options.concurrency[name],
-    lockDuration: LOCK_MS,
-    stalledInterval: LOCK_MS / 2,
+    lockDuration: options.lockMs,
+    stalledInterval: options.lockMs / 2,
     // A job that was cut off by a crash is safe to run again however often: leases and keys see to it.
     maxStalledCount: 100,
   });
