@@ -7,14 +7,27 @@ import { requireTenant } from './control/estate.ts';
 import { createLogger } from './log/create-logger.ts';
 import { loginDesk, startDaemon } from './main.ts';
 import { asMirrorError } from './model/errors.ts';
+import { SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
 import { loadConfiguration } from './settings/load.ts';
 import { renderConfigurationSummary } from './settings/summary.ts';
 import { checkRedis } from './state/redis.ts';
 
+/** A container engine kills ten seconds after its signal; a Redis that went away would keep us longer. */
+const END_DEADLINE_MS = 9 * SECOND_MS;
+
 const interrupted = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
+
+function interrupt(): void {
+  interrupted.abort();
+  const deadline = setTimeout(() => {
+    process.stderr.write('Ended without waiting any longer: what is under way is taken up again at the next start.\n');
+    process.exit(1);
+  }, END_DEADLINE_MS);
+  deadline.unref();
+}
 
 function load({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Configuration {
   return loadConfiguration({ dir: config, env: process.env, connectors, mode });
@@ -43,7 +56,7 @@ const outside: CliOutside = {
     const log = createLogger({ level: 'error', destination: process.stderr });
     const composition = compose({ configuration, log, priority: 'interactive' });
     try {
-      await checkRedis(composition.redis);
+      await checkRedis(composition.redis, interrupted.signal);
       return await work({
         estate: composition.estate,
         desk: loginDesk(composition),
@@ -68,7 +81,7 @@ const outside: CliOutside = {
   async run(options) {
     const configuration = load(options, 'set-aside');
     const log = createLogger({ level: configuration.settings.log.level });
-    const daemon = await startDaemon(configuration, log);
+    const daemon = await startDaemon(configuration, log, interrupted.signal);
     if (!interrupted.signal.aborted) {
       await new Promise<void>((resolve) =>
         interrupted.signal.addEventListener('abort', () => resolve(), { once: true }),

@@ -35,9 +35,11 @@ const REFRESH_CONCURRENCY = 2;
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going.
- * @throws MirrorError `settings` when Redis would not keep what must be kept, or the port can't be had
+ * @param signal ends the start while it waits for Redis; a running daemon is ended by `close`
+ * @throws MirrorError `settings` when Redis would not keep what must be kept, or the port can't be had; `remote` when
+ *   Redis doesn't answer
  */
-export async function startDaemon(configuration: Configuration, log: Logger): Promise<Daemon> {
+export async function startDaemon(configuration: Configuration, log: Logger, signal: AbortSignal): Promise<Daemon> {
   const { settings } = configuration;
   let estate: Estate | null = null;
   const metrics = createMetrics(() => estate);
@@ -46,7 +48,7 @@ export async function startDaemon(configuration: Configuration, log: Logger): Pr
   const composition = compose({ configuration, log, priority: 'background', observe: metrics.observeHttp });
   estate = composition.estate;
   opened.defer(() => composition.close());
-  await checkRedis(composition.redis);
+  await checkRedis(composition.redis, signal);
   const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
   const app = await createAdminServer(adminVerbs(composition, metrics.render, publicUrl), { publicUrl, log });
   const server = await listen(app, settings.http);

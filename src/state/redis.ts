@@ -25,13 +25,38 @@ export function connectRedis(
   return client;
 }
 
-/** What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted. */
-export async function checkRedis(client: RedisClient): Promise<void> {
-  const [info, appendOnly, policy] = await Promise.all([
+/**
+ * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted.
+ * @param signal ends the waiting for a Redis that doesn't answer
+ * @throws MirrorError `settings` when it is another one; `remote`, code `redis-unreachable`, when it didn't answer
+ */
+export async function checkRedis(client: RedisClient, signal: AbortSignal): Promise<void> {
+  const given = Promise.withResolvers<never>();
+  const giveUp = () => given.reject(signal.reason);
+  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', giveUp, { once: true });
+  const answers = Promise.all([
     client.info('server'),
     configValue(client, 'appendonly'),
     configValue(client, 'maxmemory-policy'),
   ]);
+  try {
+    requireDurable(...(await Promise.race([answers, given.promise])));
+  } catch (error) {
+    if (error instanceof MirrorError) throw error;
+    throw new MirrorError('Redis does not answer', {
+      actor: 'remote',
+      code: 'redis-unreachable',
+      retry: 'later',
+      remedy: 'see that Redis runs, and that redis.url is its address',
+      cause: error,
+    });
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+function requireDurable(info: string, appendOnly: string | null, policy: string | null): void {
   const version = /redis_version:(\d+)/.exec(info)?.[1];
   if (version !== undefined && Number(version) < 7) {
     throw redisSettingError('redis-too-old', 'Redis is older than version 7', 'run Redis 7 or newer (or Valkey)');
