@@ -2,7 +2,7 @@ import { createClinicClient } from '../clinic/index.ts';
 import { createTenantSource } from '../clinic/tenant-source.ts';
 import { connectors } from '../connectors/registry.ts';
 import type { ConnectionStatus, Estate } from '../control/estate.ts';
-import { createHttpDoor, type HttpObserver } from '../http/door.ts';
+import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
@@ -140,7 +140,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     profile: requireEntry(configuration.profiles, client.profile),
     baseUrl: client.baseUrl,
     http,
-    budget: budget(client.clientId, client.budget),
+    budget: connection(CLINIC_CONNECTION).budget,
     authorization: connection(CLINIC_CONNECTION).authorizer(CLINIC_CONNECTION),
     clock,
     log,
@@ -183,11 +183,12 @@ function openTarget(
 ): OpenTarget {
   const module = requireEntry(connectors, target.connector);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.id);
+  const connection = parts.connection(target.connection);
   const connector = module.open({
     settings: target.settings,
     mark: identity.mark,
-    authorizer: parts.connection(target.connection).authorizer(target.id),
-    http: parts.http,
+    authorizer: connection.authorizer(target.id),
+    http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
     log: parts.log.child({ target: target.id }),
     clock: parts.clock,
   });

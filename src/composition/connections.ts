@@ -27,6 +27,8 @@ export interface OpenConnection {
   kind: string;
   /** Scopes that it should have been granted; empty where there are none. */
   scopes: readonly string[];
+  /** What the application may ask of this side, over all tenants; null when nothing is known of it. */
+  budget: Budget | null;
   /** Null for a login without tokens in our care. */
   tokens: { authorizer: TokenAuthorizer; refresher: Refresher; login: LoginTarget } | null;
   /** @param purpose the target that it serves, which a shared quota is charged to */
@@ -60,14 +62,14 @@ export function openConnections(parts: ConnectionParts): Map<string, OpenConnect
         clientId: client.clientId,
         clientSecret: client.clientSecret.reveal(),
       });
-      const budget = parts.budget(client.clientId, client.budget);
+      const budget = parts.budget(`google-${client.clientId}`, client.budget);
       connections.set(id, tokenConnection(parts, id, 'google', provider, parts.targetScopes(id), budget));
     } else if (connection.kind === 'google-service-account') {
       connections.set(id, serviceAccount(parts, id, connection.keyFile.reveal(), connection.subject));
     } else {
       const { username, password } = connection;
       const authorizer = () => createBasicAuthorizer(id, username, password.reveal());
-      connections.set(id, { id, kind: connection.kind, scopes: [], tokens: null, authorizer });
+      connections.set(id, { id, kind: connection.kind, scopes: [], budget: null, tokens: null, authorizer });
     }
   }
   return connections;
@@ -91,7 +93,7 @@ function clinicConnection(parts: ConnectionParts): OpenConnection {
     clientSecret: client.clientSecret?.reveal() ?? null,
   });
   const scopes = clinicScopes(parts.tenant, requireEntry(profiles, client.profile).scopePrefix);
-  const budget = parts.budget(client.clientId, client.budget);
+  const budget = parts.budget(`clinic-${client.clientId}`, client.budget);
   return tokenConnection(parts, CLINIC_CONNECTION, 'clinic', provider, scopes, budget);
 }
 
@@ -116,7 +118,7 @@ function tokenConnection(
   };
   const authorizer = createTokenAuthorizer({ connection: id, credentials, refresher, rules, clock });
   const login = { place, server, scopes, clock };
-  return { id, kind, scopes, tokens: { authorizer, refresher, login }, authorizer: () => authorizer };
+  return { id, kind, scopes, budget, tokens: { authorizer, refresher, login }, authorizer: () => authorizer };
 }
 
 function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, subject: string): OpenConnection {
@@ -126,6 +128,7 @@ function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, sub
     id,
     kind: 'google-service-account',
     scopes,
+    budget: null,
     tokens: null,
     authorizer: (purpose) =>
       createServiceAccountAuthorizer(

@@ -18,6 +18,8 @@ export interface HttpRequest {
   maxResponseBytes?: number;
   /** Taken from before the request is sent; paused when the answer is 429. */
   budget?: Budget;
+  /** What the remote side charges for the request, such as the calls in a batch. Default 1. */
+  units?: number;
 }
 
 /** An answer, read whole. Redirects are answers too: the door follows none. */
@@ -43,6 +45,14 @@ export interface HttpDoor {
   asFetch(label: string, budget?: Budget): typeof fetch;
 }
 
+/** The same door for requests that all draw from one budget. */
+export function withBudget(door: HttpDoor, budget: Budget): HttpDoor {
+  return {
+    send: (request) => door.send({ budget, ...request }),
+    asFetch: (label, own) => door.asFetch(label, own ?? budget),
+  };
+}
+
 /** Settings of a door. */
 export interface HttpDoorOptions {
   userAgent: string;
@@ -59,7 +69,7 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PROPFIND', 'REPORT']);
 /** Opens the door to the network. */
 export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
   async function send(request: HttpRequest): Promise<HttpResponse> {
-    await request.budget?.take(request.signal);
+    await request.budget?.take(request.signal, request.units ?? 1);
     const startedAt = options.clock();
     let status = 0;
     try {

@@ -8,7 +8,7 @@ function budget(defaults: { requestsPerMinute: number; burst: number }) {
     .strictObject({
       requestsPerMinute: wholeNumber()
         .default(defaults.requestsPerMinute)
-        .describe('Requests per minute over all tenants together'),
+        .describe('Requests per minute over all tenants together; each call in a batch counts'),
       burst: wholeNumber().default(defaults.burst).describe('Requests that may be sent at once after a pause'),
     })
     .prefault({});

@@ -15,7 +15,7 @@ export type Priority = 'interactive' | 'background';
 
 /** One participant's access to a shared budget; fits `Budget` of the door. */
 export interface BudgetShare {
-  take(signal: AbortSignal): Promise<void>;
+  take(signal: AbortSignal, units?: number): Promise<void>;
   pause(durationMs: number): Promise<void>;
 }
 
@@ -28,11 +28,12 @@ const RESERVED_SHARE = 0.1;
 
 // Generic cell rate algorithm, once for the whole budget and once for the participant's fair share of it. The share binds only
 // while the budget is short: more than half of the burst spent. KEYS: hash. ARGV: participant, interval ms, burst, reserved,
-// active ms. Times are Redis's own, so replicas need no common clock. Answers the wait in milliseconds, 0 when taken.
+// active ms, units. Times are Redis's own, so replicas need no common clock. Answers the wait in milliseconds, 0 when taken.
 const TAKE = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000
 local interval, burst, reserved = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local taken = interval * tonumber(ARGV[6])
 local paused = tonumber(redis.call('HGET', KEYS[1], 'paused') or 0)
 if paused > now then return math.ceil(paused - now) end
 redis.call('ZADD', KEYS[2], now, ARGV[1])
@@ -42,12 +43,12 @@ local participants = redis.call('ZCARD', KEYS[2])
 local tat = math.max(tonumber(redis.call('HGET', KEYS[1], 'tat') or 0), now)
 local own_key = 'tat:' .. ARGV[1]
 local own = math.max(tonumber(redis.call('HGET', KEYS[1], own_key) or 0), now)
-local wait = tat + interval - now - interval * (burst - reserved)
+local wait = tat + taken - now - interval * (burst - reserved)
 if tat - now > interval * burst / 2 then
-  wait = math.max(wait, own + interval * participants - now - interval * math.max(burst / 2, participants))
+  wait = math.max(wait, own + taken * participants - now - interval * math.max(burst / 2, participants))
 end
 if wait > 0 then return math.ceil(wait) end
-redis.call('HSET', KEYS[1], 'tat', tat + interval, own_key, own + interval * participants)
+redis.call('HSET', KEYS[1], 'tat', tat + taken, own_key, own + taken * participants)
 redis.call('PEXPIRE', KEYS[1], 600000)
 return 0`;
 
@@ -74,7 +75,9 @@ export function openBudgetShare(
   const intervalMs = MINUTE_MS / limits.requestsPerMinute;
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
   return {
-    async take(signal) {
+    async take(signal, units = 1) {
+      // More than fits at once is taken as what fits: it could never be had otherwise.
+      const taken = Math.max(1, Math.min(units, limits.burst - reserved));
       const startedAt = performance.now();
       for (;;) {
         const answer = await redis.eval(
@@ -87,6 +90,7 @@ export function openBudgetShare(
           limits.burst,
           reserved,
           ACTIVE_MS,
+          taken,
         );
         const waitMs = Number(answer);
         if (waitMs === 0) return;

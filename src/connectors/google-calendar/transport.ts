@@ -102,6 +102,7 @@ async function sendBatch(
     url: `${rootUrl}/batch/calendar/v3`,
     headers: { authorization, 'content-type': contentType },
     body,
+    units: calls.length,
     signal,
   });
   const text = answer.body.toString('utf8');
