@@ -17,6 +17,9 @@ import { checkRedis } from './state/redis.ts';
 /** A container engine kills ten seconds after its signal; a Redis that went away would keep us longer. */
 const END_DEADLINE_MS = 9 * SECOND_MS;
 
+/** A person waits at the terminal; the daemon itself waits longer. */
+const REDIS_PATIENCE_MS = 5_000;
+
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
 
@@ -56,7 +59,10 @@ const outside: CliOutside = {
     const log = createLogger({ level: 'error', destination: process.stderr });
     const composition = compose({ configuration, log, priority: 'interactive' });
     try {
-      await checkRedis(composition.redis, interrupted.signal);
+      await checkRedis(
+        composition.redis,
+        AbortSignal.any([interrupted.signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]),
+      );
       return await work({
         estate: composition.estate,
         desk: loginDesk(composition),

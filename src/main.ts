@@ -6,6 +6,7 @@ import { requireEntry } from './composition/connections.ts';
 import type { Estate } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics } from './control/metrics.ts';
+import { resumeTargets } from './control/resume.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
@@ -87,6 +88,10 @@ export function loginDesk(composition: Composition): LoginDesk {
   return {
     pending: composition.logins,
     clock: composition.estate.clock,
+    async onLogin(tenant) {
+      await resumeTargets(requireEntry(composition.estate.tenants, tenant));
+      await composition.queues.pullNow(tenant);
+    },
     target(tenant, connection) {
       const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
       if (tokens != null) return tokens.login;
@@ -170,7 +175,6 @@ function adminVerbs(composition: Composition, metrics: () => Promise<string>, pu
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const result = await completeRemoteLogin(desk, new URL(url, publicUrl), signal);
         const tenant = requireEntry(composition.estate.tenants, result.tenant);
-        await composition.queues.pullNow(tenant.id);
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : 'connected';
         return { outcome, language: tenant.configuration.language };
       } catch (error) {

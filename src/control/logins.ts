@@ -1,6 +1,6 @@
 import { MirrorError } from '../model/errors.ts';
 import { type DevicePrompt, loginByDevice } from '../oauth/device-login.ts';
-import { beginLogin, completeLogin, type LoginResult, type LoginTarget, storeLogin } from '../oauth/login.ts';
+import { completeLogin, type LoginResult, type LoginTarget, storeLogin } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import type { PendingLogins } from '../oauth/store.ts';
 
@@ -10,17 +10,20 @@ export interface LoginDesk {
   target(tenant: string, connection: string): LoginTarget;
   pending: PendingLogins;
   clock: () => number;
+  /** Told of every login that was made: what waited for it goes on. */
+  onLogin(tenant: string): Promise<void>;
 }
 
 /** A person logs in with a browser on this machine. */
-export function loginWithBrowser(
+export async function loginWithBrowser(
   desk: LoginDesk,
   tenant: string,
   connection: string,
   show: (url: string) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
-  return loginOnLoopback(desk.target(tenant, connection), desk.pending, (url) => show(url.href), signal);
+  const target = desk.target(tenant, connection);
+  return made(desk, await loginOnLoopback(target, desk.pending, (url) => show(url.href), signal));
 }
 
 /** A person logs in on another device, by a code that is shown here. */
@@ -34,17 +37,7 @@ export async function loginWithDevice(
   const target = desk.target(tenant, connection);
   const { server, scopes } = target;
   const answer = await loginByDevice({ server, scopes, show, pause, clock: desk.clock }, signal);
-  return storeLogin(target, answer);
-}
-
-/** Begins a login whose answer comes to the daemon's own address. @returns where the person's browser must go */
-export async function beginRemoteLogin(
-  desk: LoginDesk,
-  tenant: string,
-  connection: string,
-  redirectUri: string,
-): Promise<string> {
-  return (await beginLogin(desk.target(tenant, connection), desk.pending, redirectUri)).href;
+  return made(desk, await storeLogin(target, answer));
 }
 
 /** Ends a login whose answer came to the daemon's own address. */
@@ -57,7 +50,12 @@ export async function completeRemoteLogin(desk: LoginDesk, callback: URL, signal
       throw error;
     }
   };
-  return completeLogin(callback, desk.pending, find, signal);
+  return made(desk, await completeLogin(callback, desk.pending, find, signal));
+}
+
+async function made(desk: LoginDesk, result: LoginResult): Promise<LoginResult> {
+  await desk.onLogin(result.tenant);
+  return result;
 }
 
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {

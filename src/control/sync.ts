@@ -4,6 +4,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type Estate, requireTenant } from './estate.ts';
+import { resumeTargets } from './resume.ts';
 import { type TargetStatus, targetStatus } from './status.ts';
 
 /** What one cycle on demand came to. */
@@ -27,6 +28,7 @@ export async function syncTenant(
   signals: StopSignals,
 ): Promise<SyncResult> {
   const tenant = requireTenant(estate, id);
+  await resumeTargets(tenant);
   const run = await pullTenant(tenant, { wait: true, progress }, signals.stop);
   if (run === null) throw new Error('a pull that waits always reports');
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);

@@ -27,7 +27,7 @@ export interface WorkQueues {
   repeat(name: RepeatedJob, tenant: string, everyMs: number): Promise<void>;
   /** Ends the repetition for tenants that are not in the list. */
   keepOnly(name: RepeatedJob, tenants: ReadonlySet<string>): Promise<void>;
-  /** Asks for a pull of a tenant now, unless one waits already. */
+  /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
   pullNow(tenant: string): Promise<void>;
   /** Gives a target's lane a turn after the delay, or earlier when one was due already. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
@@ -73,7 +73,11 @@ export function openQueues(redisUrl: string): WorkQueues {
       }
     },
     async pullNow(tenant) {
-      await queueOf('pull').add('pull', { tenant }, { ...JOB_OPTIONS, deduplication: { id: tenant } });
+      await queueOf('pull').add(
+        'pull',
+        { tenant },
+        { ...JOB_OPTIONS, deduplication: { id: tenant, keepLastIfActive: true } },
+      );
     },
     async wake(tenant, target, delayMs) {
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
