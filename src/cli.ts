@@ -3,9 +3,8 @@ import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
 import { compose } from './composition/compose.ts';
 import { connectors } from './connectors/registry.ts';
-import { requireTenant } from './control/estate.ts';
 import { createLogger } from './log/create-logger.ts';
-import { loginDesk, startDaemon } from './main.ts';
+import { credentialCopies, loginDesk, startDaemon } from './main.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
@@ -66,19 +65,7 @@ const outside: CliOutside = {
       return await work({
         estate: composition.estate,
         desk: loginDesk(composition),
-        backup(tenant) {
-          requireTenant(composition.estate, tenant);
-          const entry = composition.composed.get(tenant);
-          const connections = [...(entry?.connections.values() ?? [])].filter(({ tokens }) => tokens !== null);
-          return (
-            entry?.credentials.exportBackup(connections.map(({ id }) => id)) ?? Promise.reject(new Error('unreachable'))
-          );
-        },
-        restore(tenant, backup) {
-          requireTenant(composition.estate, tenant);
-          const entry = composition.composed.get(tenant);
-          return entry?.credentials.importBackup(backup) ?? Promise.reject(new Error('unreachable'));
-        },
+        ...credentialCopies(composition),
       });
     } finally {
       await composition.close();

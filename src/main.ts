@@ -4,6 +4,7 @@ import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import type { Estate } from './control/estate.ts';
+import { requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics } from './control/metrics.ts';
 import { resumeTargets } from './control/resume.ts';
@@ -101,6 +102,29 @@ export function loginDesk(composition: Composition): LoginDesk {
         retry: 'never',
         remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
       });
+    },
+  };
+}
+
+/** Sealed copies of a tenant's logins, for a Redis that may be lost. @throws MirrorError `settings` for an unknown tenant */
+export function credentialCopies(composition: Composition): {
+  backup(tenant: string): Promise<string>;
+  restore(tenant: string, backup: string): Promise<{ restored: string[]; kept: string[] }>;
+} {
+  const { estate, composed } = composition;
+  return {
+    async backup(id) {
+      const { credentials, connections } = requireEntry(composed, requireTenant(estate, id).id);
+      return credentials.exportBackup(
+        [...connections.values()].filter(({ tokens }) => tokens !== null).map((c) => c.id),
+      );
+    },
+    async restore(id, backup) {
+      const tenant = requireTenant(estate, id);
+      const result = await requireEntry(composed, id).credentials.importBackup(backup);
+      await resumeTargets(tenant);
+      await composition.queues.pullNow(id);
+      return result;
     },
   };
 }
