@@ -2,7 +2,7 @@ import type { DeletionClass, Hold, PlannedChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import { HOUR_MS } from '../model/time.ts';
 import { absentCandidates, type Diff, diff, type TargetState } from '../sync/diff.ts';
-import { guard } from '../sync/guard.ts';
+import { deletionClass, guard } from '../sync/guard.ts';
 import { project } from '../sync/project.ts';
 import { type Confirmation, type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -63,23 +63,55 @@ export async function planTarget(
       approved: new Set(),
     };
   }
-  return { ...base, ...(await guarded(tenant, target, difference, state)) };
+  const found = new Set(confirmation.found.map(({ id }) => id));
+  const speaksOf = (recordId: string) =>
+    survey.snapshot.records.has(recordId) || confirmation.vanished.has(recordId) || found.has(recordId);
+  return { ...base, ...(await guarded(tenant, target, difference, state, speaksOf)) };
 }
 
-async function guarded(tenant: OpenTenant, target: OpenTarget, difference: Diff, state: TargetState) {
+/** @param speaksOf whether this cycle learned of a record where it stands */
+async function guarded(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  difference: Diff,
+  state: TargetState,
+  speaksOf: (recordId: string) => boolean,
+) {
   const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id);
+  const released = new Set(difference.released);
+  const stillHeld = heldRemovals(holds, state).filter(({ recordId }) => !speaksOf(recordId) && !released.has(recordId));
   const decided = (wanted: Hold['state']) =>
     new Set(holds.filter((hold) => hold.state === wanted).flatMap((hold) => hold.recordIds));
   const approved = decided('approved');
   const verdict = guard({
-    changes: difference.changes,
+    changes: [...difference.changes, ...stillHeld],
     linkCount: state.links.size,
     recentDeletions: await tenant.records.recentDeletions(target.id, tenant.clock()),
     limits: target.configuration.guard,
     approved,
     rejected: decided('rejected'),
   });
-  return { passed: verdict.passed, held: { 'first-run': [], ...verdict.held }, refused: verdict.refused, approved };
+  const keep = new Set(stillHeld);
+  const held = { 'first-run': [], cancelled: [...verdict.held.cancelled], vanished: [...verdict.held.vanished] };
+  for (const change of verdict.passed.filter((each) => keep.has(each)))
+    held[deletionClass(change) ?? 'vanished'].push(change);
+  const passed = verdict.passed.filter((change) => !keep.has(change));
+  return { passed, held, refused: verdict.refused, approved };
+}
+
+/** Removals that wait for a person's decision, as they were planned. */
+function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedChange[] {
+  return holds
+    .filter(({ state, kind }) => state === 'open' && kind !== 'first-run')
+    .flatMap(({ kind, recordIds }) =>
+      recordIds.flatMap((recordId): PlannedChange[] => {
+        const link = links.get(recordId);
+        const reason = kind === 'cancelled' ? 'cancelled' : 'vanished';
+        return link === undefined
+          ? []
+          : [{ recordId, reason, wanted: { want: 'absent', startAt: link.startAt }, fields: [] }];
+      }),
+    );
 }
 
 /** Carries a plan into the state: outbox, holds, released links, the guard's hour. */
