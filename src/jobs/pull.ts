@@ -110,28 +110,31 @@ async function openStates(
   const states = new Map<OpenTarget, TargetState>();
   for (const target of targets) {
     try {
-      states.set(target, await openState(tenant, target, survey, lease, signal));
+      const state = await openState(tenant, target, survey, lease, signal);
+      if (state !== null) states.set(target, state);
     } catch (error) {
       signal.throwIfAborted();
-      await noteTrouble(tenant, target, asMirrorError(error));
+      if (lease !== null) await noteTrouble(tenant, target, asMirrorError(error));
     }
   }
   return states;
 }
 
+/** @returns null while the target, which must be read first, asked to be left alone */
 async function openState(
   tenant: OpenTenant,
   target: OpenTarget,
   survey: Survey,
   lease: Lease | null,
   signal: AbortSignal,
-): Promise<TargetState> {
+): Promise<TargetState | null> {
   const record = await tenant.records.read(target.id);
   if (record.adoptedAt !== null) {
     if (lease !== null) await makeRoom(tenant, target, survey.snapshot.records.size, lease);
     return { links: await tenant.links.read(target.id), pending: await tenant.outbox.pending(target.id) };
   }
   if (lease === null && record.container === null) return { links: new Map(), pending: new Map() };
+  if (record.trouble?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
   const container = await openContainer(target, record.container, lease, signal);
   const remoteItems = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
@@ -202,9 +205,13 @@ export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error:
   return restMs;
 }
 
-async function noteFreshness(tenant: OpenTenant, { survey, plans }: Cycle): Promise<void> {
+/** A target with absent records that nobody could read alone is as fresh as it was before. */
+async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
+  const { survey, plans } = cycle;
   if (survey.snapshot.completeness !== 'complete') return;
-  for (const { target, held } of plans) {
+  for (const plan of plans) {
+    if (targetRun(plan, cycle).unconfirmed > 0) continue;
+    const { target, held } = plan;
     const heldBack = Object.values(held).flat().length;
     const { pending } = await tenant.outbox.counts(target.id);
     const settled = pending === 0 && heldBack === 0 ? { settledAsOf: survey.startedAt } : {};
