@@ -67,7 +67,8 @@ async function drain(
   } catch (error) {
     const failure = asMirrorError(error);
     target.preparedContainer = null;
-    if (signals.abort.aborted || failure.code === 'lease-lost') return { settled, idle: false, nextInMs: SECOND_MS };
+    const lost = lease.signal.aborted || failure.code === 'lease-lost';
+    if (signals.abort.aborted || lost) return { settled, idle: false, nextInMs: SECOND_MS };
     return { settled, idle: false, nextInMs: await noteTrouble(tenant, target, failure) };
   }
   const dueAt = await tenant.outbox.nextDueAt(target.id);
@@ -94,7 +95,9 @@ async function openContainer(
     await tenant.outbox.clear(target.id);
     tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built anew');
   }
-  await tenant.records.write(target.id, { container, adoptedAt: null });
+  // Whatever was known of freshness and trouble was known of the other calendar.
+  const unknown = { adoptedAt: null, plannedAsOf: null, settledAsOf: null, trouble: null, pausedUntil: null };
+  await tenant.records.write(target.id, { container, ...unknown });
   return null;
 }
 
