@@ -45,7 +45,7 @@ local own_key = 'tat:' .. ARGV[1]
 local own = math.max(tonumber(redis.call('HGET', KEYS[1], own_key) or 0), now)
 local wait = tat + taken - now - interval * (burst - reserved)
 if tat - now > interval * burst / 2 then
-  wait = math.max(wait, own + taken * participants - now - interval * math.max(burst / 2, participants))
+  wait = math.max(wait, own + taken * participants - now - interval * math.max(burst / 2, participants * tonumber(ARGV[6])))
 end
 if wait > 0 then return math.ceil(wait) end
 redis.call('HSET', KEYS[1], 'tat', tat + taken, own_key, own + taken * participants)
