@@ -75,6 +75,7 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
       const key = keys.deletions(tenant, target);
       const pipeline = redis.pipeline();
       for (const change of changes) pipeline.zadd(key, now, `${kind}:${change.recordId}`);
+      pipeline.zremrangebyscore(key, '-inf', `(${now - HOUR_MS}`);
       pipeline.pexpire(key, HOUR_MS);
       await pipeline.exec();
     },
