@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/model/time.ts';
+import { createHoldStore } from '../../src/state/holds.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+const redis = useRedis();
+const CONTEXT = { linkCount: 100, now: NOW, expiresAt: NOW + DAY_MS };
+
+function open(tenant = 'studio-rossi') {
+  return createHoldStore(redis.connect(), tenant);
+}
+
+describe('a hold', () => {
+  test('begins open, with a short name that can be read aloud', async () => {
+    const holds = open();
+    const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
+    expect(hold).toEqual({
+      id: expect.stringMatching(/^[a-hjkmnp-z2-9]{5}$/),
+      target: 'doctor',
+      kind: 'vanished',
+      state: 'open',
+      recordIds: ['1', '2'],
+      linkCount: 100,
+      createdAt: NOW,
+      decidedAt: null,
+      expiresAt: NOW + DAY_MS,
+    });
+    expect(await holds.list()).toEqual([hold]);
+    expect(await open('studio-bianchi').list()).toEqual([]);
+  });
+
+  test('keeps its name and its end while its records change, and goes when none is left', async () => {
+    const holds = open();
+    const first = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
+    const later = { linkCount: 90, now: NOW + 1, expiresAt: NOW + 2 * DAY_MS };
+    expect(await holds.cover('doctor', 'vanished', ['2', '3'], later)).toEqual({
+      ...first,
+      recordIds: ['2', '3'],
+      linkCount: 90,
+    });
+    expect(await holds.cover('doctor', 'vanished', [], later)).toBeNull();
+    expect(await holds.list()).toEqual([]);
+  });
+
+  test('is one for each target and kind', async () => {
+    const holds = open();
+    await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
+    await holds.cover('doctor', 'cancelled', ['2'], CONTEXT);
+    await holds.cover('nurse', 'vanished', ['3'], CONTEXT);
+    await holds.cover('nurse', 'vanished', [], CONTEXT);
+    expect((await holds.list()).map(({ target, kind }) => `${target} ${kind}`).sort()).toEqual([
+      'doctor cancelled',
+      'doctor vanished',
+    ]);
+  });
+
+  test('is decided once', async () => {
+    const holds = open();
+    const hold = await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
+    const decided = await holds.decide(hold?.id ?? '', 'approved', NOW + 5, NOW + 7 * DAY_MS);
+    expect(decided).toEqual({ ...hold, state: 'approved', decidedAt: NOW + 5, expiresAt: NOW + 7 * DAY_MS });
+    await expect(holds.decide(decided.id, 'rejected', NOW, NOW)).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'hold-decided',
+    });
+    await expect(holds.decide('zzzzz', 'approved', NOW, NOW)).rejects.toMatchObject({ code: 'no-such-hold' });
+  });
+
+  test('that was decided is not changed by what is held later', async () => {
+    const holds = open();
+    const first = await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
+    const decided = await holds.decide(first?.id ?? '', 'rejected', NOW, NOW + DAY_MS);
+    const second = await holds.cover('doctor', 'vanished', ['2'], CONTEXT);
+    expect(second?.id).not.toBe(first?.id);
+    expect(await holds.list()).toEqual(expect.arrayContaining([decided, second]));
+  });
+
+  test('that nobody decides is rejected at its end, and a decision is forgotten at its own', async () => {
+    const holds = open();
+    const hold = await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
+    expect(await holds.expire(NOW + DAY_MS - 1, NOW)).toEqual([]);
+    const rejected = { ...hold, state: 'rejected', decidedAt: NOW + DAY_MS, expiresAt: NOW + 8 * DAY_MS };
+    expect(await holds.expire(NOW + DAY_MS, NOW + 8 * DAY_MS)).toEqual([rejected]);
+    expect(await holds.list()).toEqual([rejected]);
+    expect(await holds.expire(NOW + 8 * DAY_MS, NOW + 99 * DAY_MS)).toEqual([]);
+    expect(await holds.list()).toEqual([]);
+  });
+});
