@@ -4,6 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { becomeNode, noSuitableNode, pinnedNode, runningNodeSuffices } from './pinned-node.js';
 
 if (runningNodeSuffices()) {
+  // Process 1 of a container is deaf to a signal that nobody handles, and loading takes a while. cli.ts listens once, later.
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.on(signal, () => {
+      if (process.listenerCount(signal) === 1) process.exit(130);
+    });
+  }
   await import('../src/cli.ts');
 } else {
   const node = pinnedNode();
