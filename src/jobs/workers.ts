@@ -29,7 +29,7 @@ export interface WorkQueues {
   keepOnly(name: RepeatedJob, tenants: ReadonlySet<string>): Promise<void>;
   /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
   pullNow(tenant: string): Promise<void>;
-  /** Gives a target's lane a turn after the delay, or earlier when one was due already. */
+  /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
   close(): Promise<void>;
 }
