@@ -1,0 +1,298 @@
+import { Queue } from 'bullmq';
+import { afterEach, describe, expect, test } from 'vitest';
+import { pullTenant } from '../../src/jobs/pull.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { type JobHandlers, openQueues, startWorkers, type Workers, type WorkQueues } from '../../src/jobs/workers.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget, type ModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+const redis = useRedis();
+const opened: { close(graceMs: number): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close(1_000);
+});
+
+function queues(): WorkQueues {
+  const open = openQueues(redis.url);
+  opened.push(open);
+  return open;
+}
+
+function workers(handlers: Partial<JobHandlers>, options: { log?: Logger; push?: number } = {}): Workers {
+  const idle = { pull: async () => {}, push: async () => {}, 'refresh-tokens': async () => {} };
+  const started = startWorkers({
+    redisUrl: redis.url,
+    handlers: { ...idle, ...handlers },
+    concurrency: { pull: 2, push: options.push ?? 4, 'refresh-tokens': 1 },
+    log: options.log ?? silentLogger,
+    lockMs: 30_000,
+  });
+  opened.push(started);
+  return started;
+}
+
+/** Keeps what is said at the level of errors. */
+function listeningLogger() {
+  const errors: { data: object; message: string }[] = [];
+  const log: Logger = { ...silentLogger, error: (data, message) => errors.push({ data, message }), child: () => log };
+  return { log, errors };
+}
+
+interface Clinic {
+  tenant: OpenTenant;
+  model: ModelTarget;
+}
+
+function clinicOf(id: string, booked: number): Clinic {
+  const clinic = createModelClinic();
+  for (let index = 0; index < booked; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + (index % 500) }));
+  }
+  const model = createModelTarget({ batchSize: 50, concurrency: 1 });
+  const tenant = openTenant({
+    redis: redis.connect(),
+    id,
+    clinic,
+    targets: [{ model }],
+    clock: () => NOW,
+    slice: { operations: 100, durationMs: 20_000 },
+  });
+  return { tenant, model };
+}
+
+/** The handlers of the daemon, as its composer joins them. */
+function handlersFor(tenants: ReadonlyMap<string, OpenTenant>, waking: WorkQueues): Partial<JobHandlers> {
+  return {
+    async pull({ tenant: id }, { stop }) {
+      const tenant = tenants.get(id);
+      if (tenant === undefined) return;
+      await pullTenant(tenant, { wait: false }, stop);
+      for (const target of tenant.targets.keys()) {
+        if ((await tenant.outbox.nextDueAt(target)) !== null) await waking.wake(id, target, 0);
+      }
+    },
+    async push({ tenant: id, target: targetId }, signals) {
+      const tenant = tenants.get(id);
+      const target = tenant?.targets.get(targetId);
+      if (tenant === undefined || target === undefined) return;
+      const { nextInMs } = await pushTarget(tenant, target, signals);
+      if (nextInMs !== null && !signals.stop.aborted) await waking.wake(id, targetId, nextInMs);
+    },
+  };
+}
+
+describe('the workers', () => {
+  test('bring a clinic into its calendar, slice by slice', async () => {
+    const waking = queues();
+    const { tenant, model } = clinicOf('studio-rossi', 350);
+    workers(handlersFor(new Map([[tenant.id, tenant]]), waking));
+    await waking.pullNow(tenant.id);
+    await waitFor(async () => (await tenant.links.count('doctor')) === 350, { what: 'all appointments to be written' });
+    expect(model.objects()).toHaveLength(350);
+    expect(model.calls.operations).toBe(350);
+  });
+
+  test('let twenty small tenants be done long before a large one', async () => {
+    const waking = queues();
+    const large = clinicOf('large', 5_000);
+    const small = Array.from({ length: 20 }, (_, index) => clinicOf(`small-${index}`, 3));
+    const tenants = new Map([large, ...small].map(({ tenant }) => [tenant.id, tenant]));
+    workers(handlersFor(tenants, waking), { push: 1 });
+    await waking.pullNow('large');
+    await waitFor(() => large.model.calls.apply > 0, { what: 'the large tenant to be under way', timeoutMs: 10_000 });
+    for (const { tenant } of small) await waking.pullNow(tenant.id);
+    const isDone = ({ model }: Clinic) => model.objects().length === 3;
+    await waitFor(() => small.every(isDone), {
+      what: 'the small tenants to be done',
+      timeoutMs: 15_000,
+      intervalMs: 1,
+    });
+    expect(large.model.objects().length).toBeLessThan(4_500);
+  }, 40_000);
+
+  test('drop a job whose data cannot be used, and go on with the next', async () => {
+    const { log, errors } = listeningLogger();
+    const seen: string[] = [];
+    const queue = new Queue('push', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+    workers({ push: async ({ target }) => void seen.push(target) }, { log });
+    await queue.add('push', { tenant: 4711 }, { attempts: 3 });
+    await queue.add('push', { tenant: 'studio-rossi', target: 'doctor', added: 'by a later version' });
+    await waitFor(() => seen.length > 0, { what: 'the sound job to be done' });
+    expect(seen).toEqual(['doctor']);
+    expect(errors).toMatchObject([{ message: 'a job without usable data was dropped' }]);
+    expect(await queue.getJobCounts('failed', 'wait', 'delayed')).toEqual({ failed: 0, wait: 0, delayed: 0 });
+    await queue.close();
+  });
+
+  test('report a job that fails by what is known of it, and keep it for another try', async () => {
+    const { log, errors } = listeningLogger();
+    workers({ push: () => Promise.reject(new Error('Mario Rossi')) }, { log });
+    const waking = queues();
+    await waking.wake('studio-rossi', 'doctor', 0);
+    await waitFor(() => errors.length > 0, { what: 'the failure to be reported' });
+    expect(errors[0]).toMatchObject({
+      data: { job: 'push', tenant: 'studio-rossi', target: 'doctor', code: 'unexpected' },
+    });
+    const queue = new Queue('push', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+    await waitFor(async () => (await queue.getJobCounts('delayed')).delayed === 1, {
+      what: 'another try to be planned',
+    });
+    const [job] = await queue.getJobs('delayed');
+    expect(JSON.stringify(job?.data)).toBe('{"tenant":"studio-rossi","target":"doctor"}');
+    await queue.close();
+  });
+});
+
+describe('the end', () => {
+  test('comes when what runs has come to its own', async () => {
+    const gate = Promise.withResolvers<void>();
+    let ended = false;
+    const started = workers({
+      push: async (_, { stop }) => {
+        gate.resolve();
+        await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
+        ended = true;
+      },
+    });
+    await queues().wake('studio-rossi', 'doctor', 0);
+    await gate.promise;
+    const startedAt = performance.now();
+    await started.close(30_000);
+    expect(ended).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  test('comes within the grace time when what runs listens to nothing else', async () => {
+    const { log, errors } = listeningLogger();
+    const gate = Promise.withResolvers<void>();
+    const started = workers(
+      {
+        push: async (_, { abort }) => {
+          gate.resolve();
+          await new Promise((_resolve, reject) =>
+            abort.addEventListener('abort', () => reject(abort.reason), { once: true }),
+          );
+        },
+      },
+      { log },
+    );
+    await queues().wake('studio-rossi', 'doctor', 0);
+    await gate.promise;
+    const startedAt = performance.now();
+    await started.close(200);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe('a lane', () => {
+  test('is woken at once although a later turn was planned', async () => {
+    const seen: string[] = [];
+    workers({ push: async ({ target }) => void seen.push(target) });
+    const waking = queues();
+    await waking.wake('studio-rossi', 'doctor', 3_600_000);
+    await waking.wake('studio-rossi', 'doctor', 0);
+    await waitFor(() => seen.length === 1, { what: 'the turn' });
+  });
+
+  test('has its turn when it was asked for last, and one only', async () => {
+    const waking = queues();
+    await waking.wake('studio-rossi', 'doctor', 300_000);
+    await waking.wake('studio-rossi', 'doctor', 3_600_000);
+    const queue = new Queue('push', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+    const jobs = await queue.getJobs('delayed');
+    expect(jobs.map(({ delay }) => delay)).toEqual([expect.closeTo(3_600_000, -3)]);
+    await queue.close();
+  });
+
+  test('that is woken while it works has another turn, one only, and not before the first has ended', async () => {
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let turns = 0;
+    let atOnce = 0;
+    let most = 0;
+    workers({
+      push: async () => {
+        const gate = gates[turns];
+        turns += 1;
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await gate?.promise;
+        atOnce -= 1;
+      },
+    });
+    const waking = queues();
+    await waking.wake('studio-rossi', 'doctor', 0);
+    await waitFor(() => turns === 1, { what: 'the first turn' });
+    for (let index = 0; index < 5; index += 1) await waking.wake('studio-rossi', 'doctor', 0);
+    gates[0]?.resolve();
+    await waitFor(() => turns === 2, { what: 'the second turn' });
+    gates[1]?.resolve();
+    await waking.wake('studio-rossi', 'other', 0);
+    await waitFor(() => turns === 3, { what: 'the turn of another lane' });
+    expect(most).toBe(1);
+  });
+
+  test('that asks for a later turn while it works is not worked on before', async () => {
+    const waking = queues();
+    const seen: string[] = [];
+    workers({
+      push: async ({ target }) => {
+        seen.push(target);
+        if (target === 'doctor') await waking.wake('studio-rossi', 'doctor', 3_600_000);
+      },
+    });
+    await waking.wake('studio-rossi', 'doctor', 0);
+    await waitFor(() => seen.length === 1, { what: 'the first turn' });
+    await waking.wake('studio-rossi', 'nurse', 200);
+    await waitFor(() => seen.includes('nurse'), { what: 'the turn of another lane' });
+    expect(seen).toEqual(['doctor', 'nurse']);
+    const queue = new Queue('push', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+    await waitFor(async () => (await queue.getJobCounts('delayed')).delayed === 1, {
+      what: 'the later turn to be planned',
+    });
+    await queue.close();
+  });
+});
+
+describe('a pull', () => {
+  test('that is asked for while one is under way follows it', async () => {
+    const gate = Promise.withResolvers<void>();
+    let pulls = 0;
+    workers({
+      pull: async () => {
+        pulls += 1;
+        if (pulls === 1) await gate.promise;
+      },
+    });
+    const waking = queues();
+    await waking.pullNow('studio-rossi');
+    await waitFor(() => pulls === 1, { what: 'the first pull' });
+    await waking.pullNow('studio-rossi');
+    await waking.pullNow('studio-rossi');
+    gate.resolve();
+    await waitFor(() => pulls === 2, { what: 'the second pull' });
+  });
+
+  test('repeats for each tenant at a moment of its own, and for none that is gone', async () => {
+    const waking = queues();
+    const tenants = Array.from({ length: 12 }, (_, index) => `tenant-${index}`);
+    for (const tenant of tenants) await waking.repeat('pull', tenant, 300_000);
+    for (const tenant of tenants) await waking.repeat('pull', tenant, 300_000);
+    const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+    const moments = (await queue.getJobSchedulers()).map(({ next }) => (next ?? 0) % 300_000);
+    expect(moments).toHaveLength(12);
+    expect(new Set(moments).size).toBeGreaterThan(10);
+    expect(Math.max(...moments) - Math.min(...moments)).toBeGreaterThan(60_000);
+    await waking.keepOnly('pull', new Set(['tenant-3']));
+    expect((await queue.getJobSchedulers()).map(({ key }) => key)).toEqual(['pull-tenant-3']);
+    await queue.close();
+  });
+});
