@@ -1,6 +1,7 @@
 import { type Progress, pullTenant } from '../jobs/pull.ts';
 import { pushTarget, type StopSignals } from '../jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type Estate, requireTenant } from './estate.ts';
@@ -20,6 +21,7 @@ const PATIENCE_MS = 15 * SECOND_MS;
 /**
  * One cycle of a tenant now, to its end: read, plan, and write until nothing is left that can be written now. Safe beside a
  * running daemon: both use the same leases.
+ * @throws MirrorError `settings`, code `tenant-paused`
  */
 export async function syncTenant(
   estate: Estate,
@@ -28,6 +30,7 @@ export async function syncTenant(
   signals: StopSignals,
 ): Promise<SyncResult> {
   const tenant = requireTenant(estate, id);
+  if (tenant.configuration.paused) throw pausedError(id);
   await resumeTargets(tenant);
   const run = await pullTenant(tenant, { wait: true, progress }, signals.stop);
   if (run === null) throw new Error('a pull that waits always reports');
@@ -64,6 +67,15 @@ async function drainTarget(
     if (turn.idle && (await tenant.outbox.counts(target.id)).pending === 0) return;
     await new Promise((resolve) => setTimeout(resolve, turn.nextInMs ?? 0));
   }
+}
+
+function pausedError(id: string): MirrorError {
+  return new MirrorError(`the tenant "${id}" is paused: nothing is read or written for it`, {
+    actor: 'settings',
+    code: 'tenant-paused',
+    retry: 'never',
+    remedy: `set paused to false in tenants/${id}.yaml`,
+  });
 }
 
 async function totalPending(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<number> {
