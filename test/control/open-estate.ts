@@ -1,0 +1,23 @@
+import type { ConnectionStatus, Estate } from '../../src/control/estate.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import type { TenantSetAside } from '../../src/settings/configuration.ts';
+
+/** What a test chooses of an estate. */
+export interface EstateChoice {
+  tenants: readonly OpenTenant[];
+  connections?: readonly ConnectionStatus[];
+  setAside?: readonly TenantSetAside[];
+}
+
+/** An estate over open tenants that remembers whom it was asked to pull. */
+export function openEstate(choice: EstateChoice): Estate & { pulled: string[] } {
+  const pulled: string[] = [];
+  return {
+    tenants: new Map(choice.tenants.map((tenant) => [tenant.id, tenant])),
+    setAside: choice.setAside ?? [],
+    connections: async () => [...(choice.connections ?? [])],
+    pullNow: async (tenant) => void pulled.push(tenant),
+    clock: () => choice.tenants[0]?.clock() ?? 0,
+    pulled,
+  };
+}

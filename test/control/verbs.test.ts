@@ -1,0 +1,340 @@
+import { describe, expect, test } from 'vitest';
+import { requireTenant } from '../../src/control/estate.ts';
+import { explain } from '../../src/control/explain.ts';
+import { decideHold, listHolds } from '../../src/control/holds.ts';
+import { planTenant } from '../../src/control/plan.ts';
+import { resumeTargets } from '../../src/control/resume.ts';
+import { status } from '../../src/control/status.ts';
+import { syncTenant } from '../../src/control/sync.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { type Actor, MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import type { TargetRecord } from '../../src/state/targets.ts';
+import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant, type TenantChoice } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openEstate } from './open-estate.ts';
+
+const redis = useRedis();
+const SILENT = () => {};
+const SIGNALS = { stop: NEVER, abort: NEVER };
+
+function open(booked = 0, changes: Partial<TenantChoice> = {}, configuration = {}) {
+  const clinic = createModelClinic();
+  for (let index = 0; index < booked; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
+  }
+  const model = createModelTarget();
+  const clock = { now: NOW };
+  const tenant = openTenant({
+    redis: redis.connect(),
+    clinic,
+    targets: [{ model, configuration }],
+    clock: () => clock.now,
+    ...changes,
+  });
+  return { clinic, model, clock, tenant, estate: openEstate({ tenants: [tenant] }) };
+}
+
+async function stateOf(tenant: OpenTenant) {
+  const { tenants } = await status(openEstate({ tenants: [tenant] }));
+  return tenants[0]?.targets[0];
+}
+
+function troubleOf(actor: Actor): NonNullable<TargetRecord['trouble']> {
+  return { code: 'x', actor, message: 'm', remedy: null, sinceAt: NOW };
+}
+
+describe('the word for a target', () => {
+  test('is new before its first complete cycle', async () => {
+    const { tenant } = open();
+    expect(await stateOf(tenant)).toMatchObject({ state: 'new', inSyncAsOf: null });
+  });
+
+  test('is in-sync when nothing waits, fails or is held', async () => {
+    const { tenant } = open(3);
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, links: 3, oldestPendingAt: null });
+  });
+
+  test('is working while changes wait, and the freshness is that of the last time when none did', async () => {
+    const { clinic, clock, tenant } = open(3);
+    await cycle(tenant);
+    clock.now += HOUR_MS;
+    clinic.appointments.set('9', appointmentOf('9'));
+    await pull(tenant);
+    expect(await stateOf(tenant)).toMatchObject({
+      state: 'working',
+      inSyncAsOf: NOW,
+      pending: 1,
+      oldestPendingAt: clock.now,
+    });
+  });
+
+  test('is failing when one of them failed', async () => {
+    const { model, tenant } = open(3);
+    model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'failing', failing: 1, pending: 1 });
+  });
+
+  test('is held when removals wait for a person', async () => {
+    const { clinic, tenant } = open(30);
+    await cycle(tenant);
+    clinic.appointments.clear();
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 30 });
+  });
+
+  test.each<[Actor, string]>([
+    ['remote', 'resting'],
+    ['conflict', 'resting'],
+    ['authorization', 'stopped'],
+    ['settings', 'stopped'],
+    ['contract', 'stopped'],
+  ])('after an error of the whole target whose actor is %s is %s', async (actor, state) => {
+    const { tenant } = open(1);
+    await cycle(tenant);
+    await tenant.records.write('doctor', { trouble: troubleOf(actor) });
+    expect(await stateOf(tenant)).toMatchObject({ state, inSyncAsOf: NOW });
+  });
+
+  test.each([
+    ['tenant', { paused: true }, {}],
+    ['target', {}, { paused: true }],
+  ])('is paused when the %s is, whatever else is the matter', async (_, changes, configuration) => {
+    const { tenant } = open(1, changes, configuration);
+    await tenant.records.write('doctor', { trouble: troubleOf('authorization') });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'paused' });
+  });
+});
+
+describe('status', () => {
+  test('tells of every tenant, of those set aside too, and of one when it is named', async () => {
+    const tenants = ['studio-rossi', 'studio-bianchi'].map((id) => open(0, { id, name: `Studio ${id}` }).tenant);
+    const fault = { file: 'f', line: 1, column: 1, path: [], message: 'm', remedy: 'r' };
+    const estate = openEstate({ tenants, setAside: [{ id: 'broken', faults: [fault as never, fault as never] }] });
+    const view = await status(estate);
+    expect(view).toMatchObject({
+      at: NOW,
+      tenants: [{ tenant: 'studio-rossi', lastRun: null }, { tenant: 'studio-bianchi' }],
+      setAside: [{ tenant: 'broken', faults: 2 }],
+    });
+    expect((await status(estate, 'studio-bianchi')).tenants).toHaveLength(1);
+  });
+
+  test('of a tenant that is not there says which ones are', () => {
+    const estate = openEstate({ tenants: [open().tenant], setAside: [{ id: 'broken', faults: [] }] });
+    const failure = (id: string) => {
+      try {
+        requireTenant(estate, id);
+      } catch (error) {
+        return error;
+      }
+      return null;
+    };
+    expect(failure('nobody')).toMatchObject({
+      code: 'no-such-tenant',
+      remedy: expect.stringContaining('studio-rossi'),
+    });
+    expect(failure('broken')).toMatchObject({
+      code: 'tenant-set-aside',
+      remedy: expect.stringContaining('config check'),
+    });
+  });
+});
+
+describe('a plan', () => {
+  test('shows each change with its reason and fields, in the order of time, and writes nothing', async () => {
+    const { clinic, model, tenant, estate } = open(14);
+    await cycle(tenant);
+    const calls = { ...model.calls };
+    clinic.appointments.set('new', appointmentOf('new', { inHours: 2 }));
+    clinic.appointments.set('0', appointmentOf('0', { inHours: 100 }));
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 25, status: 'cancelled' }));
+    const view = await planTenant(estate, 'studio-rossi', SILENT, NEVER);
+    expect(view).toMatchObject({
+      tenant: 'studio-rossi',
+      asOf: NOW,
+      snapshot: { completeness: 'complete', records: 15 },
+    });
+    expect(view.targets[0]).toMatchObject({ target: 'doctor', links: 14, unchanged: 12, released: 0 });
+    expect(view.targets[0]?.lines).toEqual([
+      { appointment: 'new', operation: 'create', reason: 'new', fields: [], startAt: NOW + 2 * HOUR_MS, verdict: 'go' },
+      {
+        appointment: '1',
+        operation: 'delete',
+        reason: 'cancelled',
+        fields: [],
+        startAt: NOW + 25 * HOUR_MS,
+        verdict: 'go',
+      },
+      {
+        appointment: '0',
+        operation: 'update',
+        reason: 'content-changed',
+        fields: ['time'],
+        startAt: NOW + 100 * HOUR_MS,
+        verdict: 'go',
+      },
+    ]);
+    expect(model.calls).toEqual(calls);
+    expect(await tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+    expect(JSON.stringify(view)).not.toMatch(/Mario|Rossi/);
+  });
+
+  test('shows what would be held, and what a person refused', async () => {
+    const { clinic, tenant, estate } = open(30);
+    await cycle(tenant);
+    for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
+    const verdicts = async () =>
+      new Set(
+        (await planTenant(estate, 'studio-rossi', SILENT, NEVER)).targets[0]?.lines.map(({ verdict }) => verdict),
+      );
+    expect(await verdicts()).toEqual(new Set(['held']));
+    expect(await tenant.holds.list()).toEqual([]);
+    await cycle(tenant);
+    const [hold] = await listHolds(estate);
+    await decideHold(estate, 'studio-rossi', hold?.id ?? '', 'rejected');
+    expect(await verdicts()).toEqual(new Set(['refused']));
+  });
+});
+
+describe('holds', () => {
+  test('are listed open ones first, and the newest first', async () => {
+    const tenants = ['a', 'b'].map((id) => open(0, { id }).tenant);
+    const estate = openEstate({ tenants });
+    const context = (now: number) => ({ linkCount: 1, now, expiresAt: now + DAY_MS });
+    const decided = await tenants[0]?.holds.cover('doctor', 'vanished', ['1'], context(NOW + 3));
+    await decideHold(estate, 'a', decided?.id ?? '', 'rejected');
+    await tenants[0]?.holds.cover('doctor', 'cancelled', ['1'], context(NOW));
+    await tenants[1]?.holds.cover('doctor', 'cancelled', ['1'], context(NOW + 1));
+    const seen = (await listHolds(estate)).map(({ tenant, state }) => `${tenant} ${state}`);
+    expect(seen).toEqual(['b open', 'a open', 'a rejected']);
+    expect(await listHolds(estate, 'b')).toHaveLength(1);
+  });
+
+  test('that are decided ask for a pull; a first run that is approved begins', async () => {
+    const { model, tenant, estate } = open(3, {}, { firstRun: 'plan' });
+    await cycle(tenant);
+    const [hold] = await listHolds(estate);
+    const { hold: decided } = await decideHold(estate, 'studio-rossi', hold?.id ?? '', 'approved');
+    expect(decided).toMatchObject({ state: 'approved', tenant: 'studio-rossi', expiresAt: NOW + 7 * DAY_MS });
+    expect(estate.pulled).toEqual(['studio-rossi']);
+    await cycle(tenant);
+    expect(model.objects()).toHaveLength(3);
+  });
+});
+
+describe('an explanation', () => {
+  const shownBecause = 'its agenda feeds this target, its status is shown, and it lies in the window';
+
+  test.each([
+    ['is shown', {}, {}, {}, shownBecause],
+    ['of another agenda', { agendaId: 'a2' }, {}, { agendas: ['a1'] }, 'its agenda does not feed this target'],
+    ['of a status', { status: 'no_show' }, {}, { statuses: ['booked'] }, 'the target does not show the status no_show'],
+    ['in the past', { inHours: -24 * 9 }, {}, {}, 'it lies before the window: what was written stays'],
+    ['far ahead', { inHours: 24 * 90 }, {}, {}, 'it lies beyond the window: it is written when it comes nearer'],
+    ['of a paused tenant', {}, { paused: true }, {}, 'the tenant is paused'],
+    ['of a paused target', {}, {}, { paused: true }, 'the target is paused'],
+  ] as const)('of an appointment that %s says so', async (_, appointment, changes, configuration, because) => {
+    const { clinic, estate } = open(0, changes, configuration);
+    clinic.appointments.set('1', appointmentOf('1', appointment));
+    const view = await explain(estate, 'studio-rossi', '1', NEVER);
+    expect(view.targets[0]?.decision).toEqual({ shown: because === shownBecause, because });
+    expect(view.source).toMatchObject({ state: 'there' });
+  });
+
+  test('tells what the target was given, what waits, what is held and what is the matter', async () => {
+    const { clinic, model, tenant, estate } = open(30);
+    await cycle(tenant);
+    clinic.appointments.set('29', appointmentOf('29', { inHours: 99 }));
+    model.fault = () => 'unavailable';
+    for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
+    await cycle(tenant);
+    await tenant.records.write('doctor', { trouble: troubleOf('remote') });
+    const key = targetOf(tenant).identity.key('29', 0);
+    expect((await explain(estate, 'studio-rossi', '29', NEVER)).targets[0]).toMatchObject({
+      link: { startAt: NOW + 53 * HOUR_MS, epoch: 0, remoteId: key },
+      pending: { reason: 'content-changed', want: 'present', attempts: 1, lastError: 'server-error', parked: false },
+      holds: [],
+      trouble: 'x',
+    });
+    const gone = await explain(estate, 'studio-rossi', '0', NEVER);
+    expect(gone.source).toEqual({ state: 'absent' });
+    expect(gone.targets[0]).toMatchObject({
+      decision: { shown: false, because: 'the clinic has no such appointment' },
+      pending: null,
+      holds: [{ kind: 'vanished', state: 'open' }],
+    });
+    expect(JSON.stringify(gone)).not.toMatch(/Mario|Rossi/);
+  });
+
+  test('tells when the clinic cannot be asked, or its row cannot be used', async () => {
+    const { clinic, estate } = open(1);
+    clinic.unusable.add('0');
+    const unusable = await explain(estate, 'studio-rossi', '0', NEVER);
+    expect(unusable.source).toEqual({ state: 'unusable', code: 'bad-time', field: 'startsAt' });
+    clinic.lookupsFail = true;
+    const unknown = await explain(estate, 'studio-rossi', '0', NEVER);
+    expect(unknown.source).toMatchObject({ state: 'unknown', code: 'server-error' });
+    expect(unknown.targets[0]?.decision.because).toContain('could not be asked');
+  });
+});
+
+describe('a sync on demand', () => {
+  test('goes to the end and tells how far it came', async () => {
+    const { model, estate } = open(25);
+    const told: [string, number | undefined, number | undefined][] = [];
+    const result = await syncTenant(
+      estate,
+      'studio-rossi',
+      (step, done, total) => told.push([step, done, total]),
+      SIGNALS,
+    );
+    expect(result).toMatchObject({
+      tenant: 'studio-rossi',
+      run: { error: null },
+      targets: [{ state: 'in-sync', links: 25 }],
+    });
+    expect(model.objects()).toHaveLength(25);
+    expect(told.at(0)?.[0]).toBe('reading the clinic');
+    expect(told.at(-1)).toEqual(['writing', 25, 25]);
+  });
+
+  test('of a paused tenant reads and writes nothing, and says why', async () => {
+    const { clinic, estate } = open(3, { paused: true });
+    await expect(syncTenant(estate, 'studio-rossi', SILENT, SIGNALS)).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'tenant-paused',
+    });
+    expect(clinic.counts.lists).toBe(0);
+  });
+
+  test('takes up a target at once that waited for a person, and leaves one in peace that asked for it', async () => {
+    const { clinic, model, clock, estate, tenant } = open(2);
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'stopped' });
+    model.wholeTargetError = null;
+    const result = await syncTenant(estate, 'studio-rossi', SILENT, SIGNALS);
+    expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
+    clinic.appointments.set('10', appointmentOf('10'));
+    const throttled = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: HOUR_MS } as const;
+    model.wholeTargetError = new MirrorError('x', throttled);
+    await cycle(tenant);
+    const { apply } = model.calls;
+    model.wholeTargetError = null;
+    await resumeTargets(tenant);
+    const resting = await syncTenant(estate, 'studio-rossi', SILENT, SIGNALS);
+    expect(resting.targets).toMatchObject([{ state: 'resting', pending: 1 }]);
+    expect(model.calls.apply).toBe(apply);
+    clock.now += 2 * HOUR_MS;
+    expect((await syncTenant(estate, 'studio-rossi', SILENT, SIGNALS)).targets).toMatchObject([{ state: 'in-sync' }]);
+  });
+});
