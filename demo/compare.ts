@@ -14,7 +14,10 @@ export interface Comparison {
 }
 
 /** Compares by what a person sees: the set of times in the agenda against the set of times in the calendar. */
-export async function compare(world: World, target: DemoTarget): Promise<Comparison> {
+export async function compare(
+  world: Pick<World, 'clinic' | 'clinicTenants'>,
+  target: Pick<DemoTarget, 'tenant' | 'agendaIds' | 'read'>,
+): Promise<Comparison> {
   const expected = expectedTimes(world.clinic, world.clinicTenants.get(target.tenant) ?? '', target.agendaIds);
   const remote = await target.read();
   const found = countTimes(remote);

@@ -17,7 +17,7 @@ export interface DaemonProcess {
 }
 
 /** Starts `clinic-mirror run`; its log goes to a file in the world's folder. */
-export function startDaemon(world: World): DaemonProcess {
+export function startDaemon(world: Pick<World, 'configDir' | 'dir' | 'env'>): DaemonProcess {
   const child = spawn(process.execPath, [CLI, '--config', world.configDir, 'run'], {
     env: { ...process.env, ...world.env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -36,7 +36,7 @@ export function startDaemon(world: World): DaemonProcess {
 
 /** Runs a command of the product to its end. */
 export async function runCli(
-  world: World,
+  world: Pick<World, 'configDir' | 'env'>,
   args: readonly string[],
   onError?: (text: string) => void,
 ): Promise<{ code: number | null; out: string; err: string }> {

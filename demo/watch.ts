@@ -13,7 +13,7 @@ export interface Watch {
 }
 
 /** Opens the state for looking; the daemon is another process. */
-export function openWatch(world: World): Watch {
+export function openWatch(world: Pick<World, 'configDir' | 'env'>): Watch {
   const configuration = loadConfiguration({ dir: world.configDir, env: world.env, connectors, mode: 'strict' });
   const composition = compose({ configuration, log: silentLogger, priority: 'background' });
   return { status: () => status(composition.estate), close: () => composition.close() };
