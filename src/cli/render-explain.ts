@@ -1,11 +1,12 @@
 import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
 import type { TenantHold } from '../control/holds.ts';
-import { renderTable, renderTime, wrap } from './table.ts';
+import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** One appointment's story as a person reads it. */
 export function renderExplanation(explanation: Explanation): string {
-  const head = `Appointment ${explanation.appointment} of ${explanation.tenant}\n  clinic: ${renderSource(explanation.source)}`;
-  return [head, ...explanation.targets.map(renderTarget)].join('\n\n');
+  const head = wrap(`Appointment ${explanation.appointment} of ${explanation.tenant}`);
+  const source = wrap(`clinic: ${renderSource(explanation.source)}`, WIDTH, '  ');
+  return [`${head}\n${source}`, ...explanation.targets.map(renderTarget)].join('\n\n');
 }
 
 function renderSource(source: SourceView): string {
@@ -24,17 +25,17 @@ function renderSource(source: SourceView): string {
 function renderTarget(target: TargetExplanation): string {
   const lines = [`${target.target} (${target.connector})`];
   const { shown, because } = target.decision;
-  lines.push(wrap(`${shown ? 'should be shown' : 'not shown'}: ${because}`, 96, '  '));
+  lines.push(wrap(`${shown ? 'should be shown' : 'not shown'}: ${because}`, WIDTH, '  '));
   lines.push(
     target.link === null
       ? '  the target was given nothing for it'
-      : `  was given ${target.link.remoteId}, starting ${renderTime(target.link.startAt)}`,
+      : wrap(`was given ${target.link.remoteId}, starting ${renderTime(target.link.startAt)}`, WIDTH, '  '),
   );
   if (target.pending !== null) {
     const { want, reason, attempts, lastError, parked, dueAt } = target.pending;
     const tried = attempts === 0 ? '' : `, tried ${attempts} times, last error ${lastError}`;
     const next = parked ? 'waits for a change or a person, tried again' : 'next try';
-    lines.push(wrap(`waiting: to be ${want} (${reason})${tried}, ${next} ${renderTime(dueAt)}`, 96, '  '));
+    lines.push(wrap(`waiting: to be ${want} (${reason})${tried}, ${next} ${renderTime(dueAt)}`, WIDTH, '  '));
   }
   for (const { id, kind, state } of target.holds) lines.push(`  in hold ${id} (${kind}), ${state}`);
   if (target.trouble !== null) lines.push(`  the whole target stands still: ${target.trouble}`);

@@ -1,5 +1,5 @@
 import type { PlanView, TargetPlanView } from '../control/plan.ts';
-import { renderTable, renderTime } from './table.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Lines shown per target before the rest is only counted. */
 const SHOWN_LINES = 25;
@@ -10,7 +10,7 @@ export function renderPlan(plan: PlanView): string {
   const why = reason === null ? '' : ` (${reason}): nothing is deleted for being absent`;
   const head = [
     `Plan for ${plan.tenant} as of ${renderTime(plan.asOf)}`,
-    `The clinic shows ${records} appointments, ${completeness}${why}.`,
+    wrap(`The clinic shows ${records} appointments, ${completeness}${why}.`),
   ];
   if (setAside > 0) head.push(`${setAside} rows could not be used and were set aside.`);
   if (plan.unconfirmed > 0)
@@ -24,7 +24,7 @@ function renderTarget(target: TargetPlanView): string {
     target.lines.length === 0
       ? `nothing to do, ${target.unchanged} as they should be`
       : `${counts.create} to create, ${counts.update} to update, ${counts.delete} to delete, ${target.unchanged} unchanged`;
-  const lines = [`\n${target.target}: ${summary}`];
+  const lines = ['', wrap(`${target.target}: ${summary}`)];
   if (counts.held > 0) lines.push(`  ${counts.held} held for approval, see "clinic-mirror holds list"`);
   if (counts.refused > 0)
     lines.push(`  ${counts.refused} stay although the clinic no longer shows them: rejected by a person`);
@@ -46,7 +46,7 @@ function renderLines(target: TargetPlanView): string {
       line.verdict,
     ]);
   const columns = ['', 'appointment', 'starts', 'why', 'verdict'].map((heading) => ({ heading }));
-  return renderTable(columns, rows).replaceAll(/^(?=.)/gm, '  ');
+  return renderTable(columns, rows, '  ');
 }
 
 function sign(operation: 'create' | 'update' | 'delete'): string {

@@ -1,26 +1,31 @@
 import type { ConnectionStatus } from '../control/estate.ts';
 import type { Status, TargetStatus, TenantStatus } from '../control/status.ts';
 import type { Instant } from '../model/time.ts';
-import { renderAge, renderTable, renderTime, wrap } from './table.ts';
+import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** Status as a person reads it. */
 export function renderStatus(status: Status): string {
   const blocks = status.tenants.map((tenant) => renderTenant(tenant, status.at));
   for (const { tenant, faults } of status.setAside) {
-    blocks.push(`${tenant}  NOT RUNNING: ${faults} faults in its configuration, see "clinic-mirror config check"`);
+    blocks.push(
+      wrap(`${tenant}  NOT RUNNING: ${faults} faults in its configuration, see "clinic-mirror config check"`),
+    );
   }
   return blocks.length === 0 ? 'No tenant is configured.' : blocks.join('\n\n');
 }
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
-  const lines = [`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`];
-  lines.push(...tenant.connections.map((connection) => `  login ${renderConnection(connection, now)}`));
+  const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
+  lines.push(
+    ...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, WIDTH, '  ')),
+  );
   lines.push(...renderRun(tenant, now));
-  lines.push('', indent(renderTargets(tenant.targets, now)));
+  lines.push('', renderTargets(tenant.targets, now));
   for (const target of tenant.targets) {
     if (target.trouble !== null) lines.push('', ...renderTrouble(target, now));
     if (target.ambiguous > 0) {
-      lines.push(`  ${target.target}: ${target.ambiguous} objects bear our mark and match no record for certain`);
+      const what = `${target.ambiguous} objects bear our mark and match no record for certain`;
+      lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }
   return lines.join('\n');
@@ -44,17 +49,19 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   if (lastRun.error !== null) {
     const { code, message, remedy } = lastRun.error;
     lines.push(
-      wrap(`last cycle ${age} ago failed: ${message} (${code})${remedy === null ? '' : `; ${remedy}`}`, 96, '  '),
+      wrap(`last cycle ${age} ago failed: ${message} (${code})${remedy === null ? '' : `; ${remedy}`}`, WIDTH, '  '),
     );
   } else if (lastRun.snapshot !== null) {
     const { completeness, reason, records, requests } = lastRun.snapshot;
     const why = reason === null ? '' : ` (${reason})`;
-    lines.push(`  last cycle ${age} ago: ${records} appointments, ${completeness}${why}, ${requests} requests`);
+    lines.push(
+      wrap(`last cycle ${age} ago: ${records} appointments, ${completeness}${why}, ${requests} requests`, WIDTH, '  '),
+    );
   }
   const setAside = Object.entries(lastRun.setAside).map(([code, count]) => `${count} ${code}`);
-  if (setAside.length > 0) lines.push(`  rows set aside: ${setAside.join(', ')}`);
+  if (setAside.length > 0) lines.push(wrap(`rows set aside: ${setAside.join(', ')}`, WIDTH, '  '));
   if (lastRun.unknownStatuses.length > 0) {
-    lines.push(`  statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`);
+    lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, WIDTH, '  '));
   }
   return lines;
 }
@@ -79,16 +86,12 @@ function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
     renderAge(target.inSyncAsOf, now),
     ...[target.links, target.pending, target.failing, target.held].map(String),
   ]);
-  return renderTable(columns, rows);
+  return renderTable(columns, rows, '  ');
 }
 
 function renderTrouble({ target, trouble }: TargetStatus, now: Instant): string[] {
   if (trouble === null) return [];
   const since = renderAge(trouble.sinceAt, now);
   const remedy = trouble.remedy === null ? '' : ` What to do: ${trouble.remedy}.`;
-  return [wrap(`${target}: ${trouble.message} (${trouble.code}, for ${since}).${remedy}`, 96, '  ')];
-}
-
-function indent(text: string): string {
-  return text.replaceAll(/^(?=.)/gm, '  ');
+  return [wrap(`${target}: ${trouble.message} (${trouble.code}, for ${since}).${remedy}`, WIDTH, '  ')];
 }

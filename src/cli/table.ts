@@ -10,22 +10,23 @@ export interface Column {
 /**
  * Lays rows out in columns two spaces apart. Where they don't fit in {@link WIDTH} the widest left-set column is cut with `…`.
  */
-export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[], indent = ''): string {
   const widths = columns.map(({ heading }, index) =>
     Math.max(heading.length, ...rows.map((row) => (row[index] ?? '').length)),
   );
-  narrow(columns, widths);
+  narrow(columns, widths, WIDTH - indent.length);
   const line = (cells: readonly string[]) =>
+    indent +
     cells
-      .map((cell, index) => pad(cell, widths[index] ?? 0, columns[index]?.right ?? false))
+      .map((cell, index) => pad(printable(cell), widths[index] ?? 0, columns[index]?.right ?? false))
       .join('  ')
       .trimEnd();
-  const rule = widths.map((width) => '─'.repeat(width)).join('  ');
+  const rule = indent + widths.map((width) => '─'.repeat(width)).join('  ');
   return [line(columns.map(({ heading }) => heading)), rule, ...rows.map(line)].join('\n');
 }
 
-function narrow(columns: readonly Column[], widths: number[]): void {
-  let excess = widths.reduce((sum, width) => sum + width, 0) + 2 * (widths.length - 1) - WIDTH;
+function narrow(columns: readonly Column[], widths: number[], room: number): void {
+  let excess = widths.reduce((sum, width) => sum + width, 0) + 2 * (widths.length - 1) - room;
   while (excess > 0) {
     const widest = widths.reduce(
       (best, width, index) => (columns[index]?.right !== true && width > (widths[best] ?? 0) ? index : best),
@@ -43,17 +44,30 @@ function pad(text: string, width: number, right: boolean): string {
   return right ? cut.padStart(width) : cut.padEnd(width);
 }
 
-/** Breaks a text into lines of at most `width` characters at spaces. */
+/** Breaks a text into lines of at most `width` characters at spaces; a word that is longer than a line is cut. */
 export function wrap(text: string, width: number = WIDTH, indent = ''): string {
+  const room = width - indent.length;
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && indent.length + line.length + 1 + word.length > width) {
+  for (const word of printable(text)
+    .split(' ')
+    .flatMap((each) => pieces(each, room))) {
+    if (line !== '' && line.length + 1 + word.length > room) {
       lines.push(indent + line);
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }
   return [...lines, indent + line].join('\n');
+}
+
+function pieces(word: string, length: number): string[] {
+  if (word.length <= length) return [word];
+  return [word.slice(0, length), ...pieces(word.slice(length), length)];
+}
+
+/** Ids and words that come from elsewhere, without the characters that a terminal would obey. */
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '\uFFFD');
 }
 
 /** A time as people read it: `2026-11-20 14:05:09` in UTC with a Z, or a dash. */
