@@ -1,0 +1,241 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { renderExplanation, renderHolds } from '../../src/cli/render-explain.ts';
+import { renderPlan } from '../../src/cli/render-plan.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { renderSync } from '../../src/cli/render-sync.ts';
+import { renderAge, renderTable, renderTime, WIDTH, wrap } from '../../src/cli/table.ts';
+import type { ConnectionStatus } from '../../src/control/estate.ts';
+import type { Explanation } from '../../src/control/explain.ts';
+import type { TenantHold } from '../../src/control/holds.ts';
+import type { PlanLine, PlanView } from '../../src/control/plan.ts';
+import type { Status, TargetStatus } from '../../src/control/status.ts';
+import type { RunReport } from '../../src/state/runs.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+/** Ids of the configuration, and ids and words that come from the clinic: whatever they are. */
+const names = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,40}$/);
+const foreign = fc.oneof(fc.uuid(), fc.string({ maxLength: 150, unit: 'binary-ascii' }));
+const texts = fc.lorem({ maxCount: 25 });
+const counts = fc.nat(9_999_999);
+const times = fc.option(fc.integer({ min: 0, max: NOW }));
+
+const troubles = fc.option(
+  fc.record({
+    code: names,
+    actor: fc.constant('settings'),
+    message: texts,
+    remedy: fc.option(texts),
+    sinceAt: fc.nat(NOW),
+  }),
+);
+const targets: fc.Arbitrary<TargetStatus> = fc.record({
+  target: names,
+  connector: names,
+  state: fc.constantFrom('paused', 'stopped', 'resting', 'held', 'failing', 'working', 'in-sync', 'new'),
+  inSyncAsOf: times,
+  links: counts,
+  pending: counts,
+  failing: counts,
+  held: counts,
+  oldestPendingAt: times,
+  trouble: troubles,
+  created: counts,
+  updated: counts,
+  deleted: counts,
+  adopted: counts,
+  ambiguous: counts,
+});
+const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
+  connection: names,
+  kind: names,
+  state: fc.constantFrom('connected', 'needs-login', 'never', 'static'),
+  reason: fc.option(names),
+  sinceAt: times,
+  accessExpiresAt: times,
+  refreshExpiresAt: times,
+  missingScopes: fc.array(fc.webUrl({ size: 'small' }), { maxLength: 5 }),
+});
+const runs: fc.Arbitrary<RunReport> = fc.record({
+  id: names,
+  startedAt: fc.nat(NOW),
+  finishedAt: fc.nat(NOW),
+  snapshot: fc.option(
+    fc.record({
+      completeness: fc.constantFrom('complete', 'partial'),
+      reason: fc.option(names),
+      records: counts,
+      requests: counts,
+    }),
+  ),
+  setAside: fc.dictionary(names, counts, { maxKeys: 8 }),
+  setAsideExamples: fc.constant([]),
+  unknownStatuses: fc.array(foreign, { maxLength: 20 }),
+  targets: fc.constant([]),
+  error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
+});
+const statuses: fc.Arbitrary<Status> = fc.record({
+  at: fc.constant(NOW),
+  tenants: fc.array(
+    fc.record({
+      tenant: names,
+      name: texts,
+      paused: fc.boolean(),
+      connections: fc.array(connections, { maxLength: 3 }),
+      lastRun: fc.option(runs),
+      targets: fc.array(targets, { maxLength: 4 }),
+    }),
+    { maxLength: 3 },
+  ),
+  setAside: fc.array(fc.record({ tenant: names, faults: counts }), { maxLength: 2 }),
+});
+const lines: fc.Arbitrary<PlanLine> = fc.record({
+  appointment: foreign,
+  operation: fc.constantFrom('create', 'update', 'delete'),
+  reason: fc.constantFrom('new', 'content-changed', 'cancelled', 'excluded', 'vanished'),
+  fields: fc.subarray(['title', 'description', 'location', 'time', 'busy']),
+  startAt: fc.nat(NOW),
+  verdict: fc.constantFrom('go', 'held', 'refused'),
+});
+const plans: fc.Arbitrary<PlanView> = fc.record({
+  tenant: names,
+  asOf: fc.nat(NOW),
+  snapshot: fc.record({
+    completeness: fc.constantFrom('complete', 'partial'),
+    reason: fc.option(names),
+    records: counts,
+    setAside: counts,
+  }),
+  unconfirmed: counts,
+  targets: fc.array(
+    fc.record({
+      target: names,
+      links: counts,
+      unchanged: counts,
+      released: counts,
+      lines: fc.array(lines, { maxLength: 40 }),
+    }),
+    { maxLength: 3 },
+  ),
+});
+const holds: fc.Arbitrary<TenantHold> = fc.record({
+  id: fc.stringMatching(/^[a-z2-9]{5}$/),
+  tenant: names,
+  target: names,
+  kind: fc.constantFrom('cancelled', 'vanished', 'first-run'),
+  state: fc.constantFrom('open', 'approved', 'rejected'),
+  recordIds: fc.array(foreign, { maxLength: 3 }),
+  linkCount: counts,
+  createdAt: fc.nat(NOW),
+  decidedAt: times,
+  expiresAt: fc.nat(NOW),
+});
+const explanations: fc.Arbitrary<Explanation> = fc.record({
+  tenant: names,
+  appointment: foreign,
+  source: fc.oneof(
+    fc.record({
+      state: fc.constant('there' as const),
+      status: names,
+      agenda: foreign,
+      startAt: fc.nat(NOW),
+      updatedAt: times,
+    }),
+    fc.constant({ state: 'absent' as const }),
+    fc.record({ state: fc.constant('unusable' as const), code: names, field: foreign }),
+    fc.record({ state: fc.constant('unknown' as const), code: names, message: texts }),
+  ),
+  targets: fc.array(
+    fc.record({
+      target: names,
+      connector: names,
+      decision: fc.record({ shown: fc.boolean(), because: texts }),
+      link: fc.option(fc.record({ startAt: fc.nat(NOW), epoch: fc.nat(8), remoteId: foreign })),
+      pending: fc.option(
+        fc.record({
+          reason: fc.constantFrom('new', 'vanished'),
+          want: fc.constantFrom('present', 'absent'),
+          attempts: counts,
+          lastError: fc.option(names),
+          parked: fc.boolean(),
+          enqueuedAt: fc.nat(NOW),
+          dueAt: fc.nat(NOW),
+        }),
+      ),
+      holds: fc.array(
+        fc.record({ id: names, kind: fc.constant('vanished' as const), state: fc.constant('open' as const) }),
+        {
+          maxLength: 2,
+        },
+      ),
+      trouble: fc.option(names),
+    }),
+    { maxLength: 3 },
+  ),
+});
+const syncs = fc.record({ tenant: names, run: runs, targets: fc.array(targets, { maxLength: 4 }) });
+
+function expectTidy(text: string): void {
+  for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(WIDTH);
+  // Neither colours nor anything else that a terminal would obey.
+  expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+}
+
+describe('every answer is at most a hundred columns wide and commands the terminal nothing', () => {
+  test('status', () => fc.assert(fc.property(statuses, (view) => expectTidy(renderStatus(view)))));
+  test('plan', () => fc.assert(fc.property(plans, (view) => expectTidy(renderPlan(view)))));
+  test('explain', () => fc.assert(fc.property(explanations, (view) => expectTidy(renderExplanation(view)))));
+  test('holds', () =>
+    fc.assert(fc.property(fc.array(holds, { maxLength: 4 }), (list) => expectTidy(renderHolds(list)))));
+  test('sync', () => fc.assert(fc.property(syncs, (result) => expectTidy(renderSync(result)))));
+});
+
+describe('a table', () => {
+  const columns = [{ heading: 'name' }, { heading: 'count', right: true }];
+
+  test('stands in columns, numbers to the right', () => {
+    expect(
+      renderTable(columns, [
+        ['a', '1'],
+        ['long name', '1000'],
+      ]).split('\n'),
+    ).toEqual(['name       count', '─────────  ─────', 'a              1', 'long name   1000']);
+  });
+
+  test('cuts the widest text where it does not fit, never a number', () => {
+    const [, , row = ''] = renderTable(columns, [['x'.repeat(200), '1234567']]).split('\n');
+    expect(row).toHaveLength(WIDTH);
+    expect(row).toMatch(/^x+… {2}1234567$/);
+  });
+
+  test('without rows shows its headings', () => {
+    expect(renderTable(columns, []).split('\n')).toHaveLength(2);
+  });
+});
+
+test('a text is broken at its spaces, and loses nothing', () => {
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 30, max: 120 }), (text, width) => {
+      const broken = wrap(text, width, '  ').split('\n');
+      for (const line of broken) expect(line.length).toBeLessThanOrEqual(width);
+      expect(broken.map((line) => line.slice(2)).join(' ')).toBe(text);
+    }),
+  );
+});
+
+test.each([
+  [null, 'never'],
+  [NOW + 5_000, '0 s'],
+  [NOW - 119_000, '119 s'],
+  [NOW - 120_000, '2 min'],
+  [NOW - 7_140_000, '119 min'],
+  [NOW - 7_200_000, '2 h'],
+  [NOW - 172_800_000, '2 d'],
+])('the age of %s is %s', (at, expected) => {
+  expect(renderAge(at, NOW)).toBe(expected);
+});
+
+test('a time is in UTC and says so', () => {
+  expect(renderTime(NOW)).toBe('2026-06-15 08:00:00Z');
+  expect(renderTime(null)).toBe('–');
+});
