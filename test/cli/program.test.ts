@@ -1,0 +1,235 @@
+import type { Command } from 'commander';
+import { CommanderError } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { type CliOutside, createProgram, type OpenEstate } from '../../src/cli/program.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { openEstate } from '../control/open-estate.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+
+const redis = useRedis();
+
+function open(booked = 0) {
+  const clinic = createModelClinic();
+  for (let index = 0; index < booked; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
+  }
+  const model = createModelTarget();
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => NOW });
+  return { clinic, model, tenant, estate: openEstate({ tenants: [tenant] }) };
+}
+
+interface Ran {
+  out: string;
+  err: string;
+  /** What the process would end with: 0 when nobody says otherwise. */
+  code: number;
+  thrown: unknown;
+  configs: string[];
+}
+
+/** Runs one command line against the given estate. */
+async function run(args: readonly string[], given: Partial<OpenEstate> & { faults?: object[] } = {}): Promise<Ran> {
+  const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [] };
+  const refuse = () => Promise.reject(new Error('not in this test'));
+  const desk = new Proxy({}, { get: () => refuse }) as OpenEstate['desk'];
+  const outside: CliOutside = {
+    async withEstate(options, work) {
+      ran.configs.push(options.config);
+      return work({ estate: open().estate, desk, backup: refuse, restore: refuse, ...given });
+    },
+    run: async (options) => void ran.configs.push(options.config),
+    checkConfiguration: () => ({ faults: given.faults ?? [], text: 'the summary' }),
+    signal: NEVER,
+    out: (text) => {
+      ran.out += `${text}\n`;
+    },
+    err: (text) => {
+      ran.err += `${text}\n`;
+    },
+    progress: () => Object.assign(() => {}, { end: () => {} }),
+    exit: (code) => {
+      ran.code = code;
+    },
+  };
+  const program = createProgram(outside);
+  for (const command of [program, ...descendants(program)]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => {
+        ran.out += text;
+      },
+      writeErr: (text) => {
+        ran.err += text;
+      },
+    });
+  }
+  try {
+    await program.parseAsync(['node', 'clinic-mirror', ...args]);
+  } catch (error) {
+    ran.thrown = error;
+    if (error instanceof CommanderError) ran.code = error.exitCode;
+  }
+  return ran;
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((each) => [each, ...descendants(each)]);
+}
+
+describe('the configuration check', () => {
+  test('ends with 0 when there are no faults, and shows the summary', async () => {
+    expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'the summary\n', thrown: null });
+  });
+
+  test('ends with 2 when there are, on paper and as JSON', async () => {
+    const faults = [{ file: 'clinic-mirror.yaml' }];
+    expect(await run(['config', 'check'], { faults })).toMatchObject({ code: 2 });
+    const ran = await run(['config', 'check', '--json'], { faults });
+    expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults }]);
+  });
+});
+
+describe('a sync', () => {
+  test('ends with 0 when everything was written', async () => {
+    const { estate, model } = open(3);
+    const ran = await run(['sync', 'studio-rossi'], { estate });
+    expect(ran).toMatchObject({ code: 0, thrown: null });
+    expect(ran.out).toContain('studio-rossi: 3 appointments read');
+    expect(ran.out).toMatch(/doctor +in-sync +3 +0 +0 +0 +0 +0 +3/);
+    expect(model.objects()).toHaveLength(3);
+  });
+
+  test('ends with 1 when something was left over', async () => {
+    const { estate, model } = open(3);
+    model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
+    const ran = await run(['sync', 'studio-rossi', '--json'], { estate });
+    expect(ran.code).toBe(1);
+    expect(JSON.parse(ran.out)).toMatchObject({ targets: [{ state: 'failing', failing: 1 }] });
+  });
+
+  test('ends with 1 when the clinic could not be read, and says what to do', async () => {
+    const { clinic, estate } = open(3);
+    const remedy = 'run "clinic-mirror login"';
+    const options = { actor: 'authorization', code: 'not-connected', retry: 'never', remedy } as const;
+    clinic.listError = new MirrorError('nobody is logged in', options);
+    const ran = await run(['sync', 'studio-rossi'], { estate });
+    expect(ran.code).toBe(1);
+    expect(ran.out).toContain('nobody is logged in (not-connected)');
+    expect(ran.out).toContain(remedy);
+  });
+
+  test('ends with 1 when the whole target is in trouble', async () => {
+    const { estate, model } = open(1);
+    model.wholeTargetError = new MirrorError('refused', {
+      actor: 'authorization',
+      code: 'login-refused',
+      retry: 'never',
+    });
+    expect(await run(['sync', 'studio-rossi'], { estate })).toMatchObject({ code: 1 });
+  });
+});
+
+describe('what is shown', () => {
+  test('by status, plan, explain and holds is text, or JSON when asked for', async () => {
+    const { clinic, estate, tenant } = open(30);
+    await cycle(tenant);
+    clinic.appointments.clear();
+    await cycle(tenant);
+    const commands = [
+      ['status'],
+      ['status', 'studio-rossi'],
+      ['plan', 'studio-rossi'],
+      ['explain', 'studio-rossi', '1'],
+    ];
+    for (const command of [...commands, ['holds', 'list'], ['holds', 'list', 'studio-rossi']]) {
+      const text = await run(command, { estate });
+      expect(text, command.join(' ')).toMatchObject({ code: 0, thrown: null });
+      expect(text.out).toMatch(/held|hold/i);
+      expect(text.out).not.toMatch(/Mario/);
+      const json = await run([...command, '--json'], { estate });
+      expect(() => JSON.parse(json.out)).not.toThrow();
+    }
+  });
+
+  test('of a tenant that is not there is an error that names those that are', async () => {
+    const { estate } = open();
+    for (const command of [
+      ['status', 'x'],
+      ['plan', 'x'],
+      ['sync', 'x'],
+      ['explain', 'x', '1'],
+      ['holds', 'list', 'x'],
+    ]) {
+      const { thrown } = await run(command, { estate });
+      expect(thrown, command.join(' ')).toMatchObject({
+        code: 'no-such-tenant',
+        remedy: expect.stringContaining('studio-rossi'),
+      });
+    }
+  });
+});
+
+describe('a hold', () => {
+  test.each([
+    ['approve', 'approved', /They go with the next cycle/],
+    ['reject', 'rejected', /is rejected: 30 items\.$/m],
+  ])('is decided by %s', async (verb, state, says) => {
+    const { clinic, estate, tenant } = open(30);
+    await cycle(tenant);
+    clinic.appointments.clear();
+    await cycle(tenant);
+    const [hold] = await tenant.holds.list();
+    const ran = await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { estate });
+    expect(ran).toMatchObject({ code: 0, thrown: null });
+    expect(ran.out).toMatch(says);
+    expect(await tenant.holds.list()).toMatchObject([{ state }]);
+    expect(estate.pulled).toEqual(['studio-rossi']);
+    expect((await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { estate })).thrown).toMatchObject({
+      code: 'hold-decided',
+    });
+  });
+});
+
+describe('sealed copies of logins', () => {
+  test('are printed and put back', async () => {
+    const backup = async (tenant: string) => `sealed copy of ${tenant}`;
+    expect((await run(['credentials', 'backup', 'studio-rossi'], { backup })).out).toBe(
+      'sealed copy of studio-rossi\n',
+    );
+    const restore = async () => ({ restored: ['clinic'], kept: [] });
+    const ran = await run(['credentials', 'restore', 'studio-rossi', 'text'], { restore });
+    expect(ran.out).toBe('Restored: clinic. Newer ones kept: none.\n');
+  });
+});
+
+describe('a command line', () => {
+  test('names the directory of the configuration, before the command', async () => {
+    expect((await run(['--config', '/etc/clinic-mirror', 'status'])).configs).toEqual(['/etc/clinic-mirror']);
+    expect((await run(['-c', 'elsewhere', 'run'])).configs).toEqual(['elsewhere']);
+  });
+
+  test.each([
+    ['an unknown command', ['sink', 'studio-rossi'], /unknown command|too many/i],
+    ['no tenant', ['sync'], /missing required argument 'tenant'/],
+    ['an unknown option', ['status', '--jsn'], /unknown option '--jsn'/],
+  ])('with %s ends with 1 and shows the help', async (_, args, says) => {
+    const ran = await run(args);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toMatch(says);
+    expect(ran.err).toContain('Usage: clinic-mirror');
+    expect(ran.out).toBe('');
+  });
+
+  test('that asks for help ends with 0, and every command says what it does', async () => {
+    const ran = await run(['--help']);
+    expect(ran.code).toBe(0);
+    for (const command of ['run', 'config', 'login', 'plan', 'sync', 'status', 'explain', 'holds', 'credentials']) {
+      expect(ran.out).toMatch(new RegExp(`^  ${command}\\b.* {2}\\S`, 'm'));
+    }
+    for (const line of ran.out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  });
+});
