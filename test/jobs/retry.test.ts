@@ -57,7 +57,13 @@ describe('the next try of a failed operation', () => {
 describe('the rest of a whole target', () => {
   test('is short after a passing error', () => {
     expect(targetRestMs(failure(), () => 0)).toBe(SECOND_MS);
-    expect(targetRestMs(failure(), () => 0.999_999)).toBeLessThanOrEqual(16 * SECOND_MS);
+    expect(targetRestMs(failure(), () => 0.999_999)).toBeLessThan(2 * SECOND_MS);
+  });
+
+  test('grows as long as the trouble lasts, to five minutes and as much again by chance', () => {
+    expect(targetRestMs(failure(), () => 0, 30 * SECOND_MS)).toBe(30 * SECOND_MS);
+    expect(targetRestMs(failure(), () => 0, 2 * HOUR_MS)).toBe(5 * MINUTE_MS);
+    expect(targetRestMs(failure(), () => 0.999_999, 2 * HOUR_MS)).toBeLessThan(10 * MINUTE_MS);
   });
 
   test('is an hour when a person must act', () => {
