@@ -23,7 +23,10 @@ export interface WorkersOptions {
 
 /** The way to give the workers of all replicas something to do. */
 export interface WorkQueues {
-  /** Makes `name` repeat for a tenant, at a moment of the interval that is its own. */
+  /**
+   * Makes `name` repeat for a tenant, at a moment of the interval that is its own. While the queues are open it is put back
+   * within a minute when Redis was emptied.
+   */
   repeat(name: RepeatedJob, tenant: string, everyMs: number): Promise<void>;
   /** Ends the repetition for tenants that are not in the list. */
   keepOnly(name: RepeatedJob, tenants: ReadonlySet<string>): Promise<void>;
@@ -51,23 +54,40 @@ const JOB_OPTIONS: JobsOptions = {
 };
 
 const NAMES = Object.keys(JOBS) as JobName[];
+/** How often it is looked whether what should repeat still does. */
+const REPETITION_CHECK_MS = MINUTE_MS;
 
 /** Opens the queues for giving work; nothing is worked on here. */
-export function openQueues(redisUrl: string): WorkQueues {
+export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
   const connection = connectRedis(redisUrl);
   const queues = new Map(NAMES.map((name) => [name, new Queue(name, { connection, prefix: QUEUE_PREFIX })]));
   for (const queue of queues.values()) queue.on('error', () => {});
   const queueOf = (name: JobName) => queues.get(name) as Queue;
+  const repetitions = new Map<string, { name: RepeatedJob; put: () => Promise<unknown> }>();
+  const putBack = async (name: RepeatedJob) => {
+    const known = new Set((await queueOf(name).getJobSchedulers()).map(({ key }) => key));
+    for (const [id, repetition] of repetitions) if (repetition.name === name && !known.has(id)) await repetition.put();
+  };
+  // A failed look is made up for by the next one.
+  const look = () => Promise.allSettled([putBack('pull'), putBack('refresh-tokens')]);
+  const timer = setInterval(() => void look(), checkEveryMs).unref();
   return {
     async repeat(name, tenant, everyMs) {
-      await queueOf(name).upsertJobScheduler(
-        schedulerId(name, tenant),
-        { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) },
-        { name, data: { tenant }, opts: JOB_OPTIONS },
-      );
+      const id = schedulerId(name, tenant);
+      const put = () =>
+        queueOf(name).upsertJobScheduler(
+          id,
+          { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) },
+          { name, data: { tenant }, opts: JOB_OPTIONS },
+        );
+      repetitions.set(id, { name, put });
+      await put();
     },
     async keepOnly(name, tenants) {
       const wanted = new Set([...tenants].map((tenant) => schedulerId(name, tenant)));
+      for (const [id, repetition] of repetitions) {
+        if (repetition.name === name && !wanted.has(id)) repetitions.delete(id);
+      }
       for (const scheduler of await queueOf(name).getJobSchedulers()) {
         if (!wanted.has(scheduler.key)) await queueOf(name).removeJobScheduler(scheduler.key);
       }
@@ -84,6 +104,7 @@ export function openQueues(redisUrl: string): WorkQueues {
       await queueOf('push').add('push', { tenant, target }, { ...JOB_OPTIONS, delay: delayMs, deduplication });
     },
     async close() {
+      clearInterval(timer);
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       connection.disconnect();
     },

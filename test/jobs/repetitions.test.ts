@@ -1,0 +1,40 @@
+import { Queue } from 'bullmq';
+import { expect, onTestFinished, test } from 'vitest';
+import { openQueues } from '../../src/jobs/workers.ts';
+import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const redis = useRedis();
+
+/** What repeats, as another process sees it. */
+function onlooker(): () => Promise<string[]> {
+  const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  onTestFinished(() => queue.close());
+  return async () => (await queue.getJobSchedulers()).map(({ key }) => key).sort();
+}
+
+test('what repeats goes on after Redis was emptied', async () => {
+  const queues = openQueues(redis.url, 20);
+  onTestFinished(() => queues.close());
+  const repeating = onlooker();
+  await queues.repeat('pull', 'aurora', 60_000);
+  await queues.repeat('pull', 'belvedere', 60_000);
+  expect(await repeating()).toEqual(['pull-aurora', 'pull-belvedere']);
+
+  await redis.connect().flushall();
+  await waitFor(async () => (await repeating()).length === 2, { what: 'both to repeat again' });
+});
+
+test('what was ended stays ended after Redis was emptied', async () => {
+  const queues = openQueues(redis.url, 20);
+  onTestFinished(() => queues.close());
+  const repeating = onlooker();
+  await queues.repeat('pull', 'aurora', 60_000);
+  await queues.repeat('pull', 'belvedere', 60_000);
+  await queues.keepOnly('pull', new Set(['belvedere']));
+
+  await redis.connect().flushall();
+  await waitFor(async () => (await repeating()).length > 0, { what: 'one to repeat again' });
+  expect(await repeating()).toEqual(['pull-belvedere']);
+});
