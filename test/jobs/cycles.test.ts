@@ -53,6 +53,18 @@ async function openHold(tenant: OpenTenant) {
   return holds[0]!;
 }
 
+/** Every value of Redis, as text. */
+async function dumpOf(connection: ReturnType<typeof redis.connect>, stored: readonly string[]) {
+  const parts = stored.map(async (key) => {
+    const type = await connection.type(key);
+    if (type === 'hash') return [key, await connection.hgetall(key)];
+    if (type === 'zset') return [key, await connection.zrange(key, '0', '-1')];
+    if (type === 'list') return [key, await connection.lrange(key, 0, -1)];
+    return [key, await connection.get(key)];
+  });
+  return JSON.stringify(await Promise.all(parts));
+}
+
 function failure(code: string, retry: 'later' | 'never', changes: { retryAfterMs?: number } = {}): MirrorError {
   const actor = retry === 'never' ? 'authorization' : 'remote';
   return new MirrorError('x', { actor, code, retry, ...changes });
@@ -542,6 +554,31 @@ describe('an error of the whole target', () => {
     clock.now += HOUR_MS;
     await cycle(tenant);
     expect(model.objects()).toHaveLength(1);
+  });
+});
+
+describe('Redis', () => {
+  test('never shows a patient: neither what waits, fails or is held, nor reports', async () => {
+    const connection = redis.connect();
+    const { clinic, model, tenant } = open(30, { configuration: { title: 'full', fields: ['status'] } });
+    const patient = { id: 'patient-canary', firstName: 'Canarina', lastName: 'Gialletti' };
+    for (const appointment of clinic.appointments.values()) {
+      clinic.appointments.set(appointment.id, { ...appointment, patientId: patient.id, patient });
+    }
+    await cycle(tenant);
+    expect(model.objects()[0]?.item.title).toBe('Canarina Gialletti');
+    for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
+    clinic.appointments.set('29', appointmentOf('29', { inHours: 99, patientId: patient.id, patient }));
+    clinic.appointments.set('new', appointmentOf('new', { patientId: patient.id, patient }));
+    clinic.unusable.add('28');
+    model.fault = ({ recordId }) => (recordId === 'new' ? 'refused' : 'unavailable');
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ pending: 2, failing: 2, held: 20 });
+    const stored = (await connection.keys('*')).sort();
+    expect(stored.join()).toMatch(/holds.*outbox.*runs/);
+    const everything = await dumpOf(connection, stored);
+    expect(everything).toContain('bad-time');
+    expect(everything).not.toMatch(/canar|giallett/i);
   });
 });
 

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { ConnectionStatus } from '../../src/control/estate.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { cycle } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openEstate } from './open-estate.ts';
+
+const redis = useRedis();
+
+/** Samples of our own metrics by name and labels. */
+function samplesOf(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line.startsWith('clinic_mirror_'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  );
+}
+
+test('the figures are those of the state at this moment, and go when what they spoke of has gone', async () => {
+  const clinic = createModelClinic();
+  for (let index = 0; index < 5; index += 1) clinic.appointments.set(`${index}`, appointmentOf(`${index}`));
+  const model = createModelTarget();
+  model.fault = ({ recordId }) => (recordId === '3' ? 'refused' : null);
+  const clock = { now: NOW };
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => clock.now });
+  const google: ConnectionStatus = {
+    connection: 'google',
+    kind: 'google',
+    state: 'needs-login',
+    reason: 'login-ended',
+    sinceAt: NOW,
+    accessExpiresAt: NOW + 60_000,
+    refreshExpiresAt: null,
+    missingScopes: [],
+  };
+  const connections = [google];
+  const metrics = createMetrics(() => openEstate({ tenants: [tenant], connections }));
+  clinic.unusable.add('4');
+  await cycle(tenant);
+  clock.now += 30_000;
+  const target = '{tenant="studio-rossi",target="doctor"}';
+  const failing = samplesOf(await metrics.render());
+  expect(failing.get(`clinic_mirror_target_links${target}`)).toBe(3);
+  expect(failing.get(`clinic_mirror_target_failing${target}`)).toBe(1);
+  expect(failing.get(`clinic_mirror_target_lag_seconds${target}`)).toBe(30);
+  expect(failing.get(`clinic_mirror_target_age_seconds${target}`)).toBeUndefined();
+  expect(failing.get('clinic_mirror_target_outcomes{tenant="studio-rossi",target="doctor",effect="created"}')).toBe(3);
+  expect(failing.get('clinic_mirror_needs_login{tenant="studio-rossi",connection="google"}')).toBe(1);
+  expect(failing.get('clinic_mirror_token_expiry_seconds{tenant="studio-rossi",connection="google"}')).toBe(30);
+  expect(failing.get('clinic_mirror_rows_set_aside{tenant="studio-rossi",code="bad-time"}')).toBe(1);
+
+  clinic.unusable.clear();
+  clinic.appointments.delete('3');
+  model.fault = () => null;
+  await cycle(tenant);
+  connections.pop();
+  clock.now += 60_000;
+  const sound = samplesOf(await metrics.render());
+  expect(sound.get(`clinic_mirror_target_failing${target}`)).toBe(0);
+  expect(sound.get(`clinic_mirror_target_age_seconds${target}`)).toBe(60);
+  expect([...sound.keys()].filter((name) => /google|bad-time/.test(name))).toEqual([]);
+});
+
+test('requests are counted by their constant names and the class of the answer, and before anything is composed too', async () => {
+  const metrics = createMetrics(() => null);
+  metrics.observeHttp('google.events.batch', 200, 40);
+  metrics.observeHttp('google.events.batch', 204, 40);
+  metrics.observeHttp('google.events.batch', 0, 40);
+  const samples = samplesOf(await metrics.render());
+  expect(samples.get('clinic_mirror_http_requests_total{call="google.events.batch",status="2xx"}')).toBe(2);
+  expect(samples.get('clinic_mirror_http_requests_total{call="google.events.batch",status="none"}')).toBe(1);
+  expect(samples.get('clinic_mirror_http_request_seconds_count{call="google.events.batch"}')).toBe(3);
+});
