@@ -26,6 +26,8 @@ export interface Confirmation {
 
 /** Absent records that are read alone in one cycle; more wait for the next. */
 const CONFIRMATIONS_PER_CYCLE = 200;
+/** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
+const FAILURES_IN_TURN = 3;
 
 /** A target's window at a time: whole days before and after. */
 export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
@@ -66,9 +68,15 @@ export async function confirmAbsence(
   );
   const asked = toAsk.slice(0, CONFIRMATIONS_PER_CYCLE);
   const confirmation: Confirmation = { found: [], vanished, unconfirmed: toAsk.length - asked.length };
+  let failedInTurn = 0;
   for (const recordId of asked) {
+    if (failedInTurn === FAILURES_IN_TURN) {
+      confirmation.unconfirmed += 1;
+      continue;
+    }
     try {
       const answer = await tenant.clinic.readAppointment(recordId, signal);
+      failedInTurn = 0;
       if ('found' in answer) confirmation.found.push(answer.found);
       else if ('absent' in answer) confirmation.vanished.add(recordId);
       else confirmation.unconfirmed += 1;
@@ -76,6 +84,7 @@ export async function confirmAbsence(
       signal.throwIfAborted();
       tenant.log.warn({ code: asMirrorError(error).code }, 'an absent appointment could not be read alone');
       confirmation.unconfirmed += 1;
+      failedInTurn += 1;
     }
   }
   return confirmation;
