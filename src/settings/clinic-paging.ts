@@ -12,8 +12,11 @@ export const parameter = z.string().min(1).describe('Name of a query parameter.'
 const END_RULES = ['has-more', 'total', 'short-page', 'empty-page', 'no-next'] as const;
 
 const endings = {
-  ends: z.array(z.enum(END_RULES)).min(1),
-  hasMorePath: path.nullable().default('hasMore'),
+  ends: z
+    .array(z.enum(END_RULES))
+    .min(1)
+    .describe('What proves that a page is the last; the first rule that can speak of a page decides.'),
+  hasMorePath: path.nullable().default('hasMore').describe('Where a page tells whether more follow.'),
   totalPath: path
     .nullable()
     .default('total')
@@ -41,7 +44,7 @@ export const pagingSchema = z
       ends: countingEnds,
       offsetParameter: parameter.default('offset'),
       limitParameter: parameter.default('limit'),
-      startIndex: z.int().min(0).max(1).default(0),
+      startIndex: z.int().min(0).max(1).default(0).describe('What the first row or page counts as.'),
     }),
     z.strictObject({
       style: z.literal('page-size'),
@@ -50,7 +53,7 @@ export const pagingSchema = z
       ends: countingEnds,
       pageParameter: parameter.default('page'),
       sizeParameter: parameter.default('pageSize'),
-      startIndex: z.int().min(0).max(1).default(1),
+      startIndex: z.int().min(0).max(1).default(1).describe('What the first row or page counts as.'),
     }),
     z.strictObject({
       style: z.literal('cursor'),
@@ -58,7 +61,7 @@ export const pagingSchema = z
       ...pageSize,
       ends: followingEnds,
       cursorParameter: parameter.default('cursor'),
-      cursorPath: path.default('nextCursor'),
+      cursorPath: path.default('nextCursor').describe('Where a page holds the cursor of the next.'),
       sizeParameter: parameter.nullable().default('limit'),
     }),
     z.strictObject({
@@ -66,7 +69,7 @@ export const pagingSchema = z
       ...endings,
       ...pageSize,
       ends: followingEnds,
-      linkPath: path.default('links.next'),
+      linkPath: path.default('links.next').describe('Where a page holds the address of the next.'),
       sizeParameter: parameter.nullable().default('limit'),
     }),
   ])

@@ -67,7 +67,7 @@ const flag = z.strictObject({
   when: z
     .union([z.boolean(), z.string(), z.number()])
     .describe('The value that raises the flag; "present" = any value but null, false and an empty text.'),
-  status: z.enum(STATUSES),
+  status: z.enum(STATUSES).describe('The status that the raised flag means.'),
   over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
 });
 
@@ -104,16 +104,19 @@ const appointments = z.strictObject({
   ),
   filters: z
     .strictObject({
-      from: parameter.nullable().default('from'),
-      to: parameter.nullable().default('to'),
-      agenda: parameter.nullable().default('agendaId'),
+      from: parameter.nullable().default('from').describe('Name of the parameter for the begin of a window.'),
+      to: parameter.nullable().default('to').describe('Name of the parameter for the end of a window.'),
+      agenda: parameter.nullable().default('agendaId').describe('Name of the parameter for agendas.'),
     })
     .prefault({})
     .refine((filters) => (filters.from === null) === (filters.to === null), 'from and to go together')
     .describe('null = the server can not: the whole list is read and filtered here.'),
   agendaFilter: z
     .strictObject({
-      style: z.enum(['repeated', 'comma']).default('repeated'),
+      style: z
+        .enum(['repeated', 'comma'])
+        .default('repeated')
+        .describe('How several agendas are asked for: agendaId=1&agendaId=2, or agendaId=1,2.'),
       maxPerCall: z
         .int()
         .min(1)
@@ -127,7 +130,9 @@ const appointments = z.strictObject({
       format: z
         .enum(['date', 'utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms'])
         .default('offset')
-        .describe('date 2026-03-29 | utc …T07:00:00Z | offset …T09:00:00+02:00 | local …T09:00:00 | local-space'),
+        .describe(
+          'date 2026-03-29, utc …T07:00:00Z, offset …T09:00:00+02:00, local …T09:00:00, local-space … 09:00:00.',
+        ),
       toIncluded: z.boolean().default(false).describe('With format date: the last day belongs to the answer.'),
       maxDays: z.int().min(1).nullable().default(30).describe('Longest window of one call; null = any.'),
       leadHours: z
@@ -145,7 +150,7 @@ const appointments = z.strictObject({
   statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
   flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
   hidesCancelled: z.boolean().default(false).describe('Lists leave cancelled rows out: absence is not deletion.'),
-  durationUnit: z.enum(['minutes', 'seconds']).default('minutes'),
+  durationUnit: z.enum(['minutes', 'seconds']).default('minutes').describe('Unit of the field duration.'),
   allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
   longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
 });
@@ -170,11 +175,12 @@ const errors = z.strictObject({
 });
 
 const limits = z.strictObject({
-  timeoutMs: z.int().min(100).default(30_000),
+  timeoutMs: z.int().min(100).default(30_000).describe('Longest time for one answer.'),
   maxAnswerBytes: z
     .int()
     .min(1024)
-    .default(64 * 1024 * 1024),
+    .default(64 * 1024 * 1024)
+    .describe('Longest answer that is read.'),
   maxPages: z.int().min(1).default(10_000).describe('Most pages of one list.'),
   rereads: z
     .int()
@@ -195,13 +201,24 @@ export const clinicProfileSchema = z.strictObject({
   pathPrefix: z
     .string()
     .regex(/^(\/[\w.-]+)*$/)
-    .default('/v2'),
+    .default('/v2')
+    .describe('Goes between the base URL and every path.'),
   scopePrefix: z.string().default('svc.').describe('Goes before patients, agenda, treatments, … in scope names.'),
-  zone: z.string().refine(isZone, 'must be an IANA zone, such as Europe/Rome').default('Europe/Rome'),
+  zone: z
+    .string()
+    .refine(isZone, 'must be an IANA zone, such as Europe/Rome')
+    .default('Europe/Rome')
+    .describe('Of times without an offset, of whole days and of dates in filters.'),
   localTimes: z
     .strictObject({
-      gap: z.enum(['later', 'earlier', 'set-aside']).default('later'),
-      overlap: z.enum(['earlier', 'later', 'set-aside']).default('earlier'),
+      gap: z
+        .enum(['later', 'earlier', 'set-aside'])
+        .default('later')
+        .describe('02:30 on the night that skips it: 03:30, 01:30, or the row is set aside.'),
+      overlap: z
+        .enum(['earlier', 'later', 'set-aside'])
+        .default('earlier')
+        .describe('02:30 on the night that has it twice: the first, the second, or the row is set aside.'),
     })
     .prefault({})
     .describe('Times without an offset that a clock change skips (gap) or repeats (overlap).'),
@@ -210,7 +227,7 @@ export const clinicProfileSchema = z.strictObject({
   recordPath: path.nullable().default(null).describe('Where a single record is; null = the answer itself.'),
   tenants: z
     .strictObject({
-      path: path.default('tenants'),
+      path: path.default('tenants').describe('Where the UserInfo answer lists the clinics of the user.'),
       fields: z.strictObject({ id: at('id', 'tenantId'), name: at('name') }).prefault({}),
     })
     .prefault({}),

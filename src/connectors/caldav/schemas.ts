@@ -6,21 +6,24 @@ const address = z
   .refine(isAcceptableAddress, 'https without a login in the address; http only on this machine or a bare host name');
 
 const existingCalendar = z
-  .strictObject({ url: address })
+  .strictObject({ url: address.describe('CalDAV address of a calendar that is there already') })
   .meta({ description: 'A calendar that is there already, by its CalDAV address.' });
 
 const ownCalendar = z
   .strictObject({
-    home: z.union([z.literal('discover'), address]),
-    create: z.string().trim().min(1).max(200),
+    home: z
+      .union([z.literal('discover'), address])
+      .describe("Address that holds the login's calendars, or discover to ask the server"),
+    create: z.string().trim().min(1).max(200).describe('Name of a calendar of our own, made once'),
   })
   .meta({ description: 'A calendar that is created once with this display name, in this calendar home.' });
 
 /** The vendor's part of a target in the tenant file. */
 export const settingsSchema = z
   .strictObject({
-    /** Where discovery starts, such as `https://caldav.icloud.com`; needed only for `home: discover`. */
-    server: address.optional(),
+    server: address
+      .optional()
+      .describe('Where discovery starts, such as https://caldav.icloud.com; needed only for home: discover'),
     calendar: z.union([existingCalendar, ownCalendar]),
   })
   .refine(({ server, calendar }) => server !== undefined || !('home' in calendar) || calendar.home !== 'discover', {

@@ -4,16 +4,20 @@ import { DEFAULT_ROOT_URL } from './limits.ts';
 /** The vendor's part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
   calendar: z.union([
-    /** An existing calendar: its id as in its settings page, or `primary`. */
-    z.strictObject({ id: z.string().min(1).max(1_024) }),
-    /** A calendar of our own, created under this name. */
-    z.strictObject({ create: z.string().min(1).max(254) }),
+    z.strictObject({
+      id: z
+        .string()
+        .min(1)
+        .max(1_024)
+        .describe('Id of an existing calendar, as its settings page shows it, or primary'),
+    }),
+    z.strictObject({ create: z.string().min(1).max(254).describe('Name of a calendar of our own, made once') }),
   ]),
-  /** Where the API is served; another address only for tests and demonstrations. */
   rootUrl: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ''))
-    .default(DEFAULT_ROOT_URL),
+    .default(DEFAULT_ROOT_URL)
+    .describe('Where the API is served, for tests and demonstrations. Default: https://www.googleapis.com'),
 });
 
 /** Settings of one Google calendar target, checked. */
