@@ -1,5 +1,5 @@
 import { listen } from './admin/listen.ts';
-import { createAdminServer } from './admin/server.ts';
+import { createAdminServer, LOGIN_CALLBACK_PATH } from './admin/server.ts';
 import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
@@ -8,6 +8,7 @@ import { requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics } from './control/metrics.ts';
 import { resumeTargets } from './control/resume.ts';
+import { auditTenant } from './jobs/audit.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
@@ -34,6 +35,8 @@ const STOP_GRACE_MS = 7 * SECOND_MS;
 /** Tenants that are read, and logins that are looked after, at once. */
 const PULL_CONCURRENCY = 4;
 const REFRESH_CONCURRENCY = 2;
+/** Tenants whose targets are read back at once. */
+const AUDIT_CONCURRENCY = 1;
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going.
@@ -60,6 +63,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
     concurrency: {
       pull: PULL_CONCURRENCY,
       push: settings.push.targetConcurrency,
+      audit: AUDIT_CONCURRENCY,
       'refresh-tokens': REFRESH_CONCURRENCY,
     },
     lockMs: settings.leases.ttlMs,
@@ -89,6 +93,7 @@ export function loginDesk(composition: Composition): LoginDesk {
   return {
     pending: composition.logins,
     clock: composition.estate.clock,
+    callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
     async onLogin(tenant) {
       await resumeTargets(requireEntry(composition.estate.tenants, tenant));
       await composition.queues.pullNow(tenant);
@@ -151,6 +156,12 @@ function handlersOf(composition: Composition): JobHandlers {
       const { nextInMs } = await pushTarget(tenant, target, signals);
       if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
     },
+    async audit({ tenant: id }, { stop }) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      const drifted = await auditTenant(tenant, stop);
+      if (drifted) await queues.pullNow(id);
+    },
     async 'refresh-tokens'({ tenant: id }, { stop }) {
       const entry = composed.get(id);
       if (entry === undefined) return;
@@ -174,14 +185,16 @@ async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<v
 
 /** Schedules every tenant, forgets those that are gone, and begins with one pull each. */
 async function schedule({ queues, estate, configuration }: Composition): Promise<void> {
-  const { pullEverySeconds, tokenCheckEverySeconds } = configuration.settings.schedule;
+  const { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds } = configuration.settings.schedule;
   const all = new Set(estate.tenants.keys());
   const running = new Set([...estate.tenants.values()].filter((t) => !t.configuration.paused).map(({ id }) => id));
   await queues.keepOnly('pull', running);
+  await queues.keepOnly('audit', running);
   await queues.keepOnly('refresh-tokens', all);
   for (const tenant of all) await queues.repeat('refresh-tokens', tenant, tokenCheckEverySeconds * SECOND_MS);
   for (const tenant of running) {
     await queues.repeat('pull', tenant, pullEverySeconds * SECOND_MS);
+    await queues.repeat('audit', tenant, auditEverySeconds * SECOND_MS);
     await queues.pullNow(tenant);
   }
 }

@@ -1,12 +1,14 @@
 import { Command } from 'commander';
+import { auditNow } from '../control/audit.ts';
 import type { Estate } from '../control/estate.ts';
 import { explain } from '../control/explain.ts';
 import { decideHold, listHolds } from '../control/holds.ts';
-import { type LoginDesk, loginWithBrowser, loginWithDevice } from '../control/logins.ts';
+import { beginRemoteLogin, type LoginDesk, loginWithBrowser, loginWithDevice } from '../control/logins.ts';
 import { planTenant } from '../control/plan.ts';
 import { status } from '../control/status.ts';
 import { syncTenant } from '../control/sync.ts';
 import type { Progress } from '../jobs/pull.ts';
+import { renderAudit } from './render-audit.ts';
 import { renderExplanation, renderHolds } from './render-explain.ts';
 import { renderPlan } from './render-plan.ts';
 import { renderStatus } from './render-status.ts';
@@ -78,9 +80,12 @@ export function createProgram(outside: CliOutside): Command {
     .command('login <tenant> [connection]')
     .description('log in: to the clinic (default) or to a connection of the tenant file')
     .option('--device', 'by a code that is typed in on another device')
-    .action((tenant: string, connection: string | undefined, { device }: { device?: boolean }) =>
+    .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
+    .action((tenant: string, connection: string | undefined, { device, link }: { device?: boolean; link?: boolean }) =>
       outside.withEstate(options(), ({ desk }) =>
-        login(outside, desk, tenant, connection ?? 'clinic', device === true),
+        link === true
+          ? showLink(outside, desk, tenant, connection ?? 'clinic')
+          : login(outside, desk, tenant, connection ?? 'clinic', device === true),
       ),
     );
 
@@ -109,6 +114,18 @@ export function createProgram(outside: CliOutside): Command {
         const failed =
           result.run.error !== null || result.targets.some(({ pending, trouble }) => pending > 0 || trouble);
         if (failed) outside.exit(1);
+      }),
+    );
+
+  program
+    .command('audit <tenant>')
+    .description('read back what the targets hold and show what was changed there by hand')
+    .option('--json', 'as JSON')
+    .action((tenant: string, { json }: { json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        const progress = outside.progress();
+        const view = await auditNow(estate, tenant, progress, outside.signal).finally(() => progress.end());
+        print(json, view, renderAudit(view));
       }),
     );
 
@@ -186,6 +203,12 @@ function addCredentials(program: Command, outside: CliOutside, options: () => Gl
         outside.out(`Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`);
       }),
     );
+}
+
+async function showLink(outside: CliOutside, desk: LoginDesk, tenant: string, connection: string): Promise<void> {
+  const url = await beginRemoteLogin(desk, tenant, connection);
+  outside.err('Open this address in a browser within ten minutes. The page at the end says how the login went.\n');
+  outside.out(url);
 }
 
 async function login(

@@ -1,6 +1,6 @@
 import { MirrorError } from '../model/errors.ts';
 import { type DevicePrompt, loginByDevice } from '../oauth/device-login.ts';
-import { completeLogin, type LoginResult, type LoginTarget, storeLogin } from '../oauth/login.ts';
+import { beginLogin, completeLogin, type LoginResult, type LoginTarget, storeLogin } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import type { PendingLogins } from '../oauth/store.ts';
 
@@ -10,6 +10,8 @@ export interface LoginDesk {
   target(tenant: string, connection: string): LoginTarget;
   pending: PendingLogins;
   clock: () => number;
+  /** Where the running daemon takes answers of logins, as browsers reach it. */
+  callbackUrl: string;
   /** Told of every login that was made: what waited for it goes on. */
   onLogin(tenant: string): Promise<void>;
 }
@@ -38,6 +40,14 @@ export async function loginWithDevice(
   const { server, scopes } = target;
   const answer = await loginByDevice({ server, scopes, show, pause, clock: desk.clock }, signal);
   return made(desk, await storeLogin(target, answer));
+}
+
+/**
+ * Begins a login that the running daemon ends, when the person's browser comes back to its own address.
+ * @returns the address for the browser, of whichever machine; good once, for ten minutes
+ */
+export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connection: string): Promise<string> {
+  return (await beginLogin(desk.target(tenant, connection), desk.pending, desk.callbackUrl)).href;
 }
 
 /** Ends a login whose answer came to the daemon's own address. */
