@@ -74,7 +74,7 @@ async function play(stage: Stage): Promise<boolean> {
   await waitFor('both sides alike', () => isAlike(world));
   await sayDifferences(world, 'after the first sync');
 
-  let good = code === 0;
+  let good = code === 0 && (await logInByLink(stage));
   for (const [what, fault] of [
     ['each answer late by 1.5 s', { kind: 'latency', ms: 1_500 }],
     ['written, but no answer ever comes', { kind: 'stall' }],
@@ -181,6 +181,18 @@ async function logIn({ world, image, runOptions }: Stage, login: DemoLogin): Pro
   });
   await acted;
   if (code !== 0) throw new Error(`logging in to ${connection} of ${tenant} failed: ${err}`);
+}
+
+/** Logs in once more, the way back leading to the daemon's own port. @returns whether its page says that this worked */
+async function logInByLink({ world, daemon }: Stage): Promise<boolean> {
+  const login = world.logins.find(({ kind }) => kind === 'google');
+  if (login === undefined) throw new Error('the world has no login to Google');
+  const { tenant, connection, username } = login;
+  const address = await dockerOrThrow('exec', daemon, 'clinic-mirror', 'login', tenant, connection, '--link');
+  const page = await fetch(await world.google.authorizeInBrowser(address, { account: username }));
+  const title = /<title>(.*)<\/title>/.exec(await page.text())?.[1];
+  say(`docker exec … login --link: the daemon answered ${page.status} "${title}"`);
+  return page.status === 200;
 }
 
 /** What the kernel says that the daemon's port is bound to (proc_net_tcp: address and port in hexadecimal, 0A listens). */
