@@ -1,5 +1,5 @@
 import { retryAfterMs } from '../../http/retry-after.ts';
-import type { WireAnswer, WireCall } from './wire.ts';
+import type { WireAnswer, WireCall } from '../wire.ts';
 
 /** A multipart body and the content type that names its boundary. */
 export interface BatchRequest {

@@ -4,8 +4,8 @@ import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
+import type { WireAnswer } from '../wire.ts';
 import { CALENDARS_PAGE_SIZE, EVENT_FIELDS, EVENTS_PAGE_SIZE, MARK_PROPERTY } from './limits.ts';
-import type { WireAnswer } from './wire.ts';
 
 /** The calls that go one by one; each gives the answer whatever its status. Throws MirrorError when no answer came. */
 export interface CalendarClient {

@@ -1,15 +1,15 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { type FlowEnd, runFlows } from '../flow.ts';
+import { isSuccess, type WireAnswer } from '../wire.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, prepareCalendar } from './container.ts';
 import { calendarGone, isTargetWide, toMirrorError, unexpectedAnswer } from './errors.ts';
-import { type FlowEnd, runFlows } from './flow.ts';
 import { findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
 import { createBatchTransport, withLogin } from './transport.ts';
-import { isSuccess, type WireAnswer } from './wire.ts';
 
 /** Opens one Google calendar target. */
 export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {

@@ -1,6 +1,6 @@
+import { isSuccess, type WireAnswer } from '../wire.ts';
 import { calendarGone, toMirrorError, unexpectedAnswer } from './errors.ts';
 import { calendarSchema, calendarsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
-import { isSuccess, type WireAnswer } from './wire.ts';
 
 /** The calls that preparing needs, login included. */
 export interface ContainerCalls {

@@ -1,7 +1,7 @@
 import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
+import type { WireAnswer } from '../wire.ts';
 import { RATE_LIMIT_PAUSE_MS, USAGE_LIMIT_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
-import type { WireAnswer } from './wire.ts';
 
 type Meaning = Pick<MirrorErrorOptions, 'actor' | 'code' | 'retry' | 'remedy'> & { message: string; pauseMs?: number };
 
@@ -155,16 +155,6 @@ export function notYetReadable(): MirrorError {
     code: 'not-yet-readable',
     retry: 'later',
     status: 404,
-  });
-}
-
-/** The batch's answer says nothing of a call; it may have been carried out. */
-export function answerMissing(): MirrorError {
-  return new MirrorError('the answer to a batch lacks a part', {
-    actor: 'remote',
-    code: 'answer-missing',
-    retry: 'later',
-    ambiguous: true,
   });
 }
 

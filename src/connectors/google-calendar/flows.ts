@@ -1,10 +1,10 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { Flow } from '../flow.ts';
+import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
 import { calendarGone, changedMeanwhile, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
-import type { Flow } from './flow.ts';
 import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
 import { EVENT_FIELDS } from './limits.ts';
-import { isSuccess, type WireAnswer, type WireCall } from './wire.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;

@@ -4,11 +4,11 @@ import { isHtml } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
 import type { Authorizer } from '../connector.ts';
+import type { SendCalls } from '../flow.ts';
+import type { WireAnswer, WireCall } from '../wire.ts';
 import { buildBatch, parseBatch } from './batch.ts';
 import { loginRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
-import type { SendCalls } from './flow.ts';
 import { BATCH_SIZE } from './limits.ts';
-import type { WireAnswer, WireCall } from './wire.ts';
 
 /** What batches are sent with. */
 export interface BatchTransportOptions {

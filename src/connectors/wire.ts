@@ -1,7 +1,7 @@
-/** One call of the Calendar API, as it goes into a batch. */
+/** One call to a vendor's API, as it goes into a batch. */
 export interface WireCall {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Path and query, as a batch wants it: `/calendar/v3/…`. */
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path and query, as the vendor's batches want it. */
   path: string;
   /** Sent as If-Match when set. */
   ifMatch?: string | null;
@@ -11,7 +11,7 @@ export interface WireCall {
   alone?: boolean;
 }
 
-/** What Google answered to one call, in a batch or alone. */
+/** What the vendor answered to one call, in a batch or alone. */
 export interface WireAnswer {
   status: number;
   /** The parsed JSON body; undefined when there was none or it was not JSON. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Flow, runFlows, type SendCalls } from '../../../src/connectors/google-calendar/flow.ts';
-import type { WireCall } from '../../../src/connectors/google-calendar/wire.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
+import { type Flow, runFlows, type SendCalls } from '../../src/connectors/flow.ts';
+import type { WireCall } from '../../src/connectors/wire.ts';
+import { MirrorError } from '../../src/model/errors.ts';
 
 /** A flow that sends calls to these paths and gives the statuses that came back. */
 function* asks(...calls: (string | WireCall)[]): Flow<number[]> {

@@ -1,5 +1,4 @@
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import { answerMissing } from './errors.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { WireAnswer, WireCall } from './wire.ts';
 
 /**
@@ -70,4 +69,14 @@ async function sendRound<Result>(round: readonly Waiting<Result>[], send: SendCa
   }
   const byName = new Map(names.map((name, index) => [name, answers[index] ?? null]));
   return (call: WireCall) => byName.get(nameOf(call)) ?? answerMissing();
+}
+
+/** The batch's answer says nothing of a call; it may have been carried out. */
+function answerMissing(): MirrorError {
+  return new MirrorError('the answer to a batch lacks a part', {
+    actor: 'remote',
+    code: 'answer-missing',
+    retry: 'later',
+    ambiguous: true,
+  });
 }
