@@ -1,0 +1,21 @@
+import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+
+const INNER_CALL = /^(POST|PUT|PATCH|DELETE|GET) \/\S+/gm;
+const WRITE = /^(POST|PUT|PATCH|DELETE|MKCALENDAR|MKCOL|PROPPATCH)$/;
+
+/** The methods of every call that passed a proxy, those within Google's batches one by one. */
+export function callsAt({ requests }: FaultProxy): string[] {
+  return requests.flatMap(({ method, url, body }) =>
+    url.startsWith('/batch') ? [...body.matchAll(INNER_CALL)].map((match) => match[1] ?? '') : [method],
+  );
+}
+
+/** Deletions that were asked of a target. */
+export function deletionsAt(proxy: FaultProxy): number {
+  return callsAt(proxy).filter((method) => method === 'DELETE').length;
+}
+
+/** Writes of any kind that were asked of a target. */
+export function writesAt(proxy: FaultProxy): string[] {
+  return callsAt(proxy).filter((method) => WRITE.test(method));
+}

@@ -1,0 +1,13 @@
+import { onTestFinished } from 'vitest';
+import { type SmallWorld, type SmallWorldOptions, startSmallWorld } from './small-world.ts';
+
+/** A small world for one test, everybody logged in; gone when the test ends. */
+export async function useSmallWorld(options: SmallWorldOptions): Promise<SmallWorld> {
+  const world = await startSmallWorld(options);
+  onTestFinished(() => world.close());
+  await world.logIn();
+  return world;
+}
+
+/** What a comparison says when a target shows exactly what the clinic shows. */
+export const EXACT = { duplicates: 0, missing: 0 };
