@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { useRedis } from '../support/redis.ts';
+import { dumpRedis } from './support/dump-redis.ts';
+import type { SmallTarget, SmallTenant } from './support/small-world.ts';
+import { writesAt } from './support/traffic.ts';
+import { useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+const CAREFUL = { vanished: { share: 0, count: 1 }, cancelled: { share: 1, count: 50 } };
+
+test('a plan shows what a cycle would do and writes nothing anywhere', async () => {
+  const world = await useSmallWorld({ redisUrl: redis.url });
+  const target = world.targets[0] as SmallTarget;
+  const { clinicId } = world.tenants[0] as SmallTenant;
+  const connection = redis.connect();
+  const state = async () => withoutPassing(await dumpRedis(connection));
+
+  const atFirst = await state();
+  expect((await world.cli('plan', 'clinic-1')).out).toMatch(/\d+ to create, 0 to update, 0 to delete/);
+  expect(target.proxy.requests).toEqual([]);
+  expect(await state()).toEqual(atFirst);
+
+  await world.cycle();
+  world.clinic.simulate(clinicId, { booked: 2, moved: 2, cancelled: 2 });
+  target.proxy.forget();
+  const before = await state();
+  const { code, out } = await world.cli('plan', 'clinic-1', '--json');
+  expect(code).toBe(0);
+  expect((JSON.parse(out) as { targets: { lines: unknown[] }[] }).targets[0]?.lines).toHaveLength(6);
+  expect(writesAt(target.proxy)).toEqual([]);
+  expect(await state()).toEqual(before);
+});
+
+test('explain tells why an appointment is shown, gone, held or failing', async () => {
+  const world = await useSmallWorld({ redisUrl: redis.url, target: { guard: CAREFUL } });
+  const { clinicId } = world.tenants[0] as SmallTenant;
+  await world.cycle();
+  const tomorrow = world.clinic.clock() + 86_400_000;
+  const visits = [...world.clinic.appointments(clinicId)].filter(
+    ({ start, status, patientId }) => start > tomorrow && status === 'Booked' && patientId !== null,
+  );
+  const [shown, cancelled, removed, alsoRemoved] = visits;
+  if (!shown || !cancelled || !removed || !alsoRemoved) throw new Error('the clinic has too few visits');
+  world.clinic.cancel(clinicId, cancelled.id);
+  world.clinic.remove(clinicId, removed.id, 'hard');
+  world.clinic.remove(clinicId, alsoRemoved.id, 'hard');
+  const failing = world.clinic.book(clinicId);
+  world.google.faults.add({ match: { method: 'POST', path: '/events' }, fault: { kind: 'status', status: 400 } });
+  await world.cycle();
+  const explain = async ({ id }: Visit) => (await world.cli('explain', 'clinic-1', id)).out.replaceAll(/\s+/g, ' ');
+
+  expect(await explain(shown)).toMatch(
+    /clinic: booked, .*should be shown: its agenda feeds this target, .* was given \S+, starting/,
+  );
+  expect(await explain(cancelled)).toMatch(
+    /clinic: cancelled, .*not shown: the target does not show the status cancelled the target was given nothing/,
+  );
+  expect(await explain(removed)).toMatch(
+    /clinic: no such appointment .*not shown: .* was given \S+, starting .* in hold \S+ \(vanished\), open/,
+  );
+  expect(await explain(failing)).toMatch(
+    /should be shown: .*the target was given nothing for it waiting: to be present \(new\), tried \d+ times, last error/,
+  );
+  expect(await explain({ id: 'no-such-id' })).toMatch(/clinic: no such appointment .*was given nothing/);
+});
+
+interface Visit {
+  id: string;
+}
+
+/** Leases, fences and the request budget come and go with every look. */
+function withoutPassing(dump: ReadonlyMap<string, string>): Record<string, string> {
+  return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget/.test(key)));
+}
