@@ -40,7 +40,7 @@ export function errorFromAnswer(answer: HttpResponse, label: string, profile: Cl
       return fail('the clinic forbids the call', {
         actor: 'authorization',
         retry: 'never',
-        ...forbidden(told, profile),
+        ...forbidden(answer, told, profile),
       });
     case 404:
     case 410:
@@ -100,14 +100,25 @@ function otherStatus(
   });
 }
 
-function forbidden(told: Told, profile: ClinicProfile): Pick<MirrorErrorOptions, 'code' | 'remedy'> {
+function forbidden(
+  answer: HttpResponse,
+  told: Told,
+  profile: ClinicProfile,
+): Pick<MirrorErrorOptions, 'code' | 'remedy'> {
   if (says(told, profile.errors.missingClaim)) {
-    return { code: 'missing-claim', remedy: 'connect the clinic again and grant every scope that is asked for' };
+    const scope = neededScope(answer);
+    const what = scope === null ? 'every scope that is asked for' : `the scope ${scope}`;
+    return { code: 'missing-claim', remedy: `connect the clinic again and grant ${what}` };
   }
   if (says(told, profile.errors.insufficientPermissions)) {
     return { code: 'insufficient-permissions', remedy: 'have the clinic give the connected user the permission' };
   }
   return { code: 'forbidden', remedy: 'check the scopes of the connection and the permissions of its user' };
+}
+
+/** The scope that a call needs, where the answer tells it (RFC 6750 section 3) and it looks like one. */
+function neededScope({ headers }: HttpResponse): string | null {
+  return /\bscope="([\w.:/-]{1,100})"/.exec(headers.get('www-authenticate') ?? '')?.[1] ?? null;
 }
 
 function says(told: Told, patterns: readonly string[]): boolean {
