@@ -15,6 +15,7 @@ export function renderPlan(plan: PlanView): string {
   if (setAside > 0) head.push(`${setAside} rows could not be used and were set aside.`);
   if (plan.unconfirmed > 0)
     head.push(`${plan.unconfirmed} absent appointments could not be read alone: left as they are.`);
+  for (const { target, code } of plan.left) head.push(`${target} could not be looked at (${code}).`);
   return [...head, ...plan.targets.map(renderTarget)].join('\n');
 }
 

@@ -23,6 +23,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push('', renderTargets(tenant.targets, now));
   for (const target of tenant.targets) {
     if (target.trouble !== null) lines.push('', ...renderTrouble(target, now));
+    if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
     if (target.ambiguous > 0) {
       const what = `${target.ambiguous} objects bear our mark and match no record for certain`;
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
@@ -94,4 +95,12 @@ function renderTrouble({ target, trouble }: TargetStatus, now: Instant): string[
   const since = renderAge(trouble.sinceAt, now);
   const remedy = trouble.remedy === null ? '' : ` What to do: ${trouble.remedy}.`;
   return [wrap(`${target}: ${trouble.message} (${trouble.code}, for ${since}).${remedy}`, WIDTH, '  ')];
+}
+
+function renderDrift({ target, drift }: TargetStatus, now: Instant): string {
+  if (drift === null) return '';
+  const { edited, removed, churning, checkedAt } = drift;
+  const left = churning === 0 ? '' : `, ${churning} restored too often today and left alone`;
+  const text = `${target}: by hand ${edited} edited, ${removed} removed${left} (read back ${renderAge(checkedAt, now)} ago)`;
+  return wrap(text, 96, '  ');
 }

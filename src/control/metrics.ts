@@ -53,6 +53,9 @@ const TARGET_GAUGES = {
   held: ['clinic_mirror_target_held', 'Deletions that wait for a person'],
   links: ['clinic_mirror_target_links', 'Objects that the target is known to hold'],
   ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our mark that match no record for certain'],
+  edited: ['clinic_mirror_target_edited', 'Objects that the last audit found edited by hand'],
+  removed: ['clinic_mirror_target_removed', 'Objects that the last audit found deleted by hand'],
+  churning: ['clinic_mirror_target_churning', 'Objects that are no longer restored today'],
   stopped: ['clinic_mirror_target_stopped', '1 while the whole target stands still'],
 } as const;
 
@@ -107,6 +110,9 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
       gauges.targets.lag.set(labels, waitedMs / 1_000);
       for (const name of ['pending', 'failing', 'held', 'links', 'ambiguous'] as const) {
         gauges.targets[name].set(labels, each[name]);
+      }
+      for (const name of ['edited', 'removed', 'churning'] as const) {
+        if (each.drift !== null) gauges.targets[name].set(labels, each.drift[name]);
       }
       gauges.targets.stopped.set(labels, each.trouble === null ? 0 : 1);
       for (const [effect, count] of Object.entries({ created, updated, deleted, adopted })) {

@@ -31,6 +31,8 @@ export interface PlanView {
   snapshot: { completeness: string; reason: string | null; records: number; setAside: number };
   unconfirmed: number;
   targets: TargetPlanView[];
+  /** Targets that could not be looked at, with the code of the reason. */
+  left: readonly { target: string; code: string }[];
 }
 
 /** Reads clinic and state and shows the difference; writes nothing anywhere. */
@@ -41,7 +43,7 @@ export async function planTenant(
   signal: AbortSignal,
 ): Promise<PlanView> {
   const tenant = requireTenant(estate, id);
-  const { survey, confirmation, plans } = await planCycle(tenant, { lease: null, progress }, signal);
+  const { survey, confirmation, plans, left } = await planCycle(tenant, { lease: null, progress }, signal);
   const { snapshot } = survey;
   return {
     tenant: id,
@@ -53,6 +55,7 @@ export async function planTenant(
       setAside: snapshot.setAside.length,
     },
     unconfirmed: confirmation.unconfirmed,
+    left,
     targets: plans.map((plan) => ({
       target: plan.target.id,
       links: plan.linkCount,

@@ -2,7 +2,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { TargetTrouble } from '../state/targets.ts';
+import type { DriftReport, TargetTrouble } from '../state/targets.ts';
 import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
 
 /**
@@ -25,6 +25,8 @@ export interface TargetStatus {
   /** When the change that is due first was decided. */
   oldestPendingAt: Instant | null;
   trouble: TargetTrouble | null;
+  /** What the last audit found done by hand; null before the first. */
+  drift: DriftReport | null;
   /** What it was given since its state began. */
   created: number;
   updated: number;
@@ -90,7 +92,7 @@ export async function targetStatus(
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const settled = counts.pending === 0 && held === 0 && record.trouble === null;
-  const { trouble, created, updated, deleted, adopted, ambiguous } = record;
+  const { trouble, drift, created, updated, deleted, adopted, ambiguous } = record;
   const evidence = { ...counts, held, trouble, plannedAsOf: record.plannedAsOf };
   return {
     target: target.id,
@@ -102,6 +104,7 @@ export async function targetStatus(
     held,
     oldestPendingAt,
     trouble,
+    drift,
     created,
     updated,
     deleted,

@@ -9,6 +9,8 @@ export const JOBS = {
   pull: { data: z.object({ tenant: z.string() }) },
   /** One turn of one target's lane. Woken by a plan, and by itself while something waits. */
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
+  /** Reads back what one tenant's targets hold. Repeats per tenant. */
+  audit: { data: z.object({ tenant: z.string() }) },
   /** Looks after one tenant's logins, paused ones too. Repeats per tenant. */
   'refresh-tokens': { data: z.object({ tenant: z.string() }) },
 } as const;

@@ -19,8 +19,21 @@ export interface TargetPlan {
   /** Deletions that a person approved; the guard's hour does not count them. */
   approved: ReadonlySet<string>;
   released: string[];
+  /** Records that left the window before they could be written: nothing waits for them any more. */
+  abandoned: string[];
   unchanged: number;
   linkCount: number;
+}
+
+/** What a cycle found and decided, before or after it was carried into the state. */
+export interface Cycle {
+  survey: Survey;
+  confirmation: Confirmation;
+  plans: TargetPlan[];
+  /** Absent records of each target. */
+  missing: ReadonlyMap<string, readonly string[]>;
+  /** Targets that could not be read, or asked to be left alone: nothing is planned for them. */
+  left: readonly { target: string; code: string }[];
 }
 
 /** Ids that a complete snapshot did not show although the target has, or is about to have, something for them. */
@@ -53,13 +66,20 @@ export async function planTarget(
     state,
   });
   const record = await tenant.records.read(target.id);
-  const base = { target, released: difference.released, unchanged: difference.unchanged, linkCount: state.links.size };
+  const base = {
+    target,
+    released: difference.released,
+    abandoned: abandonedOf(state, survey, target),
+    unchanged: difference.unchanged,
+    linkCount: state.links.size,
+  };
   if (target.configuration.firstRun === 'plan' && record.firstRunApprovedAt === null) {
+    const refused = await firstRunRejected(tenant, target);
     return {
       ...base,
       passed: [],
-      held: { 'first-run': difference.changes, cancelled: [], vanished: [] },
-      refused: [],
+      held: { 'first-run': refused ? [] : difference.changes, cancelled: [], vanished: [] },
+      refused: refused ? difference.changes : [],
       approved: new Set(),
     };
   }
@@ -67,6 +87,18 @@ export async function planTarget(
   const speaksOf = (recordId: string) =>
     survey.snapshot.records.has(recordId) || confirmation.vanished.has(recordId) || found.has(recordId);
   return { ...base, ...(await guarded(tenant, target, difference, state, speaksOf)) };
+}
+
+function abandonedOf(state: TargetState, survey: Survey, target: OpenTarget): string[] {
+  const { fromAt } = windowOf(target, survey.startedAt);
+  return [...state.pending.values()]
+    .filter(({ parked, startAt, recordId }) => parked && startAt < fromAt && !survey.snapshot.records.has(recordId))
+    .map(({ recordId }) => recordId);
+}
+
+async function firstRunRejected(tenant: OpenTenant, target: OpenTarget): Promise<boolean> {
+  const holds = await tenant.holds.list();
+  return holds.some(({ target: id, kind, state }) => id === target.id && kind === 'first-run' && state === 'rejected');
 }
 
 /** @param speaksOf whether this cycle learned of a record where it stands */
@@ -89,6 +121,7 @@ async function guarded(
     recentDeletions: await tenant.records.recentDeletions(target.id, tenant.clock()),
     limits: target.configuration.guard,
     approved,
+    waiting: decided('open'),
     rejected: decided('rejected'),
   });
   const keep = new Set(stillHeld);
@@ -132,6 +165,7 @@ export async function commitPlan(
     if (deletions.length > 0) await tenant.records.noteDeletions(id, kind, deletions, now);
   }
   await tenant.outbox.put(id, plan.passed, now, lease);
+  await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
 }
 

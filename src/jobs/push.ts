@@ -3,7 +3,9 @@ import type { Link, Operation, Outcome } from '../model/operations.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
-import { laneLease, noteTrouble, type Progress } from './pull.ts';
+import { HIGHEST_EPOCH } from '../sync/identity.ts';
+import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import type { Progress } from './pull.ts';
 import { nextTry } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -55,7 +57,7 @@ async function drain(
   const endsAt = tenant.clock() + tenant.slice.durationMs;
   let settled = 0;
   try {
-    const container = await openContainer(tenant, target, lease, signals.abort);
+    const container = await openCalendar(tenant, target, lease, signals.abort);
     if (container === null) return { settled, idle: false, nextInMs: null };
     while (settled < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
       const count = await pushBatch(tenant, target, container, lease, signals.abort);
@@ -73,32 +75,6 @@ async function drain(
   }
   const dueAt = await tenant.outbox.nextDueAt(target.id);
   return { settled, idle: false, nextInMs: dueAt === null ? null : Math.max(0, dueAt - tenant.clock()) };
-}
-
-/**
- * The calendar to write to. When it is not the one that the links speak of (made anew, or another one configured), links and
- * outbox are forgotten, and the next cycle reads the new calendar and plans afresh.
- */
-async function openContainer(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  lease: Lease,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const { container: known } = await tenant.records.read(target.id);
-  if (known !== null && target.preparedContainer === known) return known;
-  const container = await target.connector.prepare(known, signal);
-  target.preparedContainer = container;
-  if (known === container) return container;
-  if (known !== null) {
-    await tenant.links.clear(target.id, lease);
-    await tenant.outbox.clear(target.id);
-    tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built anew');
-  }
-  // Whatever was known of freshness and trouble was known of the other calendar.
-  const unknown = { adoptedAt: null, plannedAsOf: null, settledAsOf: null, trouble: null, pausedUntil: null };
-  await tenant.records.write(target.id, { container, ...unknown });
-  return null;
 }
 
 /** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
@@ -170,6 +146,14 @@ function unanswered(batch: readonly { operation: Operation }[], outcomes: readon
     .map(({ operation: { recordId } }) => ({ recordId, result: 'failed', error: outcomeMissing() }));
 }
 
+function keysExhausted(): MirrorError {
+  return new MirrorError('the target refuses every name for a record', {
+    actor: 'contract',
+    code: 'keys-exhausted',
+    retry: 'never',
+  });
+}
+
 function outcomeMissing(): MirrorError {
   return new MirrorError('the connector said nothing of an operation', {
     actor: 'contract',
@@ -221,13 +205,17 @@ function settlementOf(
       return {
         entry,
         kind: 'done',
-        link: { recordId, startAt, fingerprint: fingerprint ?? '', versionTag, epoch, remoteId },
+        link: { recordId, startAt, fingerprint: fingerprint ?? '', versionTag, epoch, remoteId, drift: null },
       };
     }
     case 'deleted':
       return { entry, kind: 'done', link: null };
-    case 'key-burnt':
-      return { entry: { ...entry, epoch: Math.max(entry.epoch, link?.epoch ?? 0) }, kind: 'next-epoch' };
+    case 'key-burnt': {
+      const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
+      if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };
+      const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, tenant.random);
+      return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
+    }
     case 'failed': {
       const next = nextTry(outcome.error, entry.attempts, tenant.random);
       return {

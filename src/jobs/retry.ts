@@ -18,7 +18,7 @@ const LONGEST_REST_MS = 5 * MINUTE_MS;
  * @param attempts how often it failed before
  */
 export function nextTry(error: MirrorError, attempts: number, random: () => number): NextTry {
-  if (error.retry === 'never' || attempts >= PARKED_AFTER_ATTEMPTS) {
+  if (error.retry === 'never' || (error.actor !== 'remote' && attempts >= PARKED_AFTER_ATTEMPTS)) {
     return { delayMs: DAY_MS + jitter(HOUR_MS, random), parked: true };
   }
   if (error.retryAfterMs !== undefined) {

@@ -38,7 +38,7 @@ export interface WorkQueues {
 }
 
 /** Jobs that repeat per tenant. */
-export type RepeatedJob = 'pull' | 'refresh-tokens';
+export type RepeatedJob = 'pull' | 'audit' | 'refresh-tokens';
 
 /** Running workers. */
 export interface Workers {

@@ -19,7 +19,11 @@ export type ReasonCode =
   /** The appointment stands, and no longer belongs in this target: another agenda, a status that it does not show. */
   | 'excluded'
   /** The appointment is gone from the clinic, confirmed by reading it alone. */
-  | 'vanished';
+  | 'vanished'
+  /** Somebody changed the object in the target, and the target's policy is to restore it. */
+  | 'edited-by-hand'
+  /** Somebody deleted the object in the target, and the target's policy is to restore it. */
+  | 'removed-by-hand';
 
 /** What a target was last given for one record. */
 export interface Link {
@@ -34,6 +38,8 @@ export interface Link {
   epoch: number;
   /** The remote id, only when it can't be derived from the key (an adopted object under a foreign name). */
   remoteId: string | null;
+  /** What an audit found done to the object by hand, until it is restored; null otherwise. */
+  drift: 'edited' | 'removed' | null;
 }
 
 /** One write that a connector is asked to make. `key` is already that of the epoch to use. */

@@ -19,8 +19,8 @@ function clinicClient(secrets: SecretSchemas) {
     profile: name.describe('Name of a file in profiles/, without .yaml: how this clinic system answers'),
     baseUrl: baseAddress.describe('Address of the clinic API'),
     authUrl: baseAddress.describe('Address of the authorization server'),
-    clientId: text,
-    clientSecret: secrets.text.optional(),
+    clientId: text.describe('Id of the registration'),
+    clientSecret: secrets.text.optional().describe('For a registration that was given one'),
     budget: budget({ requestsPerMinute: 60, burst: 10 }),
   });
 }
@@ -28,9 +28,11 @@ function clinicClient(secrets: SecretSchemas) {
 /** The default stays below the 10,000 requests a minute of a Google project (Calendar API, usage limits, 2026-05-01). */
 function googleClient(secrets: SecretSchemas) {
   return z.strictObject({
-    issuer: baseAddress.default('https://accounts.google.com').describe('Address of the authorization server'),
-    clientId: text,
-    clientSecret: secrets.text,
+    issuer: baseAddress
+      .default('https://accounts.google.com')
+      .describe('Address of the authorization server. Default: https://accounts.google.com'),
+    clientId: text.describe('Id of the registration'),
+    clientSecret: secrets.text.describe('Secret of the registration'),
     budget: budget({ requestsPerMinute: 6_000, burst: 100 }),
   });
 }
@@ -58,12 +60,15 @@ export const guardOverrides = z
   .strictObject({
     vanished: z.strictObject({ share: share.optional(), count: count.optional() }).prefault({}),
     cancelled: z.strictObject({ share: share.optional(), count: count.optional() }).prefault({}),
-    holdExpiresAfterHours: wholeNumber(1, 8_760).optional(),
+    holdExpiresAfterHours: wholeNumber(1, 8_760).optional().describe('A hold that nobody decided ends after this'),
   })
   .prefault({});
 
 function secretKeys(secrets: SecretSchemas) {
-  const sealingKey = z.strictObject({ id: name, key: secrets.key });
+  const sealingKey = z.strictObject({
+    id: name.describe('Stands beside every value that the key sealed'),
+    key: secrets.key.describe('32 bytes in base64 or hexadecimal'),
+  });
   return z.strictObject({
     identityKey: secrets.key.describe('32 bytes that the names of remote objects derive from. Never change it.'),
     sealingKeys: z
@@ -77,6 +82,9 @@ function secretKeys(secrets: SecretSchemas) {
 const schedule = z
   .strictObject({
     pullEverySeconds: wholeNumber(10, 86_400).default(300).describe('How often a tenant is read from the clinic'),
+    auditEverySeconds: wholeNumber(60, 604_800)
+      .default(21_600)
+      .describe('How often what the targets hold is read back and compared'),
     tokenCheckEverySeconds: wholeNumber(10, 86_400).default(120).describe('How often logins are looked after'),
   })
   .prefault({});
@@ -128,7 +136,9 @@ export function settingsSchema(secrets: SecretSchemas) {
         ttlMs: wholeNumber(1_000, 600_000).default(30_000).describe('A worker that died is succeeded after this'),
       })
       .prefault({}),
-    log: z.strictObject({ level: z.enum(LOG_LEVELS).default('info') }).prefault({}),
+    log: z
+      .strictObject({ level: z.enum(LOG_LEVELS).default('info').describe('The least level that is written') })
+      .prefault({}),
   });
 }
 

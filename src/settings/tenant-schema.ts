@@ -34,10 +34,16 @@ function connection(secrets: SecretSchemas) {
     z.strictObject({ kind: z.literal('google'), client: name.describe('A name of googleClients in the settings') }),
     z.strictObject({
       kind: z.literal('google-service-account'),
-      keyFile: serviceAccountKey,
-      subject: z.email('give the e-mail address of the user that the service account acts for'),
+      keyFile: serviceAccountKey.describe('The JSON key that Google gave for the service account'),
+      subject: z
+        .email('give the e-mail address of the user that the service account acts for')
+        .describe('E-mail address of the user that the service account acts for'),
     }),
-    z.strictObject({ kind: z.literal('caldav'), username: text, password: secrets.text }),
+    z.strictObject({
+      kind: z.literal('caldav'),
+      username: text.describe('Name of the login; no colon'),
+      password: secrets.text.describe('Its password; most hosted servers want one made for this application'),
+    }),
   ]);
 }
 
@@ -81,7 +87,20 @@ const target = z.strictObject({
   statuses: listOf(z.enum(APPOINTMENT_STATUSES)).min(1).default(SHOWN_BY_DEFAULT).describe('Appointments to show'),
   firstRun: z.enum(['apply', 'plan']).default('apply').describe('plan: the first run waits for a person to approve it'),
   guard: guardOverrides,
-  paused: z.boolean().default(false),
+  audit: z
+    .strictObject({
+      drift: z
+        .enum(['repair', 'keep', 'report'])
+        .default('repair')
+        .describe(
+          'What is done about changes by hand: restore them, keep them until the appointment changes, or only tell',
+        ),
+      rewritesPerDay: wholeNumber(1, 1_000)
+        .default(10)
+        .describe('An entry that had to be restored more often than this in a day is left alone and reported'),
+    })
+    .prefault({}),
+  paused: z.boolean().default(false).describe('Nothing is planned or written for this target'),
   settings: z.unknown().optional().describe("The connector's own part"),
 });
 

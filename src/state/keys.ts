@@ -10,6 +10,7 @@
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
  * | `cm:{T}:target:<target>`             | hash   | target's          | planner, lane     | status                |
  * | `cm:{T}:deletions:<target>`          | zset   | one hour          | lane              | guard                 |
+ * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit                 |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
@@ -35,6 +36,7 @@ export const keys = {
   outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),
   target: (tenant: string, target: string) => tenantKey(tenant, 'target', target),
   deletions: (tenant: string, target: string) => tenantKey(tenant, 'deletions', target),
+  restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
   holds: (tenant: string) => tenantKey(tenant, 'holds'),
   runs: (tenant: string) => tenantKey(tenant, 'runs'),
   credential: (tenant: string, connection: string) => tenantKey(tenant, 'credential', connection),

@@ -11,6 +11,7 @@ const LINKS_PER_BUCKET = 64;
 /** A table is laid out anew when its buckets hold more than this on average. */
 const CROWDED_BUCKET = 120;
 const SEPARATOR = '\t';
+const TRAILING_SEPARATORS = /\t+$/;
 
 /** How the links of a target are spread over hashes. */
 export interface LinkLayout {
@@ -186,11 +187,14 @@ export function* slices<T>(list: readonly T[], size: number): Generator<T[]> {
 /** A link as stored under its record id: tab-separated, the start in base 36 seconds. */
 export function encodeLink(link: Link): string {
   const start = Math.round(link.startAt / 1_000).toString(36);
-  return [link.fingerprint, start, link.epoch, link.versionTag ?? '', link.remoteId ?? ''].join(SEPARATOR);
+  const fields = [link.fingerprint, start, link.epoch, link.versionTag ?? '', link.remoteId ?? '', link.drift ?? ''];
+  // Most links end in empty fields: they are left out, every link pays for its bytes.
+  return fields.join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
 
 function decodeLink(recordId: string, value: string): Link {
-  const [fingerprint = '', start = '0', epoch = '0', versionTag = '', remoteId = ''] = value.split(SEPARATOR);
+  const [fingerprint = '', start = '0', epoch = '0', versionTag = '', remoteId = '', drift = ''] =
+    value.split(SEPARATOR);
   return {
     recordId,
     fingerprint,
@@ -198,6 +202,7 @@ function decodeLink(recordId: string, value: string): Link {
     epoch: Number(epoch),
     versionTag: versionTag === '' ? null : versionTag,
     remoteId: remoteId === '' ? null : remoteId,
+    drift: drift === 'edited' || drift === 'removed' ? drift : null,
   };
 }
 

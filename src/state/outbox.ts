@@ -1,3 +1,4 @@
+import { MirrorError } from '../model/errors.ts';
 import type { CalendarItem } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
@@ -41,6 +42,8 @@ export interface Outbox {
   settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
   /** Makes parked and waiting entries due now. @returns how many */
   hurry(target: string, now: Instant): Promise<number>;
+  /** Takes out entries whose records left the window before they could be written. Fenced by the planner's lease. */
+  abandon(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
   /** Empties the outbox of a target whose calendar was replaced. */
   clear(target: string): Promise<void>;
   /** What waits for one record; null when nothing does. */
@@ -137,6 +140,15 @@ for i = 3, #ARGV, 7 do
 end
 return 1`;
 
+// KEYS: lease, outbox, due, failing. ARGV: token, then record ids.
+const ABANDON = `${FENCE}
+for i = 2, #ARGV do
+  redis.call('HDEL', KEYS[2], ARGV[i])
+  redis.call('ZREM', KEYS[3], ARGV[i])
+  redis.call('ZREM', KEYS[4], ARGV[i])
+end
+return 1`;
+
 /** Opens the outboxes of a tenant. */
 export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer, links: LinkStore): Outbox {
   const names = (target: string) => ({
@@ -167,10 +179,14 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
       const ids = await redis.zrangebyscore(due, '-inf', now, 'LIMIT', 0, limit);
       if (ids.length === 0) return [];
       const values = await redis.hmget(outbox, ...ids);
-      return ids.flatMap((id, index) => {
-        const value = values[index];
-        return value == null ? [] : [entryOf(id, parse(value), sealer, context(target, id))];
-      });
+      const entries: OutboxEntry[] = [];
+      for (const [index, id] of ids.entries()) {
+        const entry = readable(id, values[index] ?? null, sealer, context(target, id));
+        if (entry !== null) entries.push(entry);
+        // What can't be read any more is planned anew from the clinic by the next cycle; it must not stop the others.
+        else await redis.pipeline().hdel(outbox, id).zrem(due, id).exec();
+      }
+      return entries;
     },
     async markSent(target, entries, lease) {
       const pairs = entries.flatMap((entry) => [entry.recordId, entry.revision]);
@@ -194,6 +210,12 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
       for (const id of ids) pipeline.zadd(due, 'XX', now, id);
       await pipeline.exec();
       return ids.length;
+    },
+    async abandon(target, recordIds, lease) {
+      const { outbox, due, failing } = names(target);
+      for (const slice of slices(recordIds, 500)) {
+        await fenced(redis.eval(ABANDON, 4, lease.key, outbox, due, failing, lease.token, ...slice));
+      }
     },
     async clear(target) {
       await redis.unlink(...Object.values(names(target)));
@@ -266,6 +288,17 @@ function toPending(recordId: string, stored: StoredEntry): PendingChange {
     enqueuedAt: stored.q,
     dueAt: stored.d,
   };
+}
+
+/** @returns null for an entry that is gone or whose seal is broken; @throws MirrorError `settings` when its key is missing */
+function readable(recordId: string, value: string | null, sealer: Sealer, context: string): OutboxEntry | null {
+  if (value === null) return null;
+  try {
+    return entryOf(recordId, parse(value), sealer, context);
+  } catch (error) {
+    if (error instanceof MirrorError && error.code !== 'seal-broken') throw error;
+    return null;
+  }
 }
 
 function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context: string): OutboxEntry {

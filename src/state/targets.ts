@@ -1,5 +1,5 @@
 import type { DeletionClass, PlannedChange } from '../model/plan.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -24,6 +24,8 @@ export interface TargetRecord {
   settledAsOf: Instant | null;
   firstRunApprovedAt: Instant | null;
   trouble: TargetTrouble | null;
+  /** Null before the first audit. */
+  drift: DriftReport | null;
   /** The target asked to be left alone until then. */
   pausedUntil: Instant | null;
   created: number;
@@ -31,6 +33,23 @@ export interface TargetRecord {
   deleted: number;
   adopted: number;
   ambiguous: number;
+}
+
+/** What the last audit found done to our objects by hand. */
+export interface DriftReport {
+  checkedAt: Instant;
+  /** Links that were compared. */
+  checked: number;
+  edited: number;
+  removed: number;
+  /** Objects of ours that no link told of; they are planned like any other now. */
+  unlinked: number;
+  /** Edited objects by the field that differs; a field is counted for each object. */
+  fields: Record<string, number>;
+  /** Objects that are no longer restored, since they were too often today. */
+  churning: number;
+  /** Fields in which those diverge. */
+  churningFields: readonly string[];
 }
 
 /** Counters of a target. */
@@ -45,6 +64,8 @@ export interface TargetStore {
   /** Notes deletions that nobody approved, for the guard's rolling hour. */
   noteDeletions(target: string, kind: DeletionClass, changes: readonly PlannedChange[], now: Instant): Promise<void>;
   recentDeletions(target: string, now: Instant): Promise<Record<DeletionClass, number>>;
+  /** Counts restorations of objects within a day. @returns how often each was restored, this time included */
+  countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<Map<string, number>>;
 }
 
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'ambiguous'];
@@ -84,6 +105,13 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
       const cancelled = members.filter((member) => member.startsWith('cancelled:')).length;
       return { cancelled, vanished: members.length - cancelled };
     },
+    async countRestorations(target, recordIds, now) {
+      const key = keys.restorations(tenant, target, Math.floor(now / DAY_MS));
+      const pipeline = redis.pipeline();
+      for (const recordId of recordIds) pipeline.hincrby(key, recordId, 1);
+      const answers = (await pipeline.pexpire(key, 2 * DAY_MS).exec()) ?? [];
+      return new Map(recordIds.map((recordId, index) => [recordId, Number(answers[index]?.[1] ?? 1)]));
+    },
   };
 }
 
@@ -97,6 +125,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     settledAsOf: instant('settledAsOf'),
     firstRunApprovedAt: instant('firstRunApprovedAt'),
     pausedUntil: instant('pausedUntil'),
+    drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     trouble: fields.trouble === undefined ? null : (JSON.parse(fields.trouble) as TargetTrouble),
     ...(counters as Record<TargetCounter, number>),
   };

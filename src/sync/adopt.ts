@@ -33,7 +33,8 @@ export function adopt(
   return { links: [...links.values()], ambiguous: ambiguous + contested.size };
 }
 
-function linkOf(remote: RemoteItem, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
+/** The link of an object that bears our mark; null when it names no record of ours. */
+export function linkOf(remote: RemoteItem, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
   const recordId = remote.locator === null ? null : identity.recordIdOf(remote.locator);
   if (recordId === null) return null;
   const epoch = identity.epochOf(recordId, remote.key);
@@ -45,6 +46,7 @@ function linkOf(remote: RemoteItem, identity: TargetIdentity, unreadableStartAt:
     startAt: remote.item === null ? unreadableStartAt : startOf(remote.item),
     epoch,
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
+    drift: null,
   };
 }
 

@@ -38,6 +38,7 @@ export interface Diff {
 interface Effective {
   fingerprint: string | null;
   startAt: Instant;
+  drift: Link['drift'];
 }
 
 /**
@@ -104,18 +105,26 @@ function compare(appointment: Appointment, input: DiffInput, result: Diff): Plan
   }
   return {
     recordId: id,
-    reason: effective === null || effective.fingerprint === null ? 'new' : 'content-changed',
+    reason: reasonOf(effective),
     wanted: { want: 'present', item: shown, fingerprint, startAt: appointment.time.startAt },
     fields:
       effective === null || effective.fingerprint === null ? [] : differingFields(effective.fingerprint, fingerprint),
   };
 }
 
+function reasonOf(effective: Effective | null): ReasonCode {
+  if (effective === null || effective.fingerprint === null) return 'new';
+  if (effective.drift === null) return 'content-changed';
+  return effective.drift === 'edited' ? 'edited-by-hand' : 'removed-by-hand';
+}
+
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */
 function effectiveOf(recordId: string, state: TargetState): Effective | null {
   const pending = state.pending.get(recordId);
   if (pending !== undefined) {
-    return pending.want === 'absent' ? null : { fingerprint: pending.fingerprint, startAt: pending.startAt };
+    return pending.want === 'absent'
+      ? null
+      : { fingerprint: pending.fingerprint, startAt: pending.startAt, drift: null };
   }
   return state.links.get(recordId) ?? null;
 }

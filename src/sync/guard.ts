@@ -17,6 +17,8 @@ export interface GuardInput {
   limits: Readonly<Record<DeletionClass, DeletionLimit>>;
   /** Records whose deletion a person approved, and those whose deletion a person rejected. */
   approved: ReadonlySet<string>;
+  /** Records in a hold that nobody has decided: only a person releases them. */
+  waiting: ReadonlySet<string>;
   rejected: ReadonlySet<string>;
 }
 
@@ -39,30 +41,28 @@ export function deletionClass(change: PlannedChange): DeletionClass | null {
  * then all undecided deletions of that class wait, since part of a wrong plan is as wrong.
  */
 export function guard(input: GuardInput): GuardVerdict {
-  const verdict = {
-    passed: [] as PlannedChange[],
-    held: { cancelled: [], vanished: [] },
-    refused: [] as PlannedChange[],
-  };
+  const held: Record<DeletionClass, PlannedChange[]> = { cancelled: [], vanished: [] };
+  const verdict = { passed: [] as PlannedChange[], held, refused: [] as PlannedChange[] };
   const undecided: Record<DeletionClass, PlannedChange[]> = { cancelled: [], vanished: [] };
   for (const change of input.changes) {
     const kind = deletionClass(change);
     if (kind === null || input.approved.has(change.recordId)) verdict.passed.push(change);
     else if (input.rejected.has(change.recordId)) verdict.refused.push(change);
+    else if (input.waiting.has(change.recordId)) held[kind].push(change);
     else undecided[kind].push(change);
   }
-  const held: Record<DeletionClass, PlannedChange[]> = verdict.held;
   for (const kind of ['cancelled', 'vanished'] as const) {
-    const tooMany = exceeds(undecided[kind].length, kind, input);
+    const tooMany = exceeds(undecided[kind].length, held[kind].length, kind, input);
     (tooMany ? held[kind] : verdict.passed).push(...undecided[kind]);
   }
   return verdict;
 }
 
-function exceeds(planned: number, kind: DeletionClass, input: GuardInput): boolean {
+function exceeds(planned: number, waiting: number, kind: DeletionClass, input: GuardInput): boolean {
   if (planned === 0) return false;
-  const recent = input.recentDeletions[kind];
+  const executed = input.recentDeletions[kind];
   const limit = input.limits[kind];
-  const base = input.linkCount + recent;
-  return planned + recent > limit.count && planned + recent > base * limit.share;
+  const base = input.linkCount + executed;
+  const all = planned + waiting + executed;
+  return all > limit.count && all > base * limit.share;
 }

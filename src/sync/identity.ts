@@ -9,7 +9,7 @@ const MARK_BYTES = 10;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** Epochs that are tried when a remote key is matched with its record; a target burns a key once in a blue moon. */
-const HIGHEST_EPOCH = 8;
+export const HIGHEST_EPOCH = 8;
 
 /** Fields of an item in the order of the hint characters at the end of a fingerprint. */
 const FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;

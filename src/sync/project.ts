@@ -98,7 +98,7 @@ function patientNames(appointment: Appointment, directory: Directory): string[] 
 
 /** First letter as a person sees it: one grapheme, so that combined characters stay whole. */
 function initial(name: string): string {
-  for (const { segment } of new Intl.Segmenter().segment(name)) return `${segment.toLocaleUpperCase()}.`;
+  for (const { segment } of new Intl.Segmenter().segment(name)) return `${segment.toUpperCase()}.`;
   return '';
 }
 

@@ -29,6 +29,18 @@ const troubles = fc.option(
     sinceAt: fc.nat(NOW),
   }),
 );
+const drifts = fc.option(
+  fc.record({
+    checkedAt: fc.nat(NOW),
+    checked: counts,
+    edited: counts,
+    removed: counts,
+    unlinked: counts,
+    fields: fc.constant({ title: 3 }),
+    churning: counts,
+    churningFields: fc.constant(['title']),
+  }),
+);
 const targets: fc.Arbitrary<TargetStatus> = fc.record({
   target: names,
   connector: names,
@@ -40,6 +52,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   held: counts,
   oldestPendingAt: times,
   trouble: troubles,
+  drift: drifts,
   created: counts,
   updated: counts,
   deleted: counts,
@@ -107,6 +120,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
     setAside: counts,
   }),
   unconfirmed: counts,
+  left: fc.array(fc.record({ target: names, code: names }), { maxLength: 3 }),
   targets: fc.array(
     fc.record({
       target: names,

@@ -92,6 +92,7 @@ function targetConfiguration(id: string): TargetConfiguration {
       cancelled: { share: 0.6, count: 50 },
       holdExpiresAfterHours: 168,
     },
+    audit: { drift: 'repair', rewritesPerDay: 10 },
     paused: false,
     settings: {},
   };

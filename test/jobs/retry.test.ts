@@ -45,13 +45,19 @@ describe('the next try of a failed operation', () => {
 
   test.each([
     ['an error that a repetition does not help', failure({ retry: 'never' }), 0],
-    ['an error that came twelve times', failure(), 12],
+    ['an answer not understood that came twelve times', failure({ actor: 'contract' }), 12],
   ])('of %s is a day away, parked', (_, error, attempts) => {
     const { delayMs, parked } = nextTry(error, attempts, () => 0.5);
     expect(parked).toBe(true);
     expect(delayMs).toBeGreaterThanOrEqual(DAY_MS);
     expect(delayMs).toBeLessThanOrEqual(DAY_MS + HOUR_MS);
   });
+});
+
+test('a target that is away is tried again within half an hour however long it was', () => {
+  const { delayMs, parked } = nextTry(failure(), 500, () => 0.999);
+  expect(parked).toBe(false);
+  expect(delayMs).toBeLessThan(HOUR_MS / 2);
 });
 
 describe('the rest of a whole target', () => {

@@ -27,11 +27,11 @@ function queues(): WorkQueues {
 }
 
 function workers(handlers: Partial<JobHandlers>, options: { log?: Logger; push?: number } = {}): Workers {
-  const idle = { pull: async () => {}, push: async () => {}, 'refresh-tokens': async () => {} };
+  const idle = { pull: async () => {}, push: async () => {}, audit: async () => {}, 'refresh-tokens': async () => {} };
   const started = startWorkers({
     redisUrl: redis.url,
     handlers: { ...idle, ...handlers },
-    concurrency: { pull: 2, push: options.push ?? 4, 'refresh-tokens': 1 },
+    concurrency: { pull: 2, push: options.push ?? 4, audit: 1, 'refresh-tokens': 1 },
     log: options.log ?? silentLogger,
     lockMs: 30_000,
   });

@@ -32,6 +32,7 @@ describe('a valid configuration', () => {
         cancelled: { share: 0.6, count: 50 },
         holdExpiresAfterHours: 24,
       },
+      audit: { drift: 'repair', rewritesPerDay: 10 },
       paused: false,
       settings: { calendar: 'a', color: 'blue' },
     });

@@ -30,6 +30,7 @@ function linkOf(recordId: string, changes: Partial<Link> = {}): Link {
     startAt: NOW,
     epoch: 0,
     remoteId: null,
+    drift: null,
     ...changes,
   };
 }
@@ -46,6 +47,7 @@ const someLinks = fc.uniqueArray(
     startAt: fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
     epoch: fc.nat(8),
     remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
+    drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
   }),
   { selector: ({ recordId }) => recordId, maxLength: 30 },
 );

@@ -14,6 +14,7 @@ const UNTOUCHED: TargetRecord = {
   settledAsOf: null,
   firstRunApprovedAt: null,
   trouble: null,
+  drift: null,
   pausedUntil: null,
   created: 0,
   updated: 0,

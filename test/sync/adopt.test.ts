@@ -29,6 +29,7 @@ describe('an object with our mark', () => {
           startAt: Date.parse('2026-06-16T07:00:00Z'),
           epoch: 0,
           remoteId: null,
+          drift: null,
         },
       ],
       ambiguous: 0,

@@ -44,7 +44,7 @@ function carriedOut(before: ReadonlyMap<string, Link>, changes: readonly Planned
 }
 
 function linkOf(recordId: string, fingerprint: string, startAt: number): Link {
-  return { recordId, fingerprint, startAt, versionTag: 'v', epoch: 0, remoteId: null };
+  return { recordId, fingerprint, startAt, versionTag: 'v', epoch: 0, remoteId: null, drift: null };
 }
 
 /** Links as they are after these appointments were written. */

@@ -27,12 +27,26 @@ function weigh(input: Partial<GuardInput>) {
     recentDeletions: { cancelled: 0, vanished: 0 },
     limits: LIMITS,
     approved: new Set(),
+    waiting: new Set(),
     rejected: new Set(),
     ...input,
   });
 }
 
 describe('deletions', () => {
+  test('that wait in an open hold go on waiting when the hour that filled the limit is over', () => {
+    const changes = removals(3);
+    const waiting = new Set(changes.map(({ recordId }) => recordId));
+    expect(weigh({ changes, waiting }).held.vanished).toEqual(changes);
+    expect(weigh({ changes }).passed).toEqual(changes);
+  });
+
+  test('that are planned while others wait are weighed together with them', () => {
+    const waiting = new Set(removals(20).map(({ recordId }) => recordId));
+    const verdict = weigh({ changes: [...removals(20), removal('one-more')], waiting });
+    expect(verdict.held.vanished).toHaveLength(21);
+  });
+
   test.each([
     { deleted: 20, links: 100, held: false, why: 'at the share' },
     { deleted: 21, links: 100, held: true, why: 'above share and count' },

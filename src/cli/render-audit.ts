@@ -1,0 +1,34 @@
+import type { AuditView } from '../control/audit.ts';
+import type { DriftReport } from '../state/targets.ts';
+import { renderTable, wrap } from './table.ts';
+
+/** What an audit found, as a person reads it. */
+export function renderAudit(view: AuditView): string {
+  const columns = [
+    { heading: 'target' },
+    { heading: 'policy' },
+    ...['checked', 'edited', 'removed', 'churning'].map((heading) => ({ heading, right: true })),
+    { heading: 'fields' },
+  ];
+  const rows = view.targets.map(({ target, policy, drift }) =>
+    drift === null
+      ? [target, policy, '–', '–', '–', '–', 'busy, resting or new: not looked at']
+      : [target, policy, ...[drift.checked, drift.edited, drift.removed, drift.churning].map(String), fieldsOf(drift)],
+  );
+  const churning = view.targets.flatMap(({ target, drift }) =>
+    drift === null || drift.churning === 0
+      ? []
+      : [
+          wrap(
+            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.join(', ')}.`,
+          ),
+        ],
+  );
+  return [renderTable(columns, rows), ...churning].join('\n');
+}
+
+function fieldsOf({ fields }: DriftReport): string {
+  return Object.entries(fields)
+    .map(([field, count]) => `${field} ${count}`)
+    .join(', ');
+}

@@ -1,0 +1,29 @@
+import { auditTarget } from '../jobs/audit.ts';
+import type { Progress } from '../jobs/pull.ts';
+import type { DriftReport } from '../state/targets.ts';
+import { type Estate, requireTenant } from './estate.ts';
+
+/** What an audit on demand found; null for a target that is being written to, rests, or was never written to. */
+export interface AuditView {
+  tenant: string;
+  targets: { target: string; policy: 'repair' | 'keep' | 'report'; drift: DriftReport | null }[];
+}
+
+/** Reads back what every target of a tenant holds. What is to be restored goes with the next cycle, which is asked for at once. */
+export async function auditNow(
+  estate: Estate,
+  id: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<AuditView> {
+  const tenant = requireTenant(estate, id);
+  const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
+  const view: AuditView = { tenant: id, targets: [] };
+  for (const [index, target] of targets.entries()) {
+    progress('reading the targets back', index, targets.length);
+    const drift = await auditTarget(tenant, target, signal);
+    view.targets.push({ target: target.id, policy: target.configuration.audit.drift, drift });
+  }
+  await estate.pullNow(id);
+  return view;
+}

@@ -1,0 +1,60 @@
+import type { MirrorError } from '../model/errors.ts';
+import type { Lease } from '../state/leases.ts';
+import { targetRestMs } from './retry.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** Name of the lease of a target's lane. */
+export function laneLease(target: string): string {
+  return `lane-${target}`;
+}
+
+/** Remembers what keeps a whole target from going on, and lets it rest. */
+export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error: MirrorError): Promise<number> {
+  const now = tenant.clock();
+  const { trouble } = await tenant.records.read(target.id);
+  const sinceAt = trouble?.code === error.code ? trouble.sinceAt : now;
+  const restMs = targetRestMs(error, tenant.random, now - sinceAt);
+  await tenant.records.write(target.id, {
+    trouble: {
+      code: error.code,
+      actor: error.actor,
+      message: error.message,
+      remedy: error.remedy ?? null,
+      sinceAt,
+    },
+    pausedUntil: now + restMs,
+  });
+  tenant.log.warn(
+    { target: target.id, code: error.code, actor: error.actor, status: error.status, restMs },
+    'a target rests',
+  );
+  return restMs;
+}
+
+/**
+ * The calendar to write to. When it is not the one that the links speak of (made anew, or another one configured), links and
+ * outbox are forgotten, and the next cycle reads the new calendar and plans afresh.
+ * @param lease the lane's
+ * @returns null when there is nothing to write to before the next cycle
+ */
+export async function openCalendar(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { container: known } = await tenant.records.read(target.id);
+  if (known !== null && target.preparedContainer === known) return known;
+  const container = await target.connector.prepare(known, signal);
+  target.preparedContainer = container;
+  if (known === container) return container;
+  if (known !== null) {
+    await tenant.links.clear(target.id, lease);
+    await tenant.outbox.clear(target.id);
+    tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built anew');
+  }
+  // Whatever was known of freshness and trouble was known of the other calendar.
+  const unknown = { adoptedAt: null, plannedAsOf: null, settledAsOf: null, trouble: null, pausedUntil: null };
+  await tenant.records.write(target.id, { container, ...unknown });
+  return null;
+}

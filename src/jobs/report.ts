@@ -1,0 +1,68 @@
+import type { MirrorError } from '../model/errors.ts';
+import type { RunReport, TargetRun } from '../state/runs.ts';
+import type { Cycle, TargetPlan } from './plan.ts';
+import type { OpenTenant } from './tenant.ts';
+
+const SHOWN_EXAMPLES = 20;
+
+/** Writes a cycle's report: counts and codes, with the error that ended it early, if one did. */
+export async function reportRun(
+  tenant: OpenTenant,
+  startedAt: number,
+  cycle: Cycle | null,
+  error: MirrorError | null,
+): Promise<RunReport> {
+  const snapshot = cycle?.survey.snapshot ?? null;
+  const unknown = new Set<string>();
+  for (const { status, rawStatus } of snapshot?.records.values() ?? []) {
+    if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
+  }
+  const run: RunReport = {
+    id: startedAt.toString(36),
+    startedAt,
+    finishedAt: tenant.clock(),
+    snapshot:
+      snapshot === null
+        ? null
+        : {
+            completeness: snapshot.completeness,
+            reason: snapshot.completeness === 'partial' ? snapshot.reason : null,
+            records: snapshot.records.size,
+            requests: snapshot.requests,
+          },
+    setAside: countBy(snapshot?.setAside ?? [], ({ code }) => code),
+    setAsideExamples: (snapshot?.setAside ?? []).slice(0, SHOWN_EXAMPLES),
+    unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
+    targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
+    error:
+      error === null
+        ? null
+        : { code: error.code, actor: error.actor, message: error.message, remedy: error.remedy ?? null },
+  };
+  await tenant.runs.add(run);
+  return run;
+}
+
+/** What a cycle meant for one target, in numbers. */
+export function targetRun(plan: TargetPlan, { confirmation, missing }: Cycle): TargetRun {
+  const absent = missing.get(plan.target.id) ?? [];
+  const found = new Set(confirmation.found.map(({ id }) => id));
+  const vanished = absent.filter((id) => confirmation.vanished.has(id)).length;
+  const stillThere = absent.filter((id) => found.has(id)).length;
+  return {
+    target: plan.target.id,
+    planned: countBy(plan.passed, ({ reason }) => reason),
+    held: Object.values(plan.held).flat().length,
+    released: plan.released.length,
+    unchanged: plan.unchanged,
+    confirmed: vanished + stillThere,
+    stillThere,
+    unconfirmed: absent.length - vanished - stillThere,
+  };
+}
+
+function countBy<Entry>(entries: readonly Entry[], nameOf: (entry: Entry) => string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const entry of entries) counts[nameOf(entry)] = (counts[nameOf(entry)] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,113 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { useRedis } from '../support/redis.ts';
+import { type SmallTarget, type SmallTenant, type SmallWorld, startSmallWorld } from './support/small-world.ts';
+import { EXACT, useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+
+test('tokens that end in the middle of a long sync are refreshed and nothing is lost', async () => {
+  const world = await useSmallWorld({ redisUrl: redis.url, appointments: 220 });
+  const target = world.targets[0] as SmallTarget;
+  const refused = { status: 401, headers: { 'www-authenticate': 'Bearer error="invalid_token"' }, body: '{}' };
+  world.clinicProxy.add({ url: /appointments\?/, after: 1, fault: { kind: 'answer', answer: refused } });
+  const expire = () => world.google.expireAccessTokens();
+  target.proxy.add({
+    url: /^\/batch/,
+    after: 1,
+    fault: {
+      kind: 'rewrite',
+      request(request) {
+        expire();
+        return request;
+      },
+    },
+  });
+
+  const { run } = await world.cycle();
+
+  expect(run).toMatchObject({ error: null, snapshot: { completeness: 'complete' } });
+  expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
+  expect(world.google.counts.tokenRequests).toBe(2);
+});
+
+test('a revoked clinic login stops its tenant with the same words on every surface; logging in again goes on', async () => {
+  const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2 });
+  const [first, second] = world.tenants as [SmallTenant, SmallTenant];
+  for (const { id } of world.tenants) await world.cycle(id);
+  world.clinic.revokeAccess(first.user.username, world.clinic.clients[0]?.clientId ?? '');
+  for (const { clinicId } of world.tenants) world.clinic.simulate(clinicId, { booked: 3 });
+
+  expect((await world.cycle(first.id)).run.error).toMatchObject({ actor: 'authorization' });
+  expect((await world.cycle(second.id)).run.error).toBeNull();
+
+  expect((await world.cli('status', first.id)).out).toMatch(/login clinic \(clinic\): needs-login/);
+  expect((await world.cli('status', second.id)).out).toMatch(/login clinic \(clinic\): connected/);
+  const metrics = await metricsOf(world);
+  expect(metrics).toContain('clinic_mirror_needs_login{tenant="clinic-1",connection="clinic"} 1');
+  expect(metrics).toContain('clinic_mirror_needs_login{tenant="clinic-2",connection="clinic"} 0');
+  expect(metrics).toContain('clinic_mirror_last_cycle_failed{tenant="clinic-1"} 1');
+
+  await world.logIn({ tenant: first.id, connections: ['clinic'] });
+  await world.cycle(first.id);
+  expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT), expect.objectContaining(EXACT)]);
+});
+
+test('a revoked Google login stops its target alone; logging in again goes on at once', async () => {
+  const world = await useSmallWorld({ redisUrl: redis.url, targets: ['google-calendar', 'google-calendar'] });
+  const { clinicId, agendaIds } = world.tenants[0] as SmallTenant;
+  const [stopped, going] = world.targets as [SmallTarget, SmallTarget];
+  await world.cycle();
+  world.google.revokeConsent(stopped.account);
+  for (const agendaId of agendaIds) world.clinic.book(clinicId, { agendaId });
+
+  const { targets } = await world.cycle();
+
+  expect(targets.map(({ state }) => state)).toEqual(['stopped', 'in-sync']);
+  const { out } = await world.cli('status');
+  expect(out).toMatch(new RegExp(`login ${stopped.target} \\(google\\): needs-login`));
+  expect(out).toMatch(new RegExp(`login ${going.target} \\(google\\): connected`));
+  const metrics = await metricsOf(world);
+  expect(metrics).toContain(`clinic_mirror_needs_login{tenant="clinic-1",connection="${stopped.target}"} 1`);
+  expect(metrics).toContain(`clinic_mirror_target_stopped{tenant="clinic-1",target="${stopped.target}"} 1`);
+
+  await world.logIn({ connections: [stopped.target] });
+  await world.cycle();
+  expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT), expect.objectContaining(EXACT)]);
+});
+
+test('a permission that a person left out at the clinic is named, by status and by the cycle', async () => {
+  const world = await startSmallWorld({ redisUrl: redis.url });
+  onTestFinished(() => world.close());
+  await world.logIn({ connections: ['clinic'], clinicScopes: ['openid', 'offline_access'] });
+  await world.logIn({ connections: ['doctor-1'] });
+
+  const { run } = await world.cycle();
+
+  expect(run.error).toMatchObject({ actor: 'authorization' });
+  expect(`${run.error?.message} ${run.error?.remedy}`).toContain('svc.agenda');
+  expect((await world.cli('status')).out).toMatch(/login clinic .*missing scopes: svc\.agenda/);
+  await world.logIn({ connections: ['clinic'] });
+  await world.cycle();
+  expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
+});
+
+test('a permission that a person left out at Google is named, and nothing is written', async () => {
+  const world = await startSmallWorld({ redisUrl: redis.url });
+  onTestFinished(() => world.close());
+  await world.logIn({ connections: ['clinic'] });
+  await world.logIn({ connections: ['doctor-1'], googleScopes: ['openid'] });
+
+  const { targets } = await world.cycle();
+
+  expect(targets[0]).toMatchObject({ state: 'stopped', trouble: { actor: 'authorization' } });
+  expect((await world.cli('status')).out).toMatch(/login doctor-1 .*missing scopes: \S*calendar/);
+  await world.logIn({ connections: ['doctor-1'] });
+  await world.cycle();
+  expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
+});
+
+function metricsOf(world: SmallWorld): Promise<string> {
+  const { estate } = world.open();
+  return createMetrics(() => estate).render();
+}
