@@ -96,12 +96,12 @@ test('a permission that a person left out at Google is named, and nothing is wri
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   await world.logIn({ connections: ['clinic'] });
-  await world.logIn({ connections: ['doctor-1'], googleScopes: ['openid'] });
+  await world.logIn({ connections: ['doctor-1'], googleScopes: ['calendar.app.created'] });
 
   const { targets } = await world.cycle();
 
   expect(targets[0]).toMatchObject({ state: 'stopped', trouble: { actor: 'authorization' } });
-  expect((await world.cli('status')).out).toMatch(/login doctor-1 .*missing scopes: \S*calendar/);
+  expect((await world.cli('status')).out).toMatch(/login doctor-1 .*missing scopes:\s+\S*calendarlist\.readonly/);
   await world.logIn({ connections: ['doctor-1'] });
   await world.cycle();
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);

@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startDaemon } from '../../demo/daemon.ts';
+import type { ProxiedAnswer } from '../../sandbox/kit/fault-proxy.ts';
+import { useRadicale } from '../support/radicale.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { dumpRedis } from './support/dump-redis.ts';
+import { RADICALE_USERS, type SmallTarget, type SmallTenant, type SmallWorld } from './support/small-world.ts';
+import { EXACT, useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+const radicale = useRadicale({ users: RADICALE_USERS });
+
+/** What the clinic tells of every patient; none of it may be met anywhere else. */
+const PATIENT = {
+  firstName: 'Canarinella',
+  lastName: 'Zwxyquist',
+  phone: '+39 345 9876501',
+  email: 'canarinella@zwxyquist.example',
+};
+const NOTES = 'allergica-alla-penicillina-zq';
+const TRACES = [...Object.values(PATIENT), NOTES, '9876501', 'zwxyquist'];
+
+test('patients and secrets are in no log line, metric, key or value, address or payload', async () => {
+  const world = await useSmallWorld({
+    redisUrl: redis.url,
+    radicale: radicale(),
+    targets: ['google-calendar', 'caldav'],
+    target: { fields: ['location', 'agenda', 'status'] },
+    settings: { log: { level: 'debug' } },
+  });
+  const told = plantPatients(world);
+  world.clinic.recording.record(true);
+  world.google.recording.record(true);
+  const places = new Map<string, string>();
+  const daemon = startDaemon(world);
+  onTestFinished(() => daemon.kill());
+  const log = () => readFile(join(world.dir, 'daemon.log'), 'utf8');
+  await waitFor(async () => (await world.compareAll()).every(({ missing, records }) => records > 0 && missing === 0), {
+    what: 'the first sync',
+    timeoutMs: 20_000,
+    intervalMs: 100,
+  });
+  // Waiting content and errors with names in their bodies, from the clinic and from a target.
+  for (const { proxy } of world.targets) {
+    proxy.add({ method: /POST|PUT/, times: 1_000, fault: { kind: 'answer', answer: refusal(503) } });
+  }
+  const { clinicId, agendaIds } = world.tenants[0] as SmallTenant;
+  for (const agendaId of agendaIds)
+    for (let count = 0; count < 3; count += 1) world.clinic.book(clinicId, { agendaId });
+  await waitFor(async () => (await log()).includes('"a target rests"'), { what: 'trouble', timeoutMs: 15_000 });
+  world.clinicProxy.clear();
+  world.clinicProxy.add({ times: 1_000, fault: { kind: 'answer', answer: refusal(500) } });
+  await waitFor(async () => (await log()).includes('a cycle ended early'), { what: 'a failure', timeoutMs: 20_000 });
+  expect(told.patients).toBeGreaterThan(20);
+
+  places.set('state', [...(await dumpRedis(redis.connect()))].flat().join('\n'));
+  const { port } = JSON.parse((await log()).split('\n').find((line) => line.includes('"port"')) ?? '{}') as {
+    port: number;
+  };
+  places.set('metrics', await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+  const { out, err } = await world.cli('status', '--json');
+  places.set('status', out + err);
+  places.set('explain', (await world.cli('explain', 'clinic-1', 'apt0000001')).out);
+  await daemon.stop();
+  places.set('log', await log());
+  const clinicRequests = world.clinic.recording.recorded();
+  const googleRequests = world.google.recording.recorded();
+  const toTargets = world.targets.flatMap(({ proxy }) => proxy.requests);
+  places.set('addresses', [...clinicRequests, ...googleRequests, ...toTargets].map(({ url }) => url).join('\n'));
+  places.set('payloads', toTargets.map(({ body }) => body).join('\n'));
+
+  const secrets = secretsOf(world, [...clinicRequests, ...googleRequests, ...toTargets]);
+  expect(secrets.length).toBeGreaterThanOrEqual(8);
+  for (const [place, text] of places) {
+    expect(text.length, place).toBeGreaterThan(20);
+    expect(
+      [...TRACES, ...secrets].filter((trace) => text.toLowerCase().includes(trace.toLowerCase())),
+      place,
+    ).toEqual([]);
+  }
+}, 60_000);
+
+test('a title that names the patient does so in the target and nowhere else', async () => {
+  const world = await useSmallWorld({
+    redisUrl: redis.url,
+    target: { title: 'full', titleReason: 'the doctors asked for it' },
+  });
+  plantPatients(world);
+  const target = world.targets[0] as SmallTarget;
+  await world.cycle();
+  expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
+  expect(target.proxy.requests.some(({ body }) => body.includes(PATIENT.lastName))).toBe(true);
+
+  target.proxy.add({ url: /^\/batch/, times: 100, fault: { kind: 'answer', answer: refusal(503) } });
+  world.clinic.book(world.tenants[0]?.clinicId ?? '');
+  await world.cycle();
+
+  const state = [...(await dumpRedis(redis.connect()))].flat().join('\n');
+  expect(state).toContain('outbox');
+  expect(TRACES.filter((trace) => state.includes(trace))).toEqual([]);
+});
+
+/** Makes every appointment's patient the one of this test, in the clinic's answers. */
+function plantPatients({ clinicProxy }: SmallWorld): { patients: number } {
+  const told = { patients: 0 };
+  const plant = (answer: ProxiedAnswer): ProxiedAnswer => {
+    const body = JSON.parse(answer.body.toString()) as { data?: { patientId?: string | null; patient?: object }[] };
+    for (const row of body.data ?? []) {
+      if (typeof row.patientId !== 'string') continue;
+      told.patients += 1;
+      Object.assign(row, { patient: { ...row.patient, id: row.patientId, ...PATIENT }, notes: NOTES });
+    }
+    return { ...answer, body: JSON.stringify(body) };
+  };
+  clinicProxy.add({ url: /\/appointments\?/, times: 10_000, fault: { kind: 'rewrite', answer: plant } });
+  return told;
+}
+
+function refusal(status: number): ProxiedAnswer {
+  const body = JSON.stringify({
+    error: 'server_error',
+    message: `no luck with ${PATIENT.firstName}`,
+    patient: PATIENT,
+  });
+  return { status, headers: { 'content-type': 'application/json' }, body };
+}
+
+interface Sent {
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+}
+
+/** Passwords, keys and every token that travelled. */
+function secretsOf({ env, tenants }: SmallWorld, requests: readonly Sent[]): string[] {
+  const secrets = new Set(tenants.map(({ user }) => user.password));
+  for (const [name, value] of Object.entries(env)) if (name !== 'REDIS_URL') secrets.add(value);
+  for (const { headers, body } of requests) {
+    const token = /^(?:Bearer|Basic) (\S+)$/.exec(String(headers.authorization ?? ''))?.[1];
+    if (token !== undefined) secrets.add(token);
+    for (const [, value] of body.matchAll(/(?:refresh_token|code|code_verifier|client_secret)=([^&\s]{8,})/g)) {
+      if (value !== undefined) secrets.add(decodeURIComponent(value));
+    }
+  }
+  return [...secrets];
+}
