@@ -69,7 +69,10 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
     for (const [id, repetition] of repetitions) if (repetition.name === name && !known.has(id)) await repetition.put();
   };
   // A failed look is made up for by the next one.
-  const look = () => Promise.allSettled([putBack('pull'), putBack('refresh-tokens')]);
+  const look = () => {
+    const names = new Set([...repetitions.values()].map(({ name }) => name));
+    return Promise.allSettled([...names].map(putBack));
+  };
   const timer = setInterval(() => void look(), checkEveryMs).unref();
   return {
     async repeat(name, tenant, everyMs) {

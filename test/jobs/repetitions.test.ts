@@ -8,28 +8,31 @@ import { waitFor } from '../support/wait-for.ts';
 const redis = useRedis();
 
 /** What repeats, as another process sees it. */
-function onlooker(): () => Promise<string[]> {
-  const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+function onlooker(name: string): () => Promise<string[]> {
+  const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
   onTestFinished(() => queue.close());
   return async () => (await queue.getJobSchedulers()).map(({ key }) => key).sort();
 }
 
-test('what repeats goes on after Redis was emptied', async () => {
-  const queues = openQueues(redis.url, 20);
-  onTestFinished(() => queues.close());
-  const repeating = onlooker();
-  await queues.repeat('pull', 'aurora', 60_000);
-  await queues.repeat('pull', 'belvedere', 60_000);
-  expect(await repeating()).toEqual(['pull-aurora', 'pull-belvedere']);
+test.each(['pull', 'audit', 'refresh-tokens'] as const)(
+  'a repeated %s goes on after Redis was emptied',
+  async (name) => {
+    const queues = openQueues(redis.url, 20);
+    onTestFinished(() => queues.close());
+    const repeating = onlooker(name);
+    await queues.repeat(name, 'aurora', 60_000);
+    await queues.repeat(name, 'belvedere', 60_000);
+    expect(await repeating()).toEqual([`${name}-aurora`, `${name}-belvedere`]);
 
-  await redis.connect().flushall();
-  await waitFor(async () => (await repeating()).length === 2, { what: 'both to repeat again' });
-});
+    await redis.connect().flushall();
+    await waitFor(async () => (await repeating()).length === 2, { what: 'both to repeat again' });
+  },
+);
 
 test('what was ended stays ended after Redis was emptied', async () => {
   const queues = openQueues(redis.url, 20);
   onTestFinished(() => queues.close());
-  const repeating = onlooker();
+  const repeating = onlooker('pull');
   await queues.repeat('pull', 'aurora', 60_000);
   await queues.repeat('pull', 'belvedere', 60_000);
   await queues.keepOnly('pull', new Set(['belvedere']));
