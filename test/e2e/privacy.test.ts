@@ -50,10 +50,19 @@ test('patients and secrets are in no log line, metric, key or value, address or 
   const { clinicId, agendaIds } = world.tenants[0] as SmallTenant;
   for (const agendaId of agendaIds)
     for (let count = 0; count < 3; count += 1) world.clinic.book(clinicId, { agendaId });
-  await waitFor(async () => (await log()).includes('"a target rests"'), { what: 'trouble', timeoutMs: 15_000 });
+  const { queues } = world.open();
+  const daemonSays = (message: string) =>
+    waitFor(
+      async () => {
+        await queues.pullNow('clinic-1');
+        return (await log()).includes(message);
+      },
+      { what: message, timeoutMs: 20_000, intervalMs: 300 },
+    );
+  await daemonSays('a target rests');
   world.clinicProxy.clear();
   world.clinicProxy.add({ times: 1_000, fault: { kind: 'answer', answer: refusal(500) } });
-  await waitFor(async () => (await log()).includes('a cycle ended early'), { what: 'a failure', timeoutMs: 20_000 });
+  await daemonSays('a cycle ended early');
   expect(told.patients).toBeGreaterThan(20);
 
   places.set('state', [...(await dumpRedis(redis.connect()))].flat().join('\n'));
@@ -125,7 +134,7 @@ function refusal(status: number): ProxiedAnswer {
     message: `no luck with ${PATIENT.firstName}`,
     patient: PATIENT,
   });
-  return { status, headers: { 'content-type': 'application/json' }, body };
+  return { status, headers: { 'content-type': 'application/json', 'retry-after': '600' }, body };
 }
 
 interface Sent {
