@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadReports, renderTable, saveReport } from './report.ts';
+import { loadReports, renderContract, rowsOf, saveReport } from './report.ts';
 
 let directory: string;
 
@@ -17,15 +17,24 @@ describe('reports of the contract suite', () => {
     const passed = { group: 'g', title: 'one', result: 'passed', reason: null } as const;
     saveReport({ connector: 'b', cases: [passed, { ...passed, title: 'two', result: 'failed' }] }, directory);
     saveReport({ connector: 'a', cases: [{ ...passed, result: 'skipped', reason: 'no pages' }] }, directory);
-    expect(renderTable(loadReports(directory)).split('\n')).toEqual([
-      '| case | a | b |',
-      '|---|---|---|',
-      '| g: one | n/a | yes |',
-      '| g: two | - | NO |',
+    expect(renderContract(loadReports(directory)).split('\n')).toEqual([
+      'case    a    b',
+      '──────  ───  ───',
+      'g: one  n/a  yes',
+      'g: two  –    NO',
       '',
-      '- a, g: one: no pages',
+      'a: 0 passed, 0 failed, 1 skipped',
+      'b: 1 passed, 1 failed, 0 skipped',
       '',
+      'Skipped:',
+      '  a, g: one: no pages',
     ]);
+    expect(rowsOf(loadReports(directory))[0]).toEqual({
+      case: 'g: one',
+      connector: 'a',
+      result: 'skipped',
+      reason: 'no pages',
+    });
   });
 
   test('replace the last one of the same connector', () => {

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { renderTable, wrap } from '../../src/cli/table.ts';
 
 /** How one case of the contract went for one connector. */
 export interface CaseResult {
@@ -31,24 +32,43 @@ export function loadReports(directory = REPORT_DIRECTORY): ContractReport[] {
   return names.sort().map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as ContractReport);
 }
 
+/** One cell of the table as `npm run contract -- --json` prints it. */
+export interface ContractRow {
+  case: string;
+  connector: string;
+  result: CaseResult['result'];
+  reason: string | null;
+}
+
+/** Every case of every connector. */
+export function rowsOf(reports: readonly ContractReport[]): ContractRow[] {
+  return reports.flatMap(({ connector, cases }) =>
+    cases.map(({ group, title, result, reason }) => ({ case: `${group}: ${title}`, connector, result, reason })),
+  );
+}
+
 const WORDS = { passed: 'yes', failed: 'NO', skipped: 'n/a' } as const;
 
-/** The table case × connector as Markdown, with the reasons of what was skipped below it. */
-export function renderTable(reports: readonly ContractReport[]): string {
-  const rows = new Map<string, Map<string, CaseResult>>();
-  for (const report of reports) {
-    for (const one of report.cases) {
-      const name = `${one.group}: ${one.title}`;
-      rows.set(name, (rows.get(name) ?? new Map()).set(report.connector, one));
-    }
-  }
-  const names = reports.map((report) => report.connector);
-  const lines = [`| case | ${names.join(' | ')} |`, `|---|${names.map(() => '---').join('|')}|`];
-  const reasons: string[] = [];
-  for (const [title, cells] of rows) {
-    const words = names.map((name) => (cells.has(name) ? WORDS[cells.get(name)!.result] : '-'));
-    lines.push(`| ${title} | ${words.join(' | ')} |`);
-    for (const [name, one] of cells) if (one.reason) reasons.push(`- ${name}, ${title}: ${one.reason}`);
-  }
-  return [...lines, '', ...reasons, ''].join('\n');
+/** The table case × connector, with the reasons of what was skipped below it. */
+export function renderContract(reports: readonly ContractReport[]): string {
+  const rows = rowsOf(reports);
+  const connectors = reports.map(({ connector }) => connector);
+  const cases = [...new Set(rows.map((row) => row.case))];
+  const word = (name: string, connector: string) => {
+    const found = rows.find((row) => row.case === name && row.connector === connector);
+    return found === undefined ? '–' : WORDS[found.result];
+  };
+  const columns = ['case', ...connectors].map((heading) => ({ heading }));
+  const table = renderTable(
+    columns,
+    cases.map((name) => [name, ...connectors.map((connector) => word(name, connector))]),
+  );
+  const counts = connectors.map((connector) => {
+    const of = (result: string) => rows.filter((row) => row.connector === connector && row.result === result).length;
+    return `${connector}: ${of('passed')} passed, ${of('failed')} failed, ${of('skipped')} skipped`;
+  });
+  const reasons = rows
+    .filter(({ reason }) => reason !== null)
+    .map(({ case: name, connector, reason }) => wrap(`${connector}, ${name}: ${reason}`, 100, '  '));
+  return [table, '', ...counts, ...(reasons.length === 0 ? [] : ['', 'Skipped:', ...reasons])].join('\n');
 }
