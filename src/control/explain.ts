@@ -4,6 +4,7 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
+import { type Exclusion, exclusionOf } from '../sync/feed.ts';
 import { type Estate, requireTenant } from './estate.ts';
 
 /** What the clinic says of the appointment now. */
@@ -33,6 +34,12 @@ export interface Explanation {
   source: SourceView;
   targets: TargetExplanation[];
 }
+
+const EXCLUSIONS: Readonly<Record<Exclusion, string>> = {
+  agenda: 'its agenda does not feed this target',
+  treatment: 'the target does not show its treatment',
+  'blocked-time': 'the target does not show blocked time',
+};
 
 /** Reads the appointment alone and everything that we hold of it. */
 export async function explain(
@@ -122,8 +129,9 @@ function decide(
   if (target.configuration.paused) return no('the target is paused');
   if (source.state === 'absent') return no('the clinic has no such appointment');
   if (appointment === null) return no('the clinic could not be asked, or its answer could not be used');
-  const { agendas, statuses } = target.configuration;
-  if (agendas !== 'all' && !agendas.includes(appointment.agendaId)) return no('its agenda does not feed this target');
+  const { statuses } = target.configuration;
+  const exclusion = exclusionOf(appointment, target.configuration);
+  if (exclusion !== null) return no(EXCLUSIONS[exclusion]);
   if (!statuses.includes(appointment.status)) return no(`the target does not show the status ${appointment.status}`);
   const window = windowOf(target, tenant.clock());
   if (appointment.time.endAt <= window.fromAt) return no('it lies before the window: what was written stays');

@@ -2,6 +2,7 @@ import type { DeletionClass, Hold, PlannedChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import { HOUR_MS } from '../model/time.ts';
 import { absentCandidates, type Diff, diff, type TargetState } from '../sync/diff.ts';
+import { exclusionOf } from '../sync/feed.ts';
 import { deletionClass, guard } from '../sync/guard.ts';
 import { project } from '../sync/project.ts';
 import { type Confirmation, type Survey, windowOf } from './survey.ts';
@@ -60,7 +61,7 @@ export async function planTarget(
     appointments: appointmentsOf(survey, confirmation),
     vanished: confirmation.vanished,
     window: windowOf(target, survey.startedAt),
-    belongs: belongsTo(target),
+    belongs: (appointment) => exclusionOf(appointment, target.configuration) === null,
     project: (appointment, key) => project(appointment, policyOf(tenant, target), survey.directory, key),
     identity: target.identity,
     state,
@@ -177,13 +178,6 @@ function countsAs(change: PlannedChange, kind: DeletionClass): boolean {
 function* appointmentsOf(survey: Survey, confirmation: Confirmation): Generator<Appointment> {
   yield* survey.snapshot.records.values();
   yield* confirmation.found;
-}
-
-function belongsTo(target: OpenTarget): (appointment: Appointment) => boolean {
-  const { agendas } = target.configuration;
-  if (agendas === 'all') return () => true;
-  const ids = new Set(agendas);
-  return ({ agendaId }) => ids.has(agendaId);
 }
 
 function policyOf(tenant: OpenTenant, { configuration }: OpenTarget) {

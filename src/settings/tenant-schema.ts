@@ -72,6 +72,14 @@ const target = z.strictObject({
   agendas: z
     .union([z.literal('all'), listOf(clinicId).min(1)])
     .describe("Ids of the clinic's agendas that go into this target, or all"),
+  treatments: z
+    .union([z.literal('all'), listOf(clinicId).min(1)])
+    .default('all')
+    .describe('Ids of the treatments whose appointments go into this target, or all'),
+  blockedTime: z
+    .enum(['show', 'hide'])
+    .default('show')
+    .describe('Time that is blocked for no patient: shown as busy, or left out'),
   window: z
     .strictObject({
       pastDays: wholeNumber(0, 366).default(7).describe('Days before today that are kept up to date'),

@@ -82,6 +82,8 @@ function targetConfiguration(id: string): TargetConfiguration {
     connector: 'model',
     connection: 'model',
     agendas: 'all',
+    treatments: 'all',
+    blockedTime: 'show',
     window: { pastDays: 7, futureDays: 60 },
     title: 'appointment',
     fields: [],

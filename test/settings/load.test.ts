@@ -22,6 +22,8 @@ describe('a valid configuration', () => {
       connector: 'calendar',
       connection: 'work',
       agendas: 'all',
+      treatments: 'all',
+      blockedTime: 'show',
       window: { pastDays: 7, futureDays: 180 },
       title: 'appointment',
       fields: [],
