@@ -6,7 +6,15 @@ import type { World } from './world.ts';
 
 const REDRAW_MS = 1_000;
 const FRONT_DESK_EVERY_MS = 1_500;
-const SHOWN_CHANGES = 8;
+const SHOWN_CHANGES = 12;
+/** Connectors as people call them, short enough for the table. */
+const VENDORS: Readonly<Record<string, string>> = {
+  'google-calendar': 'Google',
+  'outlook-calendar': 'Outlook',
+  caldav: 'CalDAV',
+};
+/** The changes that the front desk makes, in words. */
+const CHANGES: Readonly<Record<string, string>> = { checkedIn: 'checked in' };
 
 /** Runs until Ctrl-C: people at the front desk work, the daemon follows, a table shows what flows where. */
 export async function runLive(world: World, say: (text: string) => void): Promise<number> {
@@ -24,7 +32,8 @@ export async function runLive(world: World, say: (text: string) => void): Promis
     everyMs: FRONT_DESK_EVERY_MS,
     onChange: ({ kind, tenantId, id }) => {
       const tenant = [...world.clinicTenants].find(([, clinicId]) => clinicId === tenantId)?.[0] ?? tenantId;
-      changes.unshift(`${new Date().toISOString().slice(11, 19)}  ${tenant}  ${kind.padEnd(9)} ${id}`);
+      const what = (CHANGES[kind] ?? kind).padEnd(10);
+      changes.unshift(`${new Date().toISOString().slice(11, 19)}Z  ${tenant.padEnd(9)}  ${what}  ${id}`);
       changes.length = Math.min(changes.length, SHOWN_CHANGES);
     },
   });
@@ -65,8 +74,9 @@ function renderPicture(
   world: World,
 ): string {
   const columns = [
-    { heading: 'clinic → target' },
-    { heading: 'connector' },
+    { heading: 'clinic' },
+    { heading: 'target' },
+    { heading: 'at' },
     { heading: 'state' },
     ...['fresh', 'events', 'waiting', 'created', 'updated', 'deleted', 'held', 'HTTP'].map((heading) => ({
       heading,
@@ -75,8 +85,9 @@ function renderPicture(
   ];
   const rows = view.tenants.flatMap(({ tenant, targets }) =>
     targets.map((target) => [
-      `${tenant} → ${target.target}`,
-      target.connector,
+      tenant,
+      target.target,
+      VENDORS[target.connector] ?? target.connector,
       target.state,
       renderAge(target.inSyncAsOf, view.at),
       ...[target.links, target.pending, target.created, target.updated, target.deleted, target.held].map(String),
