@@ -1,0 +1,148 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { type CliOutside, createProgram } from '../src/cli/program.ts';
+import { createMetrics } from '../src/control/metrics.ts';
+import { referenceDocuments } from '../tools/write-reference.ts';
+import { errorCodesIn } from './support/error-codes.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const operating = read('docs/operating.md');
+
+/** What stands in the first column of a document's tables, within backticks. */
+function firstColumn(text: string): string[] {
+  return [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? '');
+}
+
+function filesBelow(folder: string, ending: string): string[] {
+  const entries = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return entries.filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+}
+
+describe('docs/errors.md', () => {
+  const codes = errorCodesIn(filesBelow('src', '.ts').map(read));
+  const listed = firstColumn(read('docs/errors.md'));
+
+  test('lists every code of the program', () => {
+    expect(codes.length).toBeGreaterThan(80);
+    expect(codes.filter((code) => !listed.includes(code))).toEqual([]);
+  });
+
+  test('lists no code that the program does not have, and none twice', () => {
+    expect(listed.filter((code) => !codes.includes(code))).toEqual([]);
+    expect(listed.filter((code, index) => listed.indexOf(code) !== index)).toEqual([]);
+  });
+});
+
+describe('error codes are found in sources', () => {
+  test.each([
+    ["new MirrorError('x y', { actor: 'remote', code: 'timed-out' })", ['timed-out']],
+    ["fail({ code: isOne ? 'one-thing' : 'other-thing', retry: 'never' })", ['one-thing', 'other-thing']],
+    ["function oops(code: string, text: string) {}\noops('it-broke', 'it broke');", ['it-broke']],
+    ["function oops(text: string, code: string) {}\noops(\n  'the end, my friend',\n  'it-ended',\n);", ['it-ended']],
+    ["context.addIssue({ code: 'custom' })", []],
+  ])('%s', (source, codes) => {
+    expect(errorCodesIn([source])).toEqual(codes);
+  });
+});
+
+describe('docs/operating.md', () => {
+  test('has a line for every metric, and for no other', async () => {
+    const text = await createMetrics(() => null).render();
+    const metrics = [...text.matchAll(/^# TYPE (clinic_mirror_\w+)/gm)].map((match) => match[1] ?? '');
+    expect(metrics.length).toBeGreaterThan(10);
+    expect(
+      firstColumn(operating)
+        .filter((name) => name.startsWith('clinic_mirror_'))
+        .sort(),
+    ).toEqual(metrics.sort());
+  });
+
+  test('has a line for every command, and for no other', () => {
+    const commands = usagesOf(createProgram(unusedOutside));
+    expect(commands.length).toBeGreaterThan(10);
+    const section = operating.slice(operating.indexOf('\n## Commands'), operating.indexOf('\n## Status'));
+    expect(firstColumn(section).sort()).toEqual(commands.sort());
+  });
+
+  test('names every option of the commands', () => {
+    const options = commandsOf(createProgram(unusedOutside)).flatMap((command) => command.options);
+    expect(options.length).toBeGreaterThan(3);
+    expect(options.map(({ long }) => long ?? '').filter((long) => !operating.includes(long))).toEqual([]);
+  });
+});
+
+const unusedOutside: CliOutside = {
+  withEstate: () => Promise.reject(new Error('unused')),
+  run: () => Promise.reject(new Error('unused')),
+  checkConfiguration: () => ({ faults: [], text: '' }),
+  signal: AbortSignal.abort(),
+  out: () => {},
+  err: () => {},
+  progress: () => Object.assign(() => {}, { end: () => {} }),
+  exit: () => {},
+};
+
+/** Commands that do something, not those that only hold others. */
+function commandsOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
+}
+
+function usagesOf(program: Command): string[] {
+  return commandsOf(program).map((command) => {
+    const words = [];
+    for (let each: Command | null = command; each !== null; each = each.parent) words.unshift(each.name());
+    const given = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));
+    return [...words, ...given].join(' ');
+  });
+}
+
+test.each([...referenceDocuments()])(
+  'the tables of %s are current (else: node tools/write-reference.ts)',
+  (file, text) => {
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  },
+);
+
+describe('documents', () => {
+  const documents = [
+    ...readdirSync(root).filter((name) => name.endsWith('.md')),
+    ...['docs', 'decisions', 'src', 'sandbox'].flatMap((folder) => filesBelow(folder, '.md')),
+  ];
+
+  test.each(documents)('%s links to what is there', (path) => {
+    const broken = [...read(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)]
+      .map((match) => match[1] ?? '')
+      .filter((link) => !leadsSomewhere(path, link));
+    expect(broken).toEqual([]);
+  });
+});
+
+function leadsSomewhere(path: string, link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? join(root, path) : resolve(root, dirname(path), file);
+  if (!existsSync(target)) return false;
+  return anchor === undefined || anchorsOf(readFileSync(target, 'utf8')).includes(anchor);
+}
+
+/** Anchors of the headings, as GitHub makes them. */
+function anchorsOf(text: string): string[] {
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '');
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('decisions/', () => {
+  test.each(filesBelow('decisions', '.md').filter((path) => !path.endsWith('README.md')))('%s has the form', (path) => {
+    expect(path).toMatch(/^decisions\/\d{4}-\d\d-\d\d-[a-z0-9-]+\.md$/);
+    const headings = [...read(path).matchAll(/^## (.+)$/gm)].map((match) => match[1]);
+    expect(headings).toEqual(['Context', 'Decision', 'Consequences']);
+    expect(read(path)).toMatch(/^# .+\n\nStatus: (accepted|superseded by \[.+\]\(.+\))\n/);
+  });
+});

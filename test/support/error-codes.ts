@@ -1,0 +1,39 @@
+/** Where a code stands by itself: `code: 'x'`, `code: condition ? 'x' : 'y'`, `const MISSING_SCOPES = 'x'`. */
+const CODE_PROPERTY = /\bcode(?:: | = )(?:[^,;{}\n]*\? )?'([a-z]+(?:-[a-z0-9]+)*)'(?: : '([a-z]+(?:-[a-z0-9]+)*)')?/g;
+/** Functions that make an error of a code that they are given. */
+const CODE_PARAMETER = /\b(\w+)\([^()]*\bcode: string\b/g;
+/** Reasons for which a login has ended or is incomplete: they become codes. */
+const REASONS = /(?:\bMISSING_SCOPES = |\bendLogin\([^;]*?\? )'([a-z-]+)'/g;
+/** Functions whose `code` is something else than an error of ours. */
+const OTHER_CODES = new Set(['libraryError', 'unknownError', 'printable', 'exit']);
+/** A schema's word for a check of its own; it is read by the settings alone. */
+const NO_CODES = new Set(['custom']);
+
+/** Every error code that the sources can give, sorted. */
+export function errorCodesIn(sources: readonly string[]): string[] {
+  const makers = new Set(
+    sources.flatMap((source) => [...source.matchAll(CODE_PARAMETER)].map((match) => match[1] ?? '')),
+  );
+  const codes = sources.flatMap((source) => [
+    ...[...source.matchAll(CODE_PROPERTY)].flatMap(([, one, other]) => [one, other]),
+    ...[...source.matchAll(REASONS)].map(([, reason]) => reason),
+    ...[...makers].filter((name) => !OTHER_CODES.has(name)).flatMap((name) => codesGivenTo(name, source)),
+  ]);
+  return [...new Set(codes)]
+    .filter((code) => code !== undefined)
+    .filter((code) => !NO_CODES.has(code))
+    .sort();
+}
+
+/** The first argument that has the form of a code, in each call of the function. */
+function codesGivenTo(name: string, source: string): string[] {
+  const calls = source.matchAll(new RegExp(`\\b${name}\\(([^;]*?);`, 'g'));
+  return [...calls].flatMap(([, rest = '']) => {
+    const [code] = [...rest.matchAll(/'([^']*)'/g)].map((match) => match[1] ?? '').filter(isCode);
+    return code === undefined ? [] : [code];
+  });
+}
+
+function isCode(text: string): boolean {
+  return /^[a-z]+(-[a-z0-9]+)+$/.test(text);
+}

@@ -1,0 +1,48 @@
+/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->` in docs/, from the schemas of the configuration. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectors } from '../src/connectors/registry.ts';
+import { jsonSchemas } from '../src/settings/json-schemas.ts';
+import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
+
+const docs = join(import.meta.dirname, '../docs');
+const FILES = ['configuration.md', 'clinic-profile.md'];
+const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
+const VENDOR_PART = 'targets.<name>.settings.';
+
+/** The documents with their tables as they should be, by file name. */
+export function referenceDocuments(): Map<string, string> {
+  const tables = referenceTables();
+  return new Map(FILES.map((name) => [join(docs, name), withTables(readFileSync(join(docs, name), 'utf8'), tables)]));
+}
+
+function withTables(text: string, tables: ReadonlyMap<string, string>): string {
+  return text.replaceAll(BLOCK, (_whole, begin: string, name: string, end: string) => {
+    const table = tables.get(name);
+    if (table === undefined) throw new Error(`there is no reference table "${name}"`);
+    return `${begin}\n${table}\n\n${end}`;
+  });
+}
+
+function referenceTables(): Map<string, string> {
+  const schemas = jsonSchemas(connectors);
+  const keys = (file: string): SchemaKey[] => keysOfSchema(schemas.get(file) ?? {});
+  const tenant = keys('tenant.json').filter(({ path }) => !path.startsWith(VENDOR_PART));
+  const tables = new Map([
+    ['settings', renderKeys(keys('settings.json'))],
+    ['tenant', renderKeys(tenant)],
+    ['profile', renderKeys(keys('clinic-profile.json'))],
+  ]);
+  for (const name of connectors.keys()) {
+    const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)))]
+      .filter(([file]) => file === 'tenant.json')
+      .map(([, tenantSchema]) => tenantSchema);
+    const own = keysOfSchema(schema ?? {}).filter(({ path }) => path.startsWith(VENDOR_PART));
+    tables.set(name, renderKeys(own.map((key) => ({ ...key, path: key.path.slice('targets.<name>.'.length) }))));
+  }
+  return tables;
+}
+
+if (import.meta.main) {
+  for (const [file, text] of referenceDocuments()) writeFileSync(file, text);
+}
