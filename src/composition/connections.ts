@@ -10,16 +10,22 @@ import {
   quotaUserOf,
   type TokenAuthorizer,
 } from '../oauth/authorizer.ts';
+import { createClientCredentialsAuthorizer } from '../oauth/client-credentials.ts';
 import { spreadOf } from '../oauth/due.ts';
 import type { LoginTarget } from '../oauth/login.ts';
-import { clinicProvider, googleProvider, type Provider } from '../oauth/providers.ts';
+import { clinicProvider, googleProvider, microsoftProvider, type Provider } from '../oauth/providers.ts';
 import { createRefresher, type Refresher } from '../oauth/refresh.ts';
 import { createAuthorizationServer } from '../oauth/server.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
 import type { LeaseTaker } from '../oauth/store.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
-import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
 import type { CredentialStore } from '../state/credentials.ts';
+
+/** What an administrator consented to for the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope). */
+const GRAPH_DEFAULT_SCOPE = 'https://graph.microsoft.com/.default';
+
+type MicrosoftConnection = Extract<ConnectionConfiguration, { kind: 'microsoft' | 'microsoft-app' }>;
 
 /** A login of a tenant with its upkeep. */
 export interface OpenConnection {
@@ -66,6 +72,8 @@ export function openConnections(parts: ConnectionParts): Map<string, OpenConnect
       connections.set(id, tokenConnection(parts, id, 'google', provider, parts.targetScopes(id), budget));
     } else if (connection.kind === 'google-service-account') {
       connections.set(id, serviceAccount(parts, id, connection.keyFile.reveal(), connection.subject));
+    } else if (connection.kind === 'microsoft' || connection.kind === 'microsoft-app') {
+      connections.set(id, microsoftConnection(parts, id, connection));
     } else {
       const { username, password } = connection;
       const authorizer = () => createBasicAuthorizer(id, username, password.reveal());
@@ -119,6 +127,32 @@ function tokenConnection(
   const authorizer = createTokenAuthorizer({ connection: id, credentials, refresher, rules, clock });
   const login = { place, server, scopes, clock };
   return { id, kind, scopes, budget, tokens: { authorizer, refresher, login }, authorizer: () => authorizer };
+}
+
+/** A person's login with tokens in our care, or the application's own, which needs none. */
+function microsoftConnection(
+  parts: ConnectionParts,
+  id: string,
+  { kind, client: clientName, directory }: MicrosoftConnection,
+): OpenConnection {
+  const client = requireEntry(parts.configuration.settings.microsoftClients, clientName);
+  const provider = microsoftProvider({
+    authority: client.authority,
+    directory,
+    clientId: client.clientId,
+    clientSecret: client.clientSecret?.reveal() ?? null,
+  });
+  const budget = parts.budget(`microsoft-${client.clientId}`, client.budget);
+  if (kind === 'microsoft') {
+    return tokenConnection(parts, id, kind, provider, [...parts.targetScopes(id), 'offline_access'], budget);
+  }
+  const certificate = client.certificate?.reveal() ?? null;
+  const { http, clock } = parts;
+  const authorizer = createClientCredentialsAuthorizer(
+    { connection: id, certificate, scope: GRAPH_DEFAULT_SCOPE },
+    { provider, http, budget, clock },
+  );
+  return { id, kind, scopes: [], budget, tokens: null, authorizer: () => authorizer };
 }
 
 function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, subject: string): OpenConnection {

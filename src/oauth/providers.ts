@@ -3,7 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 /** Who issues the tokens, and as which client we ask. Plain data from the settings. */
 export interface Provider {
   /** Names the provider's calls in metrics: `oauth.<name>.token`. */
-  name: 'clinic' | 'google';
+  name: 'clinic' | 'google' | 'microsoft';
   /** The issuer's address: the metadata and the authorization response must name the same (RFC 8414, RFC 9207). */
   issuer: string;
   clientId: string;
@@ -41,6 +41,17 @@ export interface GoogleProviderSettings {
   clientSecret: string | null;
   /** Default `https://accounts.google.com`; another for sandboxes. */
   issuer?: string;
+}
+
+/** Microsoft's authorization server (Entra ID), from the settings. */
+export interface MicrosoftProviderSettings {
+  /** Address of the authorization server, such as `https://login.microsoftonline.com`; national clouds have others. */
+  authority: string;
+  /** The organisation's directory: id or domain; `organizations` for that of whoever logs in. */
+  directory: string;
+  clientId: string;
+  /** Null for a registration as a mobile or desktop application, which keeps none. */
+  clientSecret: string | null;
 }
 
 /** @see https://developers.google.com/identity/openid-connect/openid-connect#discovery */
@@ -83,6 +94,26 @@ export function googleProvider(settings: GoogleProviderSettings): Provider {
     endpoints: null,
     deviceEndpoint: null,
     loginParameters: { access_type: 'offline', prompt: 'consent' },
+  };
+}
+
+/**
+ * Microsoft's provider. Its endpoints are documented, and its discovery document for `organizations` names an issuer with a
+ * gap in it, so none is read (https://learn.microsoft.com/entra/identity-platform/v2-protocols). A refresh token comes with the
+ * scope `offline_access`.
+ * @throws MirrorError `settings` when the authority is neither https nor loopback
+ */
+export function microsoftProvider(settings: MicrosoftProviderSettings): Provider {
+  const authority = requireSecureUrl(settings.authority, 'the authority').replace(/\/+$/, '');
+  const base = `${authority}/${encodeURIComponent(settings.directory)}`;
+  return {
+    name: 'microsoft',
+    issuer: `${base}/v2.0`,
+    clientId: settings.clientId,
+    clientSecret: settings.clientSecret,
+    endpoints: { authorization: `${base}/oauth2/v2.0/authorize`, token: `${base}/oauth2/v2.0/token`, revocation: null },
+    deviceEndpoint: `${base}/oauth2/v2.0/devicecode`,
+    loginParameters: { prompt: 'select_account' },
   };
 }
 

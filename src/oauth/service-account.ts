@@ -3,8 +3,9 @@ import * as openid from 'openid-client';
 import { z } from 'zod';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { abandonable, type ConnectionAuthorizer } from './authorizer.ts';
+import type { ConnectionAuthorizer } from './authorizer.ts';
 import { oauthErrorCode, toMirrorError } from './errors.ts';
+import { createHeldTokenAuthorizer, type TokenOutcome } from './held-token.ts';
 import { isPlainHttp, isSecureUrl, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 import { readTokens } from './server.ts';
@@ -24,9 +25,6 @@ export interface ServiceAccountSettings {
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** @see https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests (at most one hour) */
 const ASSERTION_LIFE_MS = 60 * MINUTE_MS;
-const MARGIN_MS = 5 * MINUTE_MS;
-/** Our clock may be off by this before an assertion is dated by the server's. */
-const TOLERATED_SKEW_MS = 30 * SECOND_MS;
 const NEVER_ABORTED = new AbortController().signal;
 
 const keyFileSchema = z.object({
@@ -43,11 +41,6 @@ interface ServiceKey {
   tokenUri: string;
 }
 
-interface HeldToken {
-  value: string;
-  refreshAt: Instant;
-}
-
 /**
  * Makes the authorizer of a service account (RFC 7523 with RS256). Its tokens live an hour in this process only: there is
  * no refresh token, and nothing that a second process could break by asking for its own.
@@ -58,41 +51,12 @@ export function createServiceAccountAuthorizer(
   reach: Omit<Reach, 'provider'>,
 ): ConnectionAuthorizer {
   const account = readKeyFile(settings);
-  const { clock } = reach;
-  let held: HeldToken | null = null;
-  let asking: Promise<HeldToken> | null = null;
-  let skewMs = 0;
-
-  async function ask(): Promise<HeldToken> {
-    const sentAt = clock();
-    const first = await requestToken(account, settings, reach, sentAt + skewMs);
-    const isDatedWrongly = first.error !== null && Math.abs(first.skewMs - skewMs) > TOLERATED_SKEW_MS;
-    if (isDatedWrongly) skewMs = first.skewMs;
-    const outcome = isDatedWrongly ? await requestToken(account, settings, reach, clock() + skewMs) : first;
-    if (outcome.error !== null) throw accountError(outcome.error, settings);
-    const lifeMs = outcome.tokens.accessLifeMs ?? ASSERTION_LIFE_MS;
-    const refreshAt = sentAt + lifeMs - Math.min(MARGIN_MS, lifeMs / 2);
-    held = { value: `Bearer ${outcome.tokens.accessToken}`, refreshAt };
-    return held;
-  }
-
-  async function obtain(signal: AbortSignal): Promise<string> {
-    asking ??= ask().finally(() => {
-      asking = null;
-    });
-    return (await abandonable(asking, signal)).value;
-  }
-
-  return {
-    quotaUser: settings.quotaUser,
-    header: async (signal) => (held !== null && clock() < held.refreshAt ? held.value : obtain(signal)),
-    renew: obtain,
-  };
+  return createHeldTokenAuthorizer(
+    (now) => requestToken(account, settings, reach, now),
+    (error) => accountError(error, settings),
+    { clock: reach.clock, quotaUser: settings.quotaUser },
+  );
 }
-
-type TokenOutcome =
-  | { error: null; tokens: ReturnType<typeof readTokens>; skewMs: number }
-  | { error: MirrorError; skewMs: number };
 
 async function requestToken(
   account: ServiceKey,

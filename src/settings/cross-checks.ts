@@ -14,6 +14,9 @@ import type { ValuePath, YamlFile } from './yaml-file.ts';
 export interface KnownNames {
   clinicClients: readonly string[] | null;
   googleClients: readonly string[] | null;
+  microsoftClients: readonly string[] | null;
+  /** Those of them that can log in as themselves: they have a secret or a certificate. */
+  microsoftApps: readonly string[] | null;
   connectors: ReadonlyMap<string, ConnectorDescription>;
 }
 
@@ -39,15 +42,28 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
     'clinic client',
     inSettings('clinicClients'),
   );
-  const connections = keysAt(file, ['connections']).flatMap((id) =>
-    checkName(file, ['connections', id, 'client'], known.googleClients, 'Google client', inSettings('googleClients')),
-  );
+  const connections = keysAt(file, ['connections']).flatMap((id) => checkLogin(file, ['connections', id], known));
   const targets = keysAt(file, ['targets']).flatMap((id) => checkTarget(file, ['targets', id], known));
   return [...clients, ...connections, ...targets, ...checkDoubleTargets(file)];
 }
 
 function inSettings(section: string): string {
   return `add it to ${section} in clinic-mirror.yaml`;
+}
+
+/** The client of a connection, of those that its kind uses. */
+function checkLogin(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
+  const path = [...at, 'client'];
+  const kind = file.valueAt([...at, 'kind']);
+  if (kind !== 'microsoft' && kind !== 'microsoft-app') {
+    return checkName(file, path, known.googleClients, 'Google client', inSettings('googleClients'));
+  }
+  const unknown = checkName(file, path, known.microsoftClients, 'Microsoft client', inSettings('microsoftClients'));
+  const client = file.valueAt(path);
+  if (kind === 'microsoft' || unknown.length > 0 || typeof client !== 'string') return unknown;
+  if (known.microsoftApps === null || known.microsoftApps.includes(client)) return [];
+  const message = `the Microsoft client ${client} can't log in as itself`;
+  return [faultAt(file, path, message, 'give it a clientSecret or a certificate in clinic-mirror.yaml')];
 }
 
 function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {

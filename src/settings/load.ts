@@ -36,6 +36,8 @@ export function loadConfiguration(options: LoadOptions): Configuration {
   const tenants = readTenantFiles(options.dir, secretSchemas(options), {
     clinicClients: settings.file && keysAt(settings.file, ['clinicClients']),
     googleClients: settings.file && keysAt(settings.file, ['googleClients']),
+    microsoftClients: settings.file && keysAt(settings.file, ['microsoftClients']),
+    microsoftApps: settings.file && microsoftApps(settings.file),
     connectors: options.connectors,
   });
   const rivals = options.mode === 'strict' ? tenants : tenants.filter((tenant) => tenant.faults.length === 0);
@@ -66,6 +68,11 @@ export function loadConfiguration(options: LoadOptions): Configuration {
     profiles: profiles.valid,
     setAside,
   });
+}
+
+function microsoftApps(file: YamlFile): string[] {
+  const has = (client: string, part: string) => file.valueAt(['microsoftClients', client, part]) !== undefined;
+  return keysAt(file, ['microsoftClients']).filter((id) => has(id, 'clientSecret') || has(id, 'certificate'));
 }
 
 interface ReadSettings {

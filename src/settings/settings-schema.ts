@@ -37,6 +37,30 @@ function googleClient(secrets: SecretSchemas) {
   });
 }
 
+const PEM_BLOCKS = [/-----BEGIN CERTIFICATE-----/, /-----BEGIN (RSA )?PRIVATE KEY-----/];
+
+/**
+ * The default stays below what Graph allows an application over all organisations, 2,000 requests a second; each mailbox has
+ * its own limit (https://learn.microsoft.com/graph/throttling-limits).
+ */
+function microsoftClient(secrets: SecretSchemas) {
+  return z.strictObject({
+    authority: baseAddress
+      .default('https://login.microsoftonline.com')
+      .describe('Address of the authorization server. Default: https://login.microsoftonline.com'),
+    clientId: text.describe('Id of the registration'),
+    clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    certificate: secrets.text
+      .refine(
+        (pem) => PEM_BLOCKS.every((block) => block.test(pem.reveal())),
+        'refer to one PEM file with the private key and its certificate',
+      )
+      .optional()
+      .describe('PEM with the private RSA key and its certificate, for logins of the application itself'),
+    budget: budget({ requestsPerMinute: 12_000, burst: 400 }),
+  });
+}
+
 const share = z.number().min(0).max(1).describe('Limit as a share of what the target holds, from 0 to 1');
 const count = wholeNumber(0).describe('Limit as a number of items; removals are held when both limits are exceeded');
 
@@ -127,6 +151,9 @@ export function settingsSchema(secrets: SecretSchemas) {
     secrets: secretKeys(secrets),
     clinicClients: mapOf(clinicClient(secrets)).prefault({}).describe('Registrations of this daemon at clinic systems'),
     googleClients: mapOf(googleClient(secrets)).prefault({}).describe('Registrations of this daemon at Google'),
+    microsoftClients: mapOf(microsoftClient(secrets))
+      .prefault({})
+      .describe('Registrations of this daemon at Microsoft'),
     schedule,
     guard,
     push,
@@ -150,5 +177,7 @@ export type GuardSettings = Settings['guard'];
 export type ClinicClient = z.output<ReturnType<typeof clinicClient>>;
 /** A registration at Google. */
 export type GoogleClient = z.output<ReturnType<typeof googleClient>>;
+/** A registration at Microsoft. */
+export type MicrosoftClient = z.output<ReturnType<typeof microsoftClient>>;
 /** An application's allowance. */
 export type BudgetSettings = ClinicClient['budget'];

@@ -16,7 +16,10 @@ function renderClients({ settings }: Configuration): string[] {
     return `clinic client ${id}: ${client.baseUrl}\n  profile ${client.profile}, ${allowance(client.budget)}`;
   });
   const googles = [...settings.googleClients].map(([id, client]) => `Google client ${id}: ${allowance(client.budget)}`);
-  return [...clinics, ...googles];
+  const microsofts = [...settings.microsoftClients].map(([id, client]) => {
+    return `Microsoft client ${id}: ${allowance(client.budget)}`;
+  });
+  return [...clinics, ...googles, ...microsofts];
 }
 
 function allowance(budget: { requestsPerMinute: number; burst: number }): string {

@@ -25,6 +25,9 @@ const connectionName = z
   .regex(NAME, NAME_REMEDY)
   .refine((id) => id !== CLINIC_CONNECTION, 'choose another name: clinic is the login to the clinic system itself');
 
+/** A directory of Microsoft Entra ID: a part of the path of its endpoints. */
+const directory = z.string().regex(/^[a-z0-9][a-z0-9.-]*$/i, 'give the id or a domain of the directory');
+
 function connection(secrets: SecretSchemas) {
   const serviceAccountKey = secrets.text.refine(
     (secret) => isServiceAccountKey(secret.reveal()),
@@ -38,6 +41,20 @@ function connection(secrets: SecretSchemas) {
       subject: z
         .email('give the e-mail address of the user that the service account acts for')
         .describe('E-mail address of the user that the service account acts for'),
+    }),
+    z.strictObject({
+      kind: z.literal('microsoft'),
+      client: name.describe('A name of microsoftClients in the settings'),
+      directory: directory
+        .default('organizations')
+        .describe("Id or domain of the organisation's directory; organizations takes that of whoever logs in"),
+    }),
+    z.strictObject({
+      kind: z.literal('microsoft-app'),
+      client: name.describe('A name of microsoftClients in the settings; it needs a clientSecret or a certificate'),
+      directory: directory.describe(
+        "Id or domain of the organisation's directory, where the application is consented to",
+      ),
     }),
     z.strictObject({
       kind: z.literal('caldav'),

@@ -5,7 +5,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
 import { ConfigurationError, renderFaults } from '../../src/settings/faults.ts';
-import { ENV, faultLines, load, loadError, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
+import {
+  CONNECTORS,
+  ENV,
+  faultLines,
+  load,
+  loadError,
+  SETTINGS,
+  TENANT,
+  writeConfiguration,
+} from './configuration-directory.ts';
 
 const COMMITTED = join(import.meta.dirname, '../../config');
 
@@ -322,6 +331,43 @@ describe('secrets', () => {
   });
 });
 
+describe('logins at Microsoft', () => {
+  const connection = (kind: string) => `{ kind: ${kind}, client: clinics, directory: clinic.example }`;
+  const withClient = (client: string, kind: string) =>
+    writeConfiguration({
+      'clinic-mirror.yaml': `${SETTINGS}microsoftClients:\n  clinics: { clientId: m${client} }\n`,
+      'tenants/uno.yaml': TENANT.replace('{ kind: google, client: main }', connection(kind)),
+    });
+  const certificate = ', certificate: { env: CERTIFICATE }';
+  const pem = '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\nAA==';
+
+  test.each([
+    ['', 'microsoft'],
+    [', clientSecret: { env: CLIENT_SECRET }', 'microsoft'],
+    [', clientSecret: { env: CLIENT_SECRET }', 'microsoft-app'],
+    [certificate, 'microsoft-app'],
+  ])('with a client of %j and the kind %s are complete', (client, kind) => {
+    const env = { ...ENV, CERTIFICATE: pem };
+    const usable = new Map([...CONNECTORS].map(([name, one]) => [name, { ...one, connectionKinds: [kind] }]));
+    const { settings, tenants } = load(withClient(client, kind), { env, connectors: usable });
+    expect(settings.microsoftClients.get('clinics')).toMatchObject({ authority: 'https://login.microsoftonline.com' });
+    expect(tenants.get('uno')?.connections.get('work')).toMatchObject({ kind, directory: 'clinic.example' });
+  });
+
+  test('of an application itself need a secret or a certificate', () => {
+    expect(faultLines(withClient('', 'microsoft-app')).join('\n')).toMatch(
+      /work\.client: the Microsoft client clinics can't log in as itself → give it a clientSecret or a certificate/,
+    );
+  });
+
+  test('need key and certificate in one file, which is not shown', () => {
+    const env = { ...ENV, CERTIFICATE: '-----BEGIN PRIVATE KEY-----canary' };
+    const lines = faultLines(withClient(certificate, 'microsoft-app'), { env }).join('\n');
+    expect(lines).toMatch(/clinics\.certificate: .* → refer to one PEM file with the private key and its certificate/);
+    expect(lines).not.toContain('canary');
+  });
+});
+
 describe('references', () => {
   test.each([
     [
@@ -355,6 +401,16 @@ describe('references', () => {
       /title: the title full tells of the patient, and no reason is given/,
     ],
     ['zone: Europe/Rome', 'zone: "+01:00"', /zone: is not valid: "\+01:00" → give an IANA time zone/],
+    [
+      '{ kind: google, client: main }',
+      '{ kind: microsoft, client: other }',
+      /work\.client: there is no Microsoft client "other" → there is no Microsoft client yet; add it to microsoftClients/,
+    ],
+    [
+      '{ kind: google, client: main }',
+      '{ kind: microsoft, client: other, directory: "a/b" }',
+      /work\.directory: is not valid: "a\/b" → give the id or a domain of the directory/,
+    ],
   ])('must hold: %j written as %j', (from, to, expected) => {
     const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT.replace(from, to) }));
     expect(

@@ -1,0 +1,132 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import * as openid from 'openid-client';
+import { MirrorError } from '../model/errors.ts';
+import { type Instant, SECOND_MS } from '../model/time.ts';
+import type { ConnectionAuthorizer } from './authorizer.ts';
+import { oauthErrorCode, toMirrorError } from './errors.ts';
+import { createHeldTokenAuthorizer, type TokenOutcome } from './held-token.ts';
+import { isPlainHttp, type Provider } from './providers.ts';
+import { type Reach, recordingFetch } from './recording-fetch.ts';
+import { readTokens } from './server.ts';
+
+/** An application that logs in as itself (RFC 6749 section 4.4), with the secret of its provider or with a certificate. */
+export interface ClientCredentialsSettings {
+  connection: string;
+  /** PEM with the private key (RSA) and its certificate, a secret; null when the provider's client secret proves who asks. */
+  certificate: string | null;
+  /** Microsoft takes one scope, `<resource>/.default`: what an administrator consented to. */
+  scope: string;
+}
+
+const NEVER_ABORTED = new AbortController().signal;
+
+/**
+ * Makes the authorizer of an application's own login. There is no refresh token and nobody who could log in again: whatever
+ * is refused is set right in the settings or in the organisation's directory.
+ * @throws MirrorError `settings` at once when there is no proof or the certificate is unreadable, later when it is refused
+ * @see https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow
+ */
+export function createClientCredentialsAuthorizer(
+  settings: ClientCredentialsSettings,
+  reach: Reach,
+): ConnectionAuthorizer {
+  const proof = proofOf(settings, reach.provider);
+  return createHeldTokenAuthorizer(
+    (now) => requestToken(proof, settings.scope, reach, now),
+    (error) => applicationError(error, settings.connection),
+    { clock: reach.clock, quotaUser: null },
+  );
+}
+
+/** Makes the client's authentication for one request. */
+type Proof = (tokenEndpoint: string) => Promise<openid.ClientAuth>;
+
+function proofOf({ connection, certificate }: ClientCredentialsSettings, provider: Provider): Proof {
+  if (certificate !== null) {
+    const read = readCertificate(certificate);
+    if (read !== null) return (tokenEndpoint) => signedProof(read, tokenEndpoint);
+    throw settingsError('client-certificate', `the certificate for the connection "${connection}" is unreadable`, {
+      remedy: 'give one PEM file with the private RSA key and its certificate',
+    });
+  }
+  const secret = provider.clientSecret;
+  if (secret !== null) return async () => openid.ClientSecretPost(secret);
+  throw settingsError('client-proof-missing', `the client of the connection "${connection}" has no secret`, {
+    remedy: 'give the client a clientSecret or a certificate',
+  });
+}
+
+async function requestToken(proof: Proof, scope: string, reach: Reach, now: Instant): Promise<TokenOutcome> {
+  const { provider, clock } = reach;
+  const recording = recordingFetch(reach, 'token', NEVER_ABORTED);
+  const tokenEndpoint = provider.endpoints?.token ?? '';
+  try {
+    const configuration = new openid.Configuration(
+      { issuer: provider.issuer, token_endpoint: tokenEndpoint },
+      provider.clientId,
+      { [openid.clockSkew]: Math.round((now - clock()) / SECOND_MS) },
+      await proof(tokenEndpoint),
+    );
+    if (isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
+    configuration[openid.customFetch] = recording.fetch;
+    const answer = await openid.clientCredentialsGrant(configuration, { scope });
+    return { error: null, tokens: readTokens(answer, now), skewMs: recording.facts()?.skewMs ?? 0 };
+  } catch (error) {
+    const facts = recording.facts();
+    return { error: toMirrorError(error, facts), skewMs: facts?.skewMs ?? 0 };
+  }
+}
+
+interface Certificate {
+  key: KeyObject;
+  /** SHA-1 of the certificate, base64url: how Microsoft finds it among those registered. */
+  thumbprint: string;
+}
+
+/** @see https://learn.microsoft.com/entra/identity-platform/certificate-credentials */
+async function signedProof({ key, thumbprint }: Certificate, tokenEndpoint: string): Promise<openid.ClientAuth> {
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+  const signingKey = key.toCryptoKey(algorithm, false, ['sign']);
+  return openid.PrivateKeyJwt(signingKey, {
+    [openid.modifyAssertion]: (header, payload) => {
+      header.x5t = thumbprint;
+      payload.aud = tokenEndpoint;
+    },
+  });
+}
+
+function readCertificate(pem: string): Certificate | null {
+  try {
+    const key = createPrivateKey(pem);
+    const certificate = new X509Certificate(pem);
+    if (key.asymmetricKeyType !== 'rsa' || !certificate.checkPrivateKey(key)) return null;
+    const thumbprint = Buffer.from(certificate.fingerprint.replaceAll(':', ''), 'hex').toString('base64url');
+    return { key, thumbprint };
+  } catch {
+    // What was thrown may quote the key.
+    return null;
+  }
+}
+
+function applicationError(error: MirrorError, connection: string): MirrorError {
+  const code = oauthErrorCode(error);
+  if (error.code === 'client-rejected') {
+    return settingsError('client-rejected', `the client of the connection "${connection}" is refused`, {
+      remedy: 'check clientId, its secret or certificate (they expire), the directory, and the clock',
+      cause: error,
+    });
+  }
+  if (error.actor !== 'authorization' && code !== 'unauthorized_client' && code !== 'invalid_scope') return error;
+  return settingsError(
+    'application-not-allowed',
+    `the application of the connection "${connection}" is not allowed in`,
+    {
+      remedy: 'an administrator of the directory consents to the application and its calendar permission',
+      cause: error,
+    },
+  );
+}
+
+function settingsError(code: string, message: string, more: { remedy: string; cause?: unknown }): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', ...more });
+}
