@@ -4,7 +4,8 @@ import type { FaultRule } from '../../sandbox/kit/faults.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { RADICALE_USERS, type SmallTenant, type SmallWorld } from './support/small-world.ts';
+import { RADICALE_USERS, type SmallTenant } from './support/small-configuration.ts';
+import type { SmallWorld } from './support/small-world.ts';
 import { deletionsAt } from './support/traffic.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 

@@ -4,7 +4,8 @@ import { status } from '../../src/control/status.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { RADICALE_USERS, type SmallTarget, type SmallTenant, type SmallWorld } from './support/small-world.ts';
+import { RADICALE_USERS, type SmallTarget, type SmallTenant } from './support/small-configuration.ts';
+import type { SmallWorld } from './support/small-world.ts';
 import { callsAt, writesAt } from './support/traffic.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
-import type { SmallTarget, SmallTenant, SmallWorld } from './support/small-world.ts';
+import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
+import type { SmallWorld } from './support/small-world.ts';
 import { deletionsAt, writesAt } from './support/traffic.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { useRedis } from '../support/redis.ts';
-import { type SmallTarget, type SmallTenant, type SmallWorld, startSmallWorld } from './support/small-world.ts';
+import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
+import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();

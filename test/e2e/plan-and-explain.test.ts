@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useRedis } from '../support/redis.ts';
 import { dumpRedis } from './support/dump-redis.ts';
-import type { SmallTarget, SmallTenant } from './support/small-world.ts';
+import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
 import { writesAt } from './support/traffic.ts';
 import { useSmallWorld } from './support/use-small-world.ts';
 

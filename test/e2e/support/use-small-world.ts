@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { type SmallWorld, type SmallWorldOptions, startSmallWorld } from './small-world.ts';
+import type { SmallWorldOptions } from './small-configuration.ts';
+import { type SmallWorld, startSmallWorld } from './small-world.ts';
 
 /** A small world for one test, everybody logged in; gone when the test ends. */
 export async function useSmallWorld(options: SmallWorldOptions): Promise<SmallWorld> {
