@@ -22,7 +22,7 @@ const CALENDAR_PROPERTIES =
 
 /**
  * The address of the target's calendar: the configured one, else the one of ours that is remembered, found by mark, or
- * created at a name derived from the mark, so that two who create make one.
+ * created at a name derived from the mark, so that two who create make one; never at the name of one that was deleted.
  * @throws MirrorError `settings` when there is none, it may not be written or it is no calendar
  */
 export async function prepareCalendar(search: CalendarSearch, known: string | null): Promise<URL> {
@@ -39,7 +39,7 @@ export async function prepareCalendar(search: CalendarSearch, known: string | nu
       ? await discoverHome(search.session, baseAddress(search.settings), search.signal)
       : asCollection(new URL(calendar.home));
   const ours = await findOurs(search, home);
-  return ours === undefined ? await createCalendar(search, home, calendar.create) : checked(ours);
+  return ours === undefined ? await createCalendar(search, home, calendar.create, known) : checked(ours);
 }
 
 /** The resource at an address; null when there is none. */
@@ -93,9 +93,16 @@ async function findOurs({ session, mark, signal }: CalendarSearch, home: URL): P
     .sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
 }
 
-async function createCalendar(search: CalendarSearch, home: URL, displayName: string): Promise<URL> {
+/** @param known the calendar that is gone: at the same address a new, empty one would be taken for it */
+async function createCalendar(
+  search: CalendarSearch,
+  home: URL,
+  displayName: string,
+  known: string | null,
+): Promise<URL> {
   for (const name of calendarNames(search.mark)) {
     const url = new URL(`${name}/`, home);
+    if (known !== null && comparablePath(url) === comparablePath(new URL(known))) continue;
     const answer = await search.session.send(
       { method: 'MKCALENDAR', url, headers: XML_CONTENT, body: calendarBody(displayName, search.mark) },
       search.signal,
