@@ -1,7 +1,7 @@
 import { auditTarget } from '../jobs/audit.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { DriftReport } from '../state/targets.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Estate, pausedError, requireTenant } from './estate.ts';
 
 /** What an audit on demand found; null for a target that is being written to, rests, or was never written to. */
 export interface AuditView {
@@ -9,7 +9,10 @@ export interface AuditView {
   targets: { target: string; policy: 'repair' | 'keep' | 'report'; drift: DriftReport | null }[];
 }
 
-/** Reads back what every target of a tenant holds. What is to be restored goes with the next cycle, which is asked for at once. */
+/**
+ * Reads back what every target of a tenant holds. What is to be restored goes with the next cycle, which is asked for at once.
+ * @throws MirrorError `settings`, code `tenant-paused` or `no-such-tenant`
+ */
 export async function auditNow(
   estate: Estate,
   id: string,
@@ -17,6 +20,7 @@ export async function auditNow(
   signal: AbortSignal,
 ): Promise<AuditView> {
   const tenant = requireTenant(estate, id);
+  if (tenant.configuration.paused) throw pausedError(id);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const view: AuditView = { tenant: id, targets: [] };
   for (const [index, target] of targets.entries()) {

@@ -41,3 +41,13 @@ export function requireTenant(estate: Estate, id: string): OpenTenant {
       : `name one of: ${[...estate.tenants.keys()].join(', ') || 'none'}`,
   });
 }
+
+/** The error of a verb that was asked to work on a paused tenant. */
+export function pausedError(id: string): MirrorError {
+  return new MirrorError(`the tenant "${id}" is paused: nothing is read or written for it`, {
+    actor: 'settings',
+    code: 'tenant-paused',
+    retry: 'never',
+    remedy: `set paused to false in tenants/${id}.yaml`,
+  });
+}

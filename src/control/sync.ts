@@ -1,10 +1,9 @@
 import { type Progress, pullTenant } from '../jobs/pull.ts';
 import { pushTarget, type StopSignals } from '../jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Estate, pausedError, requireTenant } from './estate.ts';
 import { resumeTargets } from './resume.ts';
 import { type TargetStatus, targetStatus } from './status.ts';
 
@@ -67,15 +66,6 @@ async function drainTarget(
     if (turn.idle && (await tenant.outbox.counts(target.id)).pending === 0) return;
     await new Promise((resolve) => setTimeout(resolve, turn.nextInMs ?? 0));
   }
-}
-
-function pausedError(id: string): MirrorError {
-  return new MirrorError(`the tenant "${id}" is paused: nothing is read or written for it`, {
-    actor: 'settings',
-    code: 'tenant-paused',
-    retry: 'never',
-    remedy: `set paused to false in tenants/${id}.yaml`,
-  });
 }
 
 async function totalPending(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<number> {
