@@ -24,7 +24,12 @@ export function renderAudit(view: AuditView): string {
           ),
         ],
   );
-  return [renderTable(columns, rows), ...churning].join('\n');
+  const replaced = view.targets.flatMap(({ target, drift }) =>
+    drift?.calendarReplaced === true
+      ? [wrap(`${target}: the calendar is another one than before; the next cycle fills it.`)]
+      : [],
+  );
+  return [renderTable(columns, rows), ...replaced, ...churning].join('\n');
 }
 
 function fieldsOf({ fields }: DriftReport): string {

@@ -1,6 +1,5 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
-import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport } from '../state/targets.ts';
 import { type Audit, audit } from '../sync/audit.ts';
@@ -14,7 +13,8 @@ export async function auditTenant(tenant: OpenTenant, signal: AbortSignal): Prom
   for (const target of tenant.targets.values()) {
     if (signal.aborted || target.configuration.paused) continue;
     const report = await auditTarget(tenant, target, signal);
-    drifted ||= report !== null && report.edited + report.removed + report.unlinked > 0;
+    if (report === null) continue;
+    drifted ||= report.calendarReplaced === true || report.edited + report.removed + report.unlinked > 0;
   }
   return drifted;
 }
@@ -39,21 +39,26 @@ export async function auditTarget(
     // A calendar that is gone is noticed here, since a quiet cycle asks its target nothing.
     target.preparedContainer = null;
     const container = await openCalendar(tenant, target, lane, signal);
-    if (container === null) return calendarReplaced(tenant.clock());
-    const found = await compareWithTarget(tenant, target, container, signal);
+    if (container === null) return await noteReplaced(tenant, target);
+    const found = await compareWithTarget(tenant, target, container, AbortSignal.any([signal, lane.signal]));
     return await settle(tenant, target, found, lane);
   } catch (error) {
     signal.throwIfAborted();
-    await noteTrouble(tenant, target, asMirrorError(error));
+    const failure = asMirrorError(error);
+    // Whoever took the lane over goes on with it: that is no trouble of the target.
+    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
     return null;
   } finally {
     await lane.release();
   }
 }
 
-/** Links are built anew by the next plan, which is asked for since something was found. */
-function calendarReplaced(checkedAt: Instant): DriftReport {
-  return { checkedAt, checked: 0, edited: 0, removed: 0, unlinked: 1, fields: {}, churning: 0, churningFields: [] };
+/** The links of the old calendar are forgotten by now; the next plan builds them anew and fills the new one. */
+async function noteReplaced(tenant: OpenTenant, target: OpenTarget): Promise<DriftReport> {
+  const nothing = { checked: 0, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0, churningFields: [] };
+  const report = { ...nothing, checkedAt: tenant.clock(), calendarReplaced: true };
+  await tenant.records.write(target.id, { drift: report });
+  return report;
 }
 
 async function compareWithTarget(
@@ -75,19 +80,13 @@ async function compareWithTarget(
 
 async function settle(tenant: OpenTenant, target: OpenTarget, found: Audit, lane: Lease): Promise<DriftReport> {
   const { drift, rewritesPerDay } = target.configuration.audit;
-  const marked: { link: Link; fields: readonly string[] }[] = [
-    ...found.edited.map(({ asFound, fields }) => ({ link: { ...asFound, drift: 'edited' as const }, fields })),
-    ...found.removed.map((link) => ({
-      link: { ...link, fingerprint: '', versionTag: null, drift: 'removed' as const },
-      fields: ['removed'],
-    })),
-  ];
-  const churning: typeof marked = [];
+  const toMark = marksOf(found);
+  const churning: Mark[] = [];
   const restored: Link[] = [...found.unlinked];
-  if (drift === 'repair' && marked.length > 0) {
-    const ids = marked.map(({ link }) => link.recordId);
+  if (drift === 'repair' && toMark.length > 0) {
+    const ids = toMark.map(({ link }) => link.recordId);
     const counts = await tenant.records.countRestorations(target.id, ids, tenant.clock());
-    for (const entry of marked) {
+    for (const entry of toMark) {
       const tooOften = (counts.get(entry.link.recordId) ?? 0) > rewritesPerDay;
       if (tooOften) churning.push(entry);
       else restored.push(entry.link);
@@ -107,6 +106,23 @@ async function settle(tenant: OpenTenant, target: OpenTarget, found: Audit, lane
   await tenant.records.write(target.id, { drift: report });
   tell(tenant, target, report);
   return report;
+}
+
+interface Mark {
+  link: Link;
+  fields: readonly string[];
+}
+
+/** Links to be marked. What an earlier audit marked and no plan has restored yet is no second restoration. */
+function marksOf(found: Audit): Mark[] {
+  const edited = found.edited.filter(({ link, fields }) => link.drift !== 'edited' || fields.length > 0);
+  const removed = found.removed.filter(({ drift }) => drift !== 'removed');
+  return [
+    ...edited.map(({ asFound, fields }): Mark => ({ link: { ...asFound, drift: 'edited' }, fields })),
+    ...removed.map((link): Mark => {
+      return { link: { ...link, fingerprint: '', versionTag: null, drift: 'removed' }, fields: ['removed'] };
+    }),
+  ];
 }
 
 function countFields(found: Audit): Record<string, number> {

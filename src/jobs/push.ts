@@ -133,7 +133,7 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
   }
   const locator = target.identity.locator(recordId);
   if (link === null || link.epoch !== epoch) return { kind: 'create', recordId, key, locator, item: entry.item };
-  if (link.fingerprint === entry.fingerprint && !entry.sent) return null;
+  if (link.fingerprint === entry.fingerprint && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
   return { kind: 'update', recordId, key, locator, item: entry.item, versionTag, remoteId };
 }

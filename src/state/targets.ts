@@ -50,6 +50,8 @@ export interface DriftReport {
   churning: number;
   /** Fields in which those diverge. */
   churningFields: readonly string[];
+  /** The calendar was another one than before: nothing was compared, the next cycle fills it. */
+  calendarReplaced?: boolean;
 }
 
 /** Counters of a target. */

@@ -7,8 +7,9 @@ import { differingFields, type TargetIdentity } from './identity.ts';
 /** An object that somebody edited: what it is now, and in which fields it differs from what we wrote. */
 export interface EditedObject {
   link: Link;
-  /** The link as the object stands: its own fingerprint and version tag. */
+  /** The link as the object stands: its own fingerprint and version tag. The start stays the one that was written. */
   asFound: Link;
+  /** Empty for an object that an earlier audit marked and no plan has restored yet. */
   fields: readonly string[];
 }
 
@@ -60,6 +61,11 @@ export function audit(input: {
 function compare(link: Link, asFound: Link, result: Audit): void {
   result.checked += 1;
   const untouched = link.versionTag !== null && link.versionTag === asFound.versionTag;
-  if (untouched || asFound.fingerprint === link.fingerprint) return;
-  result.edited.push({ link, asFound, fields: differingFields(link.fingerprint, asFound.fingerprint) });
+  const same = untouched || asFound.fingerprint === link.fingerprint;
+  if (same && link.drift !== 'edited') return;
+  result.edited.push({
+    link,
+    asFound: { ...asFound, startAt: link.startAt },
+    fields: same ? [] : differingFields(link.fingerprint, asFound.fingerprint),
+  });
 }

@@ -99,7 +99,8 @@ function compare(appointment: Appointment, input: DiffInput, result: Diff): Plan
     return absent(id, appointment.status === 'cancelled' ? 'cancelled' : 'excluded', effective.startAt);
   }
   const fingerprint = input.identity.fingerprint(shown);
-  if (effective?.fingerprint === fingerprint) {
+  // What a person touched is written even when it says the right thing by now, so that no mark outlives its plan.
+  if (effective?.fingerprint === fingerprint && effective.drift === null) {
     result.unchanged += 1;
     return null;
   }
