@@ -19,7 +19,8 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
   const rows = targets.map((target) => {
     const planned = run.targets.find((each) => each.target === target.target)?.planned ?? {};
     const removed = (planned.cancelled ?? 0) + (planned.excluded ?? 0) + (planned.vanished ?? 0);
-    const counts = [planned.new ?? 0, planned['content-changed'] ?? 0, removed];
+    const restored = (planned['edited-by-hand'] ?? 0) + (planned['removed-by-hand'] ?? 0);
+    const counts = [planned.new ?? 0, (planned['content-changed'] ?? 0) + restored, removed];
     return [
       target.target,
       target.state,

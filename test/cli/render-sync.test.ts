@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { renderSync } from '../../src/cli/render-sync.ts';
+import type { SyncResult } from '../../src/control/sync.ts';
+
+test('what was changed by hand and is restored counts as changed', () => {
+  const planned = { 'content-changed': 3, 'edited-by-hand': 2, 'removed-by-hand': 1 };
+  expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in-sync +0 +6 +0 /);
+});
+
+test('everything that takes an object away counts as removed', () => {
+  const planned = { new: 4, cancelled: 3, excluded: 2, vanished: 1 };
+  expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in-sync +4 +0 +6 /);
+});
+
+function resultOf(planned: Record<string, number>): SyncResult {
+  const counts = { held: 0, released: 0, unchanged: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
+  return {
+    tenant: 'aurora',
+    run: {
+      id: 'a',
+      startedAt: 0,
+      finishedAt: 1_000,
+      snapshot: { completeness: 'complete', reason: null, records: 10, requests: 1 },
+      setAside: {},
+      setAsideExamples: [],
+      unknownStatuses: [],
+      targets: [{ target: 'room', planned, ...counts }],
+      error: null,
+    },
+    targets: [
+      {
+        target: 'room',
+        connector: 'caldav',
+        state: 'in-sync',
+        inSyncAsOf: 0,
+        links: 10,
+        pending: 0,
+        failing: 0,
+        held: 0,
+        oldestPendingAt: null,
+        trouble: null,
+        drift: null,
+        created: 0,
+        updated: 0,
+        deleted: 0,
+        adopted: 0,
+        ambiguous: 0,
+      },
+    ],
+  };
+}
