@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { type CliOutside, createProgram } from '../src/cli/program.ts';
+import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
 import { referenceDocuments } from '../tools/write-reference.ts';
 import { errorCodesIn } from './support/error-codes.ts';
@@ -105,6 +106,11 @@ test.each([...referenceDocuments()])(
     expect(readFileSync(file, 'utf8')).toBe(text);
   },
 );
+
+test.each([...connectors.keys()])('docs/configuration.md has a section for the connector %s', (name) => {
+  expect(read('docs/configuration.md')).toContain(`### \`${name}\`\n`);
+  expect(read('docs/configuration.md')).toContain(`<!-- reference: ${name} -->`);
+});
 
 describe('documents', () => {
   const documents = [
