@@ -1,6 +1,6 @@
 import type { Link, RemoteItem } from '../model/operations.ts';
 import type { PendingChange } from '../model/plan.ts';
-import type { Instant, TimeWindow } from '../model/time.ts';
+import type { TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import { differingFields, type TargetIdentity } from './identity.ts';
 
@@ -35,27 +35,42 @@ export function audit(input: {
   identity: TargetIdentity;
   window: TimeWindow;
 }): Audit {
-  const { identity, links, pending, window } = input;
-  const result: Audit = { checked: 0, edited: [], removed: [], unlinked: [], ambiguous: 0 };
-  const seen = new Map<string, Instant>();
-  for (const remote of input.remoteItems) {
-    const asFound = linkOf(remote, identity, window.fromAt);
-    if (asFound === null || seen.has(asFound.recordId)) {
-      result.ambiguous += 1;
-      continue;
-    }
-    seen.set(asFound.recordId, asFound.startAt);
+  const { links, pending, window } = input;
+  const { found, ambiguous } = objectsByRecord(input);
+  const result: Audit = { checked: 0, edited: [], removed: [], unlinked: [], ambiguous };
+  for (const asFound of found.values()) {
     if (pending.has(asFound.recordId)) continue;
     const link = links.get(asFound.recordId);
     if (link !== undefined) compare(link, asFound, result);
     else if (asFound.startAt >= window.fromAt) result.unlinked.push(asFound);
   }
   for (const link of links.values()) {
-    if (seen.has(link.recordId) || pending.has(link.recordId)) continue;
+    if (found.has(link.recordId) || pending.has(link.recordId)) continue;
     result.checked += 1;
     result.removed.push(link);
   }
   return result;
+}
+
+/** Of several objects for one record it is the linked one that counts; the others are for a person to look at. */
+function objectsByRecord({ remoteItems, links, identity, window }: Parameters<typeof audit>[0]) {
+  const found = new Map<string, Link>();
+  let ambiguous = 0;
+  for (const remote of remoteItems) {
+    const asFound = linkOf(remote, identity, window.fromAt);
+    if (asFound === null) {
+      ambiguous += 1;
+      continue;
+    }
+    const { recordId } = asFound;
+    if (found.has(recordId)) ambiguous += 1;
+    if (!found.has(recordId) || isSameObject(asFound, links.get(recordId))) found.set(recordId, asFound);
+  }
+  return { found, ambiguous };
+}
+
+function isSameObject(asFound: Link, link: Link | undefined): boolean {
+  return link !== undefined && asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
 }
 
 function compare(link: Link, asFound: Link, result: Audit): void {

@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/model/items.ts';
+import type { Link, RemoteItem } from '../../src/model/operations.ts';
+import type { PendingChange } from '../../src/model/plan.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { audit } from '../../src/sync/audit.ts';
+import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { items, NOW, recordIds } from './arbitraries.ts';
+
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
+const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
+const START_AT = Date.parse('2026-06-16T07:00:00Z');
+const ITEM: CalendarItem = {
+  title: 'Appointment',
+  description: 'Room 2',
+  location: 'Via Roma 1',
+  time: { kind: 'timed', start: '2026-06-16T09:00:00+02:00', end: '2026-06-16T10:00:00+02:00', zone: 'Europe/Rome' },
+  busy: true,
+};
+
+function link(recordId: string, changes: Partial<Link> = {}): Link {
+  const fingerprint = identity.fingerprint(ITEM);
+  return {
+    recordId,
+    fingerprint,
+    versionTag: 'v1',
+    startAt: START_AT,
+    epoch: 0,
+    remoteId: null,
+    drift: null,
+    ...changes,
+  };
+}
+
+function remote(recordId: string, changes: Partial<RemoteItem> & { epoch?: number } = {}): RemoteItem {
+  const { epoch = 0, ...rest } = changes;
+  const key = identity.key(recordId, epoch);
+  return { key, locator: identity.locator(recordId), remoteId: key, versionTag: 'v1', item: ITEM, ...rest };
+}
+
+/** An object that a person gave other content. */
+function edited(recordId: string, changes: Partial<CalendarItem>): RemoteItem {
+  return remote(recordId, { versionTag: 'v2', item: { ...ITEM, ...changes } });
+}
+
+function pendingFor(recordId: string, want: PendingChange['want']): [string, PendingChange] {
+  return [
+    recordId,
+    {
+      recordId,
+      reason: 'content-changed',
+      want,
+      fingerprint: null,
+      startAt: START_AT,
+      attempts: 0,
+      lastError: null,
+      parked: false,
+      enqueuedAt: NOW,
+      dueAt: NOW,
+    },
+  ];
+}
+
+function compare(remoteItems: RemoteItem[], links: Link[], pending: [string, PendingChange][] = []) {
+  return audit({
+    remoteItems,
+    links: new Map(links.map((each) => [each.recordId, each])),
+    pending: new Map(pending),
+    identity,
+    window: WINDOW,
+  });
+}
+
+const NOTHING = { edited: [], removed: [], unlinked: [], ambiguous: 0 };
+
+describe('an object with a link', () => {
+  test('that is as it was written is checked and nothing else', () => {
+    expect(compare([remote('1'), remote('2')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING });
+  });
+
+  test('that the provider spells differently is no edit while its version is ours', () => {
+    const spelt = { ...ITEM, title: 'appointment ', description: null };
+    expect(compare([remote('1', { item: spelt })], [link('1')])).toEqual({ checked: 1, ...NOTHING });
+  });
+
+  test('that has a new version and the old content is no edit: a reminder, a colour', () => {
+    expect(compare([remote('1', { versionTag: 'v2' })], [link('1')])).toEqual({ checked: 1, ...NOTHING });
+  });
+
+  test.for<[string, Partial<CalendarItem>]>([
+    ['title', { title: 'Lunch' }],
+    ['description', { description: 'Bring cake' }],
+    ['location', { location: null }],
+    ['busy', { busy: false }],
+    ['time', { time: { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-17' } }],
+  ])('whose %s was edited is told by the name of that field', ([field, change]) => {
+    const before = link('1');
+    const found = compare([edited('1', change)], [before]);
+    expect(found).toMatchObject({ checked: 1, removed: [], edited: [{ link: before, fields: [field] }] });
+    expect(found.edited[0]?.asFound).toMatchObject({ versionTag: 'v2', startAt: START_AT });
+  });
+
+  test('is found edited without any version tag, by its content', () => {
+    const withoutTag = { ...edited('1', { title: 'Lunch' }), versionTag: null };
+    const found = compare(
+      [withoutTag, remote('2', { versionTag: null })],
+      [link('1', { versionTag: null }), link('2', { versionTag: null })],
+    );
+    expect(found).toMatchObject({ checked: 2, edited: [{ fields: ['title'] }] });
+  });
+
+  test('that was changed beyond reading differs in every field', () => {
+    const found = compare([remote('1', { versionTag: 'v2', item: null })], [link('1')]);
+    expect(found.edited[0]?.fields).toEqual(['title', 'description', 'location', 'time', 'busy']);
+  });
+
+  test('that was dragged out of the window is edited, and its link keeps the start that was written', () => {
+    const time = { kind: 'all-day', startDate: '2026-01-01', endDate: '2026-01-02' } as const;
+    expect(compare([edited('1', { time })], [link('1')]).edited[0]?.asFound.startAt).toBe(START_AT);
+  });
+
+  test('that is not there was removed', () => {
+    expect(compare([remote('1')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING, removed: [link('2')] });
+  });
+
+  test('that lost its locator was removed, and is counted as nobody can tell whose', () => {
+    const found = compare([remote('1', { locator: null })], [link('1')]);
+    expect(found).toMatchObject({ removed: [{ recordId: '1' }], ambiguous: 1 });
+  });
+
+  test('that is marked and not restored yet is still counted, without its fields', () => {
+    const stands = edited('1', { title: 'Lunch' });
+    const marked = compare([stands], [link('1')]).edited[0]!.asFound;
+    const again = compare([stands], [{ ...marked, drift: 'edited' }]);
+    expect(again.edited).toMatchObject([{ fields: [] }]);
+  });
+
+  test.for(['present', 'absent'] as const)('is left out while a change to it (%s) is on its way', (want) => {
+    const found = compare(
+      [edited('1', { title: 'Lunch' })],
+      [link('1'), link('2')],
+      [pendingFor('1', want), pendingFor('2', want)],
+    );
+    expect(found).toEqual({ checked: 0, ...NOTHING });
+  });
+});
+
+describe('an object without a link', () => {
+  test('is to be planned like any other', () => {
+    expect(compare([remote('1')], [])).toEqual({ checked: 0, ...NOTHING, unlinked: [link('1')] });
+  });
+
+  test('that lies before the window was let go of, and stays so', () => {
+    const time = { kind: 'all-day', startDate: '2026-01-01', endDate: '2026-01-02' } as const;
+    expect(compare([edited('1', { time })], [])).toEqual({ checked: 0, ...NOTHING });
+  });
+
+  test('is not linked while its creation is on its way', () => {
+    expect(compare([remote('1')], [], [pendingFor('1', 'present')])).toEqual({ checked: 0, ...NOTHING });
+  });
+});
+
+describe('an object that names no record for certain', () => {
+  test('is counted and never taken for drift', () => {
+    const others = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'another');
+    const copied = remote('1', { key: 'someotherkey', remoteId: 'someotherkey', item: { ...ITEM, title: 'Copy' } });
+    const foreign = remote('2', { locator: others.locator('2') });
+    expect(compare([copied, foreign, remote('1')], [link('1')])).toEqual({ checked: 1, ...NOTHING, ambiguous: 2 });
+  });
+
+  test.for(['first', 'last'])('for a record that has a linked object too is left alone, read %s', (position) => {
+    const old = { ...edited('1', { title: 'From the trash' }), ...{ key: identity.key('1', 0) } };
+    const linked = remote('1', { epoch: 1 });
+    const read = position === 'first' ? [old, linked] : [linked, old];
+    expect(compare(read, [link('1', { epoch: 1 })])).toEqual({ checked: 1, ...NOTHING, ambiguous: 1 });
+  });
+});
+
+describe('for any target', () => {
+  const fates = fc.constantFrom('untouched', 'respelt', 'edited', 'removed', 'pending', 'unlinked');
+  const records = fc.uniqueArray(fc.record({ id: recordIds, item: items, other: items, fate: fates }), {
+    selector: ({ id }) => id,
+    maxLength: 25,
+  });
+
+  test('every record is told of once, as what it is', () => {
+    fc.assert(
+      fc.property(records, (given) => {
+        const startOf = ({ time }: CalendarItem) =>
+          Date.parse(time.kind === 'timed' ? time.start : `${time.startDate}T00:00:00Z`);
+        const differs = (one: CalendarItem, other: CalendarItem) =>
+          identity.fingerprint(one) !== identity.fingerprint(other);
+        const links: Link[] = [];
+        const remoteItems: RemoteItem[] = [];
+        const pending: [string, PendingChange][] = [];
+        for (const { id, item, other, fate } of given) {
+          const written = { fingerprint: identity.fingerprint(item), startAt: startOf(item) };
+          if (fate !== 'unlinked') links.push(link(id, written));
+          if (fate === 'pending') pending.push(pendingFor(id, 'present'));
+          if (fate === 'untouched' || fate === 'unlinked') remoteItems.push(remote(id, { item }));
+          if (fate === 'respelt') remoteItems.push(remote(id, { item: other }));
+          if (fate === 'edited') remoteItems.push(remote(id, { item: other, versionTag: 'v2' }));
+        }
+        const idsOf = (chosen: typeof given) => chosen.map(({ id }) => id).sort();
+        const having = (...wanted: string[]) => given.filter(({ fate }) => wanted.includes(fate));
+
+        const found = compare(remoteItems.reverse(), links, pending);
+
+        expect(found.checked).toBe(having('untouched', 'respelt', 'edited', 'removed').length);
+        expect(found.removed.map(({ recordId }) => recordId).sort()).toEqual(idsOf(having('removed')));
+        expect(found.edited.map((each) => each.link.recordId).sort()).toEqual(
+          idsOf(having('edited').filter(({ item, other }) => differs(item, other))),
+        );
+        expect(found.unlinked.map(({ recordId }) => recordId).sort()).toEqual(
+          idsOf(having('unlinked').filter(({ item }) => startOf(item) >= WINDOW.fromAt)),
+        );
+        expect(found.ambiguous).toBe(0);
+      }),
+    );
+  });
+
+  test('what is written as it was found is found unchanged afterwards', () => {
+    fc.assert(
+      fc.property(records, (given) => {
+        const remoteItems = given.map(({ id, other }) => remote(id, { item: other, versionTag: 'v2' }));
+        const links = given.map(({ id, item }) => link(id, { fingerprint: identity.fingerprint(item) }));
+        const { edited: changed } = compare(remoteItems, links);
+        const restored = new Map(changed.map(({ link: { recordId }, asFound }) => [recordId, asFound]));
+        const again = compare(
+          remoteItems,
+          links.map((each) => restored.get(each.recordId) ?? each),
+        );
+        expect(again).toEqual({ checked: given.length, ...NOTHING });
+      }),
+    );
+  });
+});
