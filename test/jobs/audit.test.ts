@@ -1,0 +1,436 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { auditTarget, auditTenant } from '../../src/jobs/audit.ts';
+import { laneLease } from '../../src/jobs/lanes.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import type { CalendarItem } from '../../src/model/items.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import type { TargetConfiguration } from '../../src/settings/configuration.ts';
+import type { DriftReport } from '../../src/state/targets.ts';
+import { project } from '../../src/sync/project.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+import { cycle, NEVER, pull, targetOf } from './cycle.ts';
+import { createModelClinic, type ModelClinic } from './model-clinic.ts';
+import { createModelTarget, type ModelObject, type ModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+const redis = useRedis();
+const POLICIES = ['repair', 'keep', 'report'] as const;
+type Policy = (typeof POLICIES)[number];
+
+interface World {
+  clinic: ModelClinic;
+  model: ModelTarget;
+  clock: { now: number };
+  tenant: OpenTenant;
+}
+
+/** A clinic with some appointments, one an hour from tomorrow on, and a target that shows them all. */
+async function synced(booked: number, drift: Policy = 'repair', changes: Partial<TargetConfiguration> = {}) {
+  const world = open(booked, drift, changes);
+  await cycle(world.tenant);
+  return world;
+}
+
+function open(booked: number, drift: Policy, changes: Partial<TargetConfiguration> = {}): World {
+  const clinic = createModelClinic();
+  for (let index = 0; index < booked; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
+  }
+  const model = createModelTarget();
+  model.addForeign('Dentist');
+  const clock = { now: NOW };
+  const tenant = openTenant({
+    redis: redis.connect(),
+    clinic,
+    targets: [{ model, configuration: { audit: { drift, rewritesPerDay: 3 }, ...changes } }],
+    clock: () => clock.now,
+  });
+  return { clinic, model, clock, tenant };
+}
+
+function auditOf(tenant: OpenTenant): Promise<DriftReport | null> {
+  return auditTarget(tenant, targetOf(tenant), NEVER);
+}
+
+/** The object of a record, as it lies in the calendar. */
+function objectOf({ model, tenant }: World, recordId: string): ModelObject {
+  const key = targetOf(tenant).identity.key(recordId, 0);
+  const found = model.objects().find((object) => object.key === key);
+  if (found === undefined) throw new Error(`record ${recordId} has no object`);
+  return found;
+}
+
+function editByHand(world: World, recordId: string, changes: Partial<CalendarItem>): void {
+  const object = objectOf(world, recordId);
+  object.item = { ...object.item, ...changes };
+  object.version += 1;
+}
+
+function removeByHand(world: World, recordId: string): void {
+  objectOf(world, recordId).deleted = true;
+}
+
+function own({ model }: World): ModelObject[] {
+  return model.objects().filter(({ mark }) => mark !== null);
+}
+
+function titlesOf(world: World): string[] {
+  return own(world).map(({ item }) => item.title);
+}
+
+function writesOf({ model }: World): number {
+  return model.calls.operations;
+}
+
+describe('what people did to a calendar', () => {
+  test('is restored by the next cycle where the policy is to repair', async () => {
+    const world = await synced(6);
+    const before = structuredClone(own(world).map(({ key, item }) => ({ key, item })));
+    editByHand(world, '0', { title: 'Lunch' });
+    editByHand(world, '1', { location: 'Elsewhere', busy: false });
+    removeByHand(world, '2');
+
+    const report = await auditOf(world.tenant);
+    const { targets } = await cycle(world.tenant);
+
+    expect(report).toMatchObject({ checked: 6, edited: 2, removed: 1, churning: 0 });
+    expect(report?.fields).toEqual({ title: 1, location: 1, busy: 1 });
+    expect(targets).toMatchObject([{ planned: { 'edited-by-hand': 2, 'removed-by-hand': 1 }, unchanged: 3 }]);
+    expect(own(world).map(({ key, item }) => ({ key, item }))).toEqual(before);
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 6, edited: 0, removed: 0 });
+  });
+
+  test.for(['keep', 'report'] as const)(
+    'stays where the policy is to %s, until the appointment changes',
+    async (policy) => {
+      const world = await synced(4, policy);
+      const right = structuredClone(objectOf(world, '0').item.title);
+      editByHand(world, '0', { title: 'Lunch' });
+      removeByHand(world, '1');
+      const writes = writesOf(world);
+
+      for (let day = 0; day < 2; day += 1) {
+        world.clock.now += HOUR_MS;
+        expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 1, removed: 1, fields: { title: 1 } });
+        await cycle(world.tenant);
+      }
+      expect(writesOf(world)).toBe(writes);
+      expect(titlesOf(world).sort()).toEqual([right, right, 'Lunch'].sort());
+
+      for (const id of ['0', '1']) world.clinic.appointments.set(id, appointmentOf(id, { inHours: 100 + Number(id) }));
+      await cycle(world.tenant);
+      expect(titlesOf(world)).toEqual([right, right, right, right]);
+      expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 0 });
+    },
+  );
+
+  test('goes with its appointment, whatever the policy', async () => {
+    for (const policy of POLICIES) {
+      const world = await synced(4, policy);
+      editByHand(world, '0', { title: 'Lunch' });
+      removeByHand(world, '1');
+      await auditOf(world.tenant);
+      for (const id of ['0', '1']) world.clinic.appointments.set(id, appointmentOf(id, { status: 'cancelled' }));
+      await cycle(world.tenant);
+      expect(own(world)).toHaveLength(2);
+      expect(await auditOf(world.tenant)).toMatchObject({ checked: 2, edited: 0, removed: 0 });
+      await redis.connect().flushall();
+    }
+  });
+
+  test('and undid themselves costs one write at most, and no more afterwards', async () => {
+    const world = await synced(2);
+    const { title } = objectOf(world, '0').item;
+    editByHand(world, '0', { title: 'Lunch' });
+    await auditOf(world.tenant);
+    editByHand(world, '0', { title });
+    await auditOf(world.tenant);
+    await cycle(world.tenant);
+    const writes = writesOf(world);
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 0 });
+    await cycle(world.tenant);
+    expect(writesOf(world)).toBe(writes);
+  });
+
+  test('is told by status and remembered', async () => {
+    const world = await synced(3, 'report');
+    editByHand(world, '0', { description: 'Bring cake' });
+    const report = await auditOf(world.tenant);
+    expect((await world.tenant.records.read('doctor')).drift).toEqual(report);
+    expect(report).toMatchObject({ checkedAt: NOW, fields: { description: 1 } });
+  });
+
+  test('to events of their own is none of our business', async () => {
+    const world = await synced(2);
+    const foreign = world.model.objects().filter(({ mark }) => mark === null);
+    const before = structuredClone(foreign);
+    const [dentist] = foreign;
+    dentist!.item = { ...dentist!.item, title: 'Dentist, moved' };
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 2, edited: 0, removed: 0, unlinked: 0 });
+    await cycle(world.tenant);
+    const after = world.model.objects().filter(({ mark }) => mark === null);
+    expect(after).toEqual([{ ...before[0], item: { ...before[0]?.item, title: 'Dentist, moved' } }]);
+  });
+});
+
+describe('what a provider stores differently', () => {
+  test('is never rewritten, audit after audit', async () => {
+    const world = open(5, 'repair');
+    readsBack(world.tenant, (item) => ({ ...item, title: item.title.toUpperCase(), description: '' }));
+    await cycle(world.tenant);
+    const writes = writesOf(world);
+    for (let audits = 0; audits < 4; audits += 1) {
+      world.clock.now += 6 * HOUR_MS;
+      expect(await auditOf(world.tenant)).toMatchObject({ checked: 5, edited: 0 });
+      await cycle(world.tenant);
+    }
+    expect(writesOf(world)).toBe(writes);
+  });
+});
+
+describe('the churn breaker', () => {
+  test('gives up an object for the day that was restored more often than allowed, and names the field', async () => {
+    const world = await synced(3);
+    const right = objectOf(world, '0').item.title;
+    for (let restored = 1; restored <= 3; restored += 1) {
+      editByHand(world, '0', { title: 'Written by another program' });
+      expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, churning: 0 });
+      await cycle(world.tenant);
+      expect(objectOf(world, '0').item.title).toBe(right);
+    }
+    editByHand(world, '0', { title: 'Written by another program' });
+    editByHand(world, '1', { location: 'Elsewhere' });
+    const writes = writesOf(world);
+
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 2, churning: 1, churningFields: ['title'] });
+    await cycle(world.tenant);
+    expect(objectOf(world, '0').item.title).toBe('Written by another program');
+    expect(writesOf(world)).toBe(writes + 1);
+
+    world.clock.now += DAY_MS;
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, churning: 0 });
+    await cycle(world.tenant);
+    expect(objectOf(world, '0').item.title).toBe(right);
+  });
+
+  test('says of objects that keep vanishing that they are removed', async () => {
+    const world = await synced(2, 'repair', { audit: { drift: 'repair', rewritesPerDay: 1 } });
+    for (const churning of [0, 1]) {
+      removeByHand(world, '0');
+      expect(await auditOf(world.tenant)).toMatchObject({
+        removed: 1,
+        churning,
+        churningFields: churning === 0 ? [] : ['removed'],
+      });
+      await cycle(world.tenant);
+    }
+    expect(own(world)).toHaveLength(1);
+  });
+
+  test('counts restorations and not looks: what waits for its cycle is counted once', async () => {
+    const world = await synced(3);
+    editByHand(world, '0', { title: 'Lunch' });
+    removeByHand(world, '1');
+    for (let looks = 0; looks < 6; looks += 1) {
+      expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, removed: 1, churning: 0 });
+    }
+    await cycle(world.tenant);
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 0 });
+    expect(new Set(titlesOf(world)).size).toBe(1);
+    expect(own(world)).toHaveLength(3);
+  });
+});
+
+describe('a calendar', () => {
+  test.for(POLICIES)('that was replaced is noticed and filled anew (%s)', async (policy) => {
+    const world = await synced(7, policy);
+    world.model.replaceCalendar();
+    await cycle(world.tenant);
+    expect(own(world)).toHaveLength(0);
+
+    const report = await auditOf(world.tenant);
+    expect(report).toMatchObject({ calendarReplaced: true, edited: 0, removed: 0 });
+    expect((await world.tenant.records.read('doctor')).drift).toEqual(report);
+    await cycle(world.tenant);
+    expect(own(world)).toHaveLength(7);
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 7, removed: 0 });
+  });
+
+  test('that is gone for good stops the target with the reason', async () => {
+    const world = await synced(2);
+    world.model.wholeTargetError = new MirrorError('the calendar is gone', {
+      actor: 'settings',
+      code: 'calendar-gone',
+      retry: 'never',
+    });
+    expect(await auditOf(world.tenant)).toBeNull();
+    expect((await world.tenant.records.read('doctor')).trouble).toMatchObject({ code: 'calendar-gone' });
+  });
+
+  test('with objects of ours that no link tells of gets them planned like any other', async () => {
+    const world = await synced(5);
+    const lane = await world.tenant.leases.tryTake(laneLease('doctor'));
+    await world.tenant.links.release('doctor', ['0', '1', '2'], lane!);
+    await lane!.release();
+    editByHand(world, '1', { title: 'Lunch' });
+    world.clinic.appointments.delete('2');
+
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 2, unlinked: 3, edited: 0, removed: 0 });
+    const { targets } = await cycle(world.tenant);
+
+    expect(targets).toMatchObject([{ planned: { 'content-changed': 1, vanished: 1 } }]);
+    expect(own(world)).toHaveLength(4);
+    expect(new Set(titlesOf(world)).size).toBe(1);
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, unlinked: 0 });
+  });
+});
+
+describe('an audit', () => {
+  test('leaves alone what is being written, rests, is new or is paused', async () => {
+    const fresh = open(2, 'repair');
+    expect(await auditOf(fresh.tenant)).toBeNull();
+    expect(fresh.model.calls).toMatchObject({ prepare: 0, read: 0 });
+
+    await cycle(fresh.tenant);
+    const lane = await fresh.tenant.leases.tryTake(laneLease('doctor'));
+    expect(await auditOf(fresh.tenant)).toBeNull();
+    await lane?.release();
+
+    await fresh.tenant.records.write('doctor', { pausedUntil: NOW + 1 });
+    expect(await auditOf(fresh.tenant)).toBeNull();
+    await fresh.tenant.records.write('doctor', { pausedUntil: null });
+    targetOf(fresh.tenant).configuration.paused = true;
+    expect(await auditTenant(fresh.tenant, NEVER)).toBe(false);
+    expect(fresh.model.calls.read).toBe(1);
+  });
+
+  test('says nothing of records whose change is on its way', async () => {
+    const world = await synced(3);
+    editByHand(world, '0', { title: 'Lunch' });
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 200 }));
+    await pull(world.tenant);
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 2, edited: 0 });
+    await cycle(world.tenant);
+    expect(new Set(titlesOf(world)).size).toBe(1);
+  });
+
+  test('that failed while reading says nothing, marks nothing, and lets the target rest', async () => {
+    const world = await synced(4);
+    removeByHand(world, '0');
+    const connector = targetOf(world.tenant).connector;
+    targetOf(world.tenant).connector = {
+      ...connector,
+      async *read(...given) {
+        for await (const page of connector.read(...given)) {
+          yield page.slice(0, 1);
+          throw new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later', status: 503 });
+        }
+      },
+    };
+    expect(await auditOf(world.tenant)).toBeNull();
+    const record = await world.tenant.records.read('doctor');
+    expect(record).toMatchObject({ drift: null, trouble: { code: 'server-error' } });
+    const links = await world.tenant.links.read('doctor');
+    expect([...links.values()].every(({ drift }) => drift === null)).toBe(true);
+  });
+
+  test('whose lane was taken over writes nothing and calls it no trouble', async () => {
+    const world = await synced(3);
+    removeByHand(world, '0');
+    const connector = targetOf(world.tenant).connector;
+    targetOf(world.tenant).connector = {
+      ...connector,
+      async *read(...given) {
+        yield* connector.read(...given);
+        const [key] = await redis.connect().keys(`*${laneLease('doctor')}*`);
+        await redis.connect().set(key ?? '', '999:somebody-else');
+      },
+    };
+    expect(await auditOf(world.tenant)).toBeNull();
+    const { drift, trouble, pausedUntil } = await world.tenant.records.read('doctor');
+    expect({ drift, trouble, pausedUntil }).toEqual({ drift: null, trouble: null, pausedUntil: null });
+    expect((await world.tenant.links.read('doctor')).get('0')?.drift).toBeNull();
+  });
+
+  test('asks for a cycle when it found something, and only then', async () => {
+    const world = await synced(2);
+    expect(await auditTenant(world.tenant, NEVER)).toBe(false);
+    removeByHand(world, '0');
+    expect(await auditTenant(world.tenant, NEVER)).toBe(true);
+    await cycle(world.tenant);
+    world.model.replaceCalendar();
+    expect(await auditTenant(world.tenant, NEVER)).toBe(true);
+  });
+});
+
+test('whatever people do, one audit and one cycle bring back what the clinic shows', async () => {
+  const ids = ['0', '1', '2', '3', '4', '5'];
+  const acts = fc.record({
+    id: fc.constantFrom(...ids),
+    act: fc.constantFrom('retitle', 'move', 'remove', 'erase', 'cancel', 'rebook', 'audit', 'unmark'),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(acts, { maxLength: 14 }), async (history) => {
+      await redis.connect().flushall();
+      const limits = { share: 1, count: 1_000 };
+      const guard = { vanished: limits, cancelled: limits, holdExpiresAfterHours: 1 };
+      const audits = { drift: 'repair', rewritesPerDay: 1_000 } as const;
+      const world = await synced(ids.length, 'repair', { guard, audit: audits });
+      for (const { id, act } of history) await take(world, id, act);
+      await auditOf(world.tenant);
+      await cycle(world.tenant);
+      expect(shownBy(world)).toEqual(wantedOf(world));
+      expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 0, unlinked: 0 });
+    }),
+    { numRuns: 40 },
+  );
+});
+
+async function take(world: World, id: string, act: string): Promise<void> {
+  const key = targetOf(world.tenant).identity.key(id, 0);
+  const isThere = world.model.objects().some((object) => object.key === key);
+  if (act === 'retitle' && isThere) editByHand(world, id, { title: 'Lunch' });
+  const time = { kind: 'all-day', startDate: '2026-01-01', endDate: '2026-01-02' } as const;
+  if (act === 'move' && isThere) editByHand(world, id, { time });
+  if (act === 'unmark' && isThere) objectOf(world, id).locator = null;
+  if (act === 'remove' && isThere) removeByHand(world, id);
+  if (act === 'erase') world.clinic.appointments.delete(id);
+  if (act === 'cancel') world.clinic.appointments.set(id, appointmentOf(id, { status: 'cancelled' }));
+  if (act === 'rebook') world.clinic.appointments.set(id, appointmentOf(id, { inHours: 300 + Number(id) }));
+  if (act === 'audit') await auditOf(world.tenant);
+}
+
+function shownBy(world: World): string[] {
+  return own(world)
+    .map(({ item }) => JSON.stringify(item))
+    .sort();
+}
+
+function wantedOf({ clinic, tenant }: World): string[] {
+  const { configuration, identity } = targetOf(tenant);
+  const { title, fields, statuses } = configuration;
+  const policy = { title, fields, statuses, language: 'en', zone: 'Europe/Rome' } as const;
+  return [...clinic.appointments.values()]
+    .flatMap((appointment) => {
+      const item = project(appointment, policy, EMPTY_DIRECTORY, identity.key(appointment.id, 0));
+      return item === null ? [] : [JSON.stringify(item)];
+    })
+    .sort();
+}
+
+/** The provider keeps another spelling than it was sent, and gives that back. */
+function readsBack(tenant: OpenTenant, spell: (item: CalendarItem) => CalendarItem): void {
+  const target = targetOf(tenant);
+  const { connector } = target;
+  target.connector = {
+    ...connector,
+    async *read(...given) {
+      for await (const page of connector.read(...given)) {
+        yield page.map((remote) => ({ ...remote, item: remote.item === null ? null : spell(remote.item) }));
+      }
+    },
+  };
+}
