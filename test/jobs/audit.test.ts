@@ -7,6 +7,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
+import { keys } from '../../src/state/keys.ts';
 import type { DriftReport } from '../../src/state/targets.ts';
 import { project } from '../../src/sync/project.ts';
 import { useRedis } from '../support/redis.ts';
@@ -345,8 +346,7 @@ describe('an audit', () => {
       ...connector,
       async *read(...given) {
         yield* connector.read(...given);
-        const [key] = await redis.connect().keys(`*${laneLease('doctor')}*`);
-        await redis.connect().set(key ?? '', '999:somebody-else');
+        await redis.connect().set(keys.lease(world.tenant.id, laneLease('doctor')), '999:somebody-else');
       },
     };
     expect(await auditOf(world.tenant)).toBeNull();
