@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import {
+  type ApiAnswer,
+  calendarFor,
+  checkIfMatch,
+  checkQuery,
+  jsonBody,
+  type MailboxContext,
+  wholeNumber,
+} from './call.ts';
+import { GraphError, invalidProperty, invalidRequest, notInSandbox } from './errors.ts';
+import { linkTo } from './event-list.ts';
+import { softDeleteEvent } from './event-writes.ts';
+import { changeKeyOf, etagOf } from './ids.ts';
+import { parseFilter } from './odata-filter.ts';
+import type { Calendar, Mailbox, World } from './world.ts';
+
+const COLORS = [
+  ...['auto', 'lightBlue', 'lightGreen', 'lightOrange', 'lightGray', 'lightYellow', 'lightTeal', 'lightPink'],
+  ...['lightBrown', 'lightRed', 'maxColor'],
+] as const;
+const calendarBody = z.strictObject({
+  name: z.string().min(1).exactOptional(),
+  color: z.enum(COLORS).exactOptional(),
+  hexColor: z.string().exactOptional(),
+});
+const DEFAULT_TOP = 10;
+
+/** GET …/calendar and …/calendars/{id}. Throws GraphError. */
+export function getCalendar(context: MailboxContext): ApiAnswer {
+  checkQuery(context.query, ['$select']);
+  return { status: 200, body: selected(toCalendarResource(context.mailbox, calendarFor(context)), context.query) };
+}
+
+/** GET …/calendars: a page of the mailbox's calendars. Throws GraphError. */
+export function listCalendars(context: MailboxContext): ApiAnswer {
+  const { query, mailbox } = context;
+  checkQuery(query, ['$top', '$skip', '$select', '$filter']);
+  const name = filteredName(query.get('$filter'));
+  const calendars = [...mailbox.calendars.values()].filter((each) => name === undefined || each.name === name);
+  const top = wholeNumber(query, '$top', 1) ?? DEFAULT_TOP;
+  const skip = wholeNumber(query, '$skip', 0) ?? 0;
+  const value = calendars.slice(skip, skip + top).map((each) => selected(toCalendarResource(mailbox, each), query));
+  const next =
+    skip + top < calendars.length ? { '@odata.nextLink': linkTo(context, { $skip: String(skip + top) }) } : {};
+  return { status: 200, body: { value, ...next } };
+}
+
+/** POST …/calendars. Throws GraphError 400, or 409 when the name is taken. */
+export function postCalendar(context: MailboxContext): ApiAnswer {
+  const { world, mailbox } = context;
+  const { name, color } = readBody(context);
+  if (name === undefined) {
+    throw invalidProperty('Property: name is required.');
+  }
+  refuseTakenName(mailbox, name);
+  const calendar = world.addCalendar(mailbox, name, false, color);
+  return { status: 201, body: toCalendarResource(mailbox, calendar) };
+}
+
+/** PATCH …/calendars/{id}. Throws GraphError. */
+export function patchCalendar(context: MailboxContext): ApiAnswer {
+  const { world, mailbox, call } = context;
+  const calendar = calendarFor(context);
+  const { name, color } = readBody(context);
+  checkIfMatch(call, etagOf(calendar.change));
+  if (name !== undefined && name !== calendar.name) {
+    refuseTakenName(mailbox, name);
+  }
+  calendar.name = name ?? calendar.name;
+  calendar.color = color ?? calendar.color;
+  calendar.change = world.nextChange();
+  return { status: 200, body: toCalendarResource(mailbox, calendar) };
+}
+
+/** DELETE …/calendars/{id}, with its events. Throws GraphError. */
+export function deleteCalendar(context: MailboxContext): ApiAnswer {
+  const { world, mailbox, call } = context;
+  const calendar = calendarFor(context);
+  if (calendar.isDefault) {
+    throw new GraphError(400, 'ErrorDeleteDistinguishedFolder', 'Distinguished folders cannot be deleted.');
+  }
+  checkIfMatch(call, etagOf(calendar.change));
+  removeCalendar(world, mailbox, calendar);
+  return { status: 204 };
+}
+
+/** Removes a calendar and moves its events into Deleted Items. */
+export function removeCalendar(world: World, mailbox: Mailbox, calendar: Calendar): void {
+  for (const event of [...mailbox.events.inCalendar(calendar.id)]) {
+    softDeleteEvent(world, mailbox, event);
+  }
+  mailbox.calendars.delete(calendar.id);
+}
+
+function readBody(context: MailboxContext): z.infer<typeof calendarBody> {
+  checkQuery(context.query, []);
+  const parsed = calendarBody.safeParse(jsonBody(context));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw issue?.code === 'invalid_value' ? invalidProperty('Property: color.') : invalidRequest('Invalid calendar.');
+  }
+  return parsed.data;
+}
+
+function refuseTakenName(mailbox: Mailbox, name: string): void {
+  if ([...mailbox.calendars.values()].some((each) => each.name.toLowerCase() === name.toLowerCase())) {
+    throw new GraphError(409, 'ErrorFolderExists', 'A folder with the specified name already exists.');
+  }
+}
+
+function filteredName(text: string | null): string | undefined {
+  if (text === null) {
+    return undefined;
+  }
+  const filter = parseFilter(text);
+  if (filter.kind !== 'compare' || filter.path !== 'name' || filter.operator !== 'eq') {
+    throw notInSandbox('$filter of calendars by anything but name eq');
+  }
+  return String(filter.value);
+}
+
+function selected(resource: Record<string, unknown>, query: URLSearchParams): Record<string, unknown> {
+  const names = query.get('$select')?.split(',');
+  if (!names) {
+    return resource;
+  }
+  return Object.fromEntries(Object.entries(resource).filter(([name]) => name === 'id' || names.includes(name)));
+}
+
+function toCalendarResource(mailbox: Mailbox, calendar: Calendar): Record<string, unknown> {
+  return {
+    '@odata.etag': etagOf(calendar.change),
+    id: calendar.id,
+    name: calendar.name,
+    color: calendar.color,
+    hexColor: '',
+    isDefaultCalendar: calendar.isDefault,
+    changeKey: changeKeyOf(calendar.change),
+    canShare: true,
+    canViewPrivateItems: true,
+    canEdit: true,
+    isTallyingResponses: calendar.isDefault,
+    isRemovable: !calendar.isDefault,
+    allowedOnlineMeetingProviders: ['teamsForBusiness'],
+    defaultOnlineMeetingProvider: 'teamsForBusiness',
+    owner: { name: mailbox.mail, address: mailbox.mail },
+  };
+}

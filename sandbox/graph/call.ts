@@ -1,0 +1,117 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FaultPlan } from '../kit/faults.ts';
+import { invalidRequest, irresolvableConflict, malformedId, resourceNotFound } from './errors.ts';
+import { isId } from './ids.ts';
+import type { Preferences } from './preferences.ts';
+import type { Calendar, Mailbox, World } from './world.ts';
+
+/** One API call, from its own HTTP request or from a part of a batch. */
+export interface ApiCall {
+  method: string;
+  /** Path with the query, as sent, the version included. */
+  url: string;
+  /** Names in lower case. */
+  headers: IncomingHttpHeaders;
+  /** The raw body; empty when there is none. */
+  body: string;
+  /** Where the client found the server: links that are answered begin with it. */
+  origin: string;
+}
+
+/** The answer to one API call. */
+export interface ApiAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  /** JSON value; absent for 204 and 202. */
+  body?: unknown;
+}
+
+/** On whose behalf a call runs. */
+export interface Caller {
+  /** The person's address; undefined with an app-only token. */
+  account: string | undefined;
+  clientId: string;
+  /** Scopes of a person's token, roles of an app-only one. */
+  permissions: ReadonlySet<string>;
+  /** What an app-only token reaches. */
+  mailboxes: readonly string[] | 'all';
+}
+
+/** What a handler works with. `parameters` are the decoded parts of the path. */
+export interface Context {
+  world: World;
+  faults: FaultPlan;
+  call: ApiCall;
+  caller: Caller;
+  parameters: Record<string, string>;
+  query: URLSearchParams;
+  preferences: Preferences;
+}
+
+/** What the handler of a call at a mailbox works with. */
+export interface MailboxContext extends Context {
+  mailbox: Mailbox;
+}
+
+/** The JSON body. Throws GraphError 400 when it isn't JSON, not an object or not declared as JSON. */
+export function jsonBody({ call }: Context): Record<string, unknown> {
+  if (!/^application\/json\b/i.test(call.headers['content-type'] ?? '')) {
+    throw invalidRequest('A body needs the Content-Type application/json.');
+  }
+  const parsed = parseJson(call.body);
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw invalidRequest('Unable to read JSON request payload.');
+  }
+  return Object.fromEntries(Object.entries(parsed));
+}
+
+/** The value of a JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The calendar of the path, or the default one when the path names none. Throws GraphError 400 or 404. */
+export function calendarFor({ mailbox, parameters }: MailboxContext): Calendar {
+  const id = parameters.calendarId ?? mailbox.defaultCalendarId;
+  if (!isId(id)) {
+    throw malformedId();
+  }
+  const calendar = mailbox.calendars.get(id);
+  if (!calendar) {
+    throw resourceNotFound();
+  }
+  return calendar;
+}
+
+/** Throws GraphError 412 unless If-Match is absent, `*` or this etag. */
+export function checkIfMatch(call: ApiCall, etag: string): void {
+  const wanted = call.headers['if-match'];
+  if (wanted !== undefined && wanted !== '*' && !wanted.split(/\s*,\s*/).includes(etag)) {
+    throw irresolvableConflict();
+  }
+}
+
+/** Refuses query options that would silently do nothing. Throws GraphError 400. */
+export function checkQuery(query: URLSearchParams, known: readonly string[]): void {
+  for (const name of query.keys()) {
+    if (!known.includes(name)) {
+      throw invalidRequest(`The query option '${name}' is not supported here.`);
+    }
+  }
+}
+
+/** A whole number of at least `least`. Throws GraphError 400. */
+export function wholeNumber(query: URLSearchParams, name: string, least: number): number | undefined {
+  const value = query.get(name);
+  if (value === null) {
+    return undefined;
+  }
+  if (!/^\d{1,9}$/.test(value) || Number(value) < least) {
+    throw invalidRequest(`Invalid value of the query option '${name}'.`);
+  }
+  return Number(value);
+}

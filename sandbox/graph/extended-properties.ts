@@ -1,0 +1,36 @@
+import { invalidProperty } from './errors.ts';
+
+/** `{type} {guid} Name {name}`, `{type} {guid} Id {number}` or `{type} {tag}` (resources/extended-properties-overview). */
+const NAMED = /^(\w+) \{?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\}? (name|id) (\S.*)$/i;
+const TAGGED = /^(\w+) (0x[0-9a-f]{1,4})$/i;
+const TYPES = ['String', 'Integer', 'Boolean', 'Double', 'Float', 'Long', 'Short', 'Currency', 'CLSID', 'SystemTime'];
+
+/**
+ * The form under which a single-value property is stored and told: type in its own case, guid in braces and lower case, the
+ * name as it is, for its case counts. Throws GraphError 400 when the id is malformed.
+ */
+export function canonicalPropertyId(id: string): string {
+  const [, type = '', guid = '', kind = '', name = ''] = NAMED.exec(id) ?? [];
+  if (guid !== '') {
+    const isId = kind.toLowerCase() === 'id';
+    return `${typeOf(type)} {${guid.toLowerCase()}} ${isId ? 'Id' : 'Name'} ${isId ? name.toLowerCase() : name}`;
+  }
+  const [, tagType = '', tag = ''] = TAGGED.exec(id) ?? [];
+  if (tag === '') {
+    throw invalidProperty('The id of an extended property is malformed.');
+  }
+  return `${typeOf(tagType)} ${tag.toLowerCase()}`;
+}
+
+function typeOf(type: string): string {
+  const known = TYPES.find((each) => each.toLowerCase() === type.toLowerCase());
+  if (known === undefined) {
+    throw invalidProperty('The type of an extended property is unknown.');
+  }
+  return known;
+}
+
+/** What two property values have in common when the server holds them equal: case doesn't count. */
+export function comparableValue(value: string): string {
+  return value.toLowerCase();
+}

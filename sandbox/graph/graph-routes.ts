@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Counts } from '../kit/counts.ts';
+import { API_BASE, type GraphApi } from './api.ts';
+import { BATCH_PATH, type BatchParts, readBatch, runBatch } from './batch.ts';
+import type { ApiAnswer, ApiCall } from './call.ts';
+import { GraphError, resourceNotFound } from './errors.ts';
+import type { Route } from './routes.ts';
+import type { Throttling } from './throttling.ts';
+
+/** Adds the API, each method as a route of its own so that the counts tell them apart, and the batch endpoint. */
+export function addGraphRoutes(
+  app: FastifyInstance,
+  routes: readonly Route[],
+  counts: Counts,
+  batch: BatchParts,
+): void {
+  for (const { method, at, path } of routes) {
+    for (const prefix of at === 'mailbox' ? ['/me', '/users/:user'] : ['']) {
+      app.route({
+        method,
+        url: `${API_BASE}${prefix}${path}`,
+        handler: async (request, reply) => send(reply, await batch.api.answer(callOf(request))),
+      });
+    }
+  }
+  app.post(BATCH_PATH, async (request, reply) => send(reply, await answerBatch(callOf(request), counts, batch)));
+  app.setNotFoundHandler((_request, reply) => send(reply, { status: 404, body: resourceNotFound().toBody() }));
+}
+
+/**
+ * Gives each request at a mailbox one of its places for as long as it runs, and refuses it when there is none. A batch takes
+ * them part by part instead. Must be added before the kit, so that injected latency counts.
+ */
+export function limitConcurrency(
+  app: FastifyInstance,
+  api: GraphApi,
+  throttling: Throttling,
+  latencyMs: () => number,
+): void {
+  app.addHook('preHandler', async (request, reply) => {
+    const mailbox = api.mailboxOf(callOf(request));
+    if (!mailbox) {
+      return;
+    }
+    const { leave, refusal } = throttling.enter(mailbox);
+    let isInside = true;
+    const leaveOnce = (): void => {
+      if (isInside) {
+        isInside = false;
+        leave();
+      }
+    };
+    reply.raw.once('finish', leaveOnce);
+    reply.raw.once('close', leaveOnce);
+    if (refusal) {
+      return send(reply, { status: refusal.status, headers: refusal.headers, body: refusal.toBody() });
+    }
+    if (latencyMs() > 0) {
+      await delay(latencyMs());
+    }
+  });
+}
+
+async function answerBatch(call: ApiCall, counts: Counts, batch: BatchParts): Promise<ApiAnswer> {
+  try {
+    batch.grants.requireCaller(call.headers.authorization);
+    const requests = readBatch(call.body, batch.settings.maxBatchSize);
+    counts.add('innerCalls', requests.length);
+    return { status: 200, body: { responses: await runBatch(requests, call, batch) } };
+  } catch (error) {
+    if (error instanceof GraphError) {
+      return { status: error.status, headers: error.headers, body: error.toBody() };
+    }
+    throw error;
+  }
+}
+
+function callOf(request: FastifyRequest): ApiCall {
+  const body = typeof request.body === 'string' ? request.body : '';
+  const { method, url, headers } = request;
+  return { method, url, headers, body, origin: `http://${headers.host ?? 'sandbox'}` };
+}
+
+function send(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
+  return reply
+    .status(answer.status)
+    .headers(answer.headers ?? {})
+    .send(answer.body);
+}

@@ -1,0 +1,135 @@
+import type { Counts } from '../kit/counts.ts';
+import type { FaultPlan } from '../kit/faults.ts';
+import type { SandboxKit } from '../kit/kit.ts';
+import type { RunningServer } from '../kit/listen.ts';
+import type { Recording } from '../kit/recording.ts';
+import { approveDevice, authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import { type ByHand, byHand } from './by-hand.ts';
+import { type CertificateWithKey, createCertificate } from './certificate.ts';
+import { GraphCounts } from './counts.ts';
+import type { Grants } from './grants.ts';
+import { DEVICE_PAGE_PATH } from './oauth-routes.ts';
+import type { Application, FixedOption, GraphSandboxOptions, Settings } from './options.ts';
+import type { LifecycleEvent, Subscription, Subscriptions } from './subscriptions.ts';
+import type { World } from './world.ts';
+
+/** Whose token, for which permissions, by which application; the defaults are the first application and write access. */
+export interface TokenWish {
+  scopes?: string[];
+  clientId?: string;
+}
+
+/** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown mailboxes and events throw. */
+export interface GraphSandbox extends RunningServer, ByHand {
+  /** Root url of the API, to stand for `https://graph.microsoft.com`; the version comes after it. */
+  graphUrl: string;
+  /** `POST` batches here. */
+  batchUrl: string;
+  tenantId: string;
+  /** Issuer for OpenID discovery; stands for `https://login.microsoftonline.com/{tenant}/v2.0`. */
+  issuer: string;
+  tokenUrl: string;
+  /** The first application. */
+  application: Application;
+  counts: GraphCounts;
+  /** The kit's own figures: by method, route pattern and status. */
+  requests: Counts;
+  faults: FaultPlan;
+  recording: Recording;
+  /** Changes options while it runs. */
+  configure(changes: Partial<Omit<GraphSandboxOptions, FixedOption>>): void;
+
+  authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
+  /** Types a device's code and answers it. Throws Error when the code is unknown or over. */
+  approveDevice(userCode: string, answer: PersonsAnswer): Promise<void>;
+  /** A person's access token without any login; default scope `Calendars.ReadWrite`. */
+  issueAccessToken(account: string, wish?: TokenWish): string;
+  /** An app-only access token, with the application's roles. */
+  issueAppToken(clientId?: string): string;
+  /** Ends an account's refresh tokens. */
+  revokeConsent(account: string): void;
+  /** Refuses an account's refreshes until it logs in: invalid_grant with suberror basic_action. */
+  requireInteraction(account: string): void;
+  expireAccessTokens(): void;
+  /** Challenges all tokens of an account, or of an application by its client id; `needsPerson` refuses refreshes too. */
+  challengeClaims(who: string, needsPerson?: boolean): void;
+  createCertificate(): CertificateWithKey;
+  /** Registers a certificate with an application; default: the first. */
+  registerCertificate(certificate: string, clientId?: string): void;
+
+  /** Live subscriptions. */
+  subscriptions(): Subscription[];
+  sendLifecycleEvent(subscriptionId: string, event: LifecycleEvent): void;
+  /** Resolves when no notification is on its way any more. */
+  notificationsSettled(): Promise<void>;
+}
+
+/** What the verbs work on. */
+export interface SandboxParts {
+  server: RunningServer;
+  kit: SandboxKit;
+  world: World;
+  settings: Settings;
+  grants: Grants;
+  subscriptions: Subscriptions;
+}
+
+/** The object that a test holds. */
+export function toVerbs(parts: SandboxParts): GraphSandbox {
+  const { server, kit, world, settings, subscriptions } = parts;
+  const tenant = `${server.url}/${settings.tenantId}`;
+  return {
+    ...server,
+    graphUrl: server.url,
+    batchUrl: `${server.url}/v1.0/$batch`,
+    tenantId: settings.tenantId,
+    issuer: `${tenant}/v2.0`,
+    tokenUrl: `${tenant}/oauth2/v2.0/token`,
+    application: settings.applications[0]!,
+    counts: new GraphCounts(world),
+    requests: kit.counts,
+    faults: kit.faults,
+    recording: kit.recording,
+    configure: (changes) => {
+      Object.assign(settings, changes);
+    },
+    ...byHand(world),
+    ...loginVerbs(parts),
+    subscriptions: () => subscriptions.list(),
+    sendLifecycleEvent: (id, event) => subscriptions.sendLifecycleEvent(id, event),
+    notificationsSettled: () => subscriptions.settled(),
+  };
+}
+
+function loginVerbs({ server, world, settings, grants }: SandboxParts) {
+  function applicationOf(clientId: string | undefined): Application {
+    const [first] = settings.applications;
+    const found = clientId === undefined ? first : settings.applications.find((each) => each.clientId === clientId);
+    if (!found) {
+      throw new Error(`The sandbox has no application ${clientId}`);
+    }
+    return found;
+  }
+  return {
+    authorizeInBrowser,
+    approveDevice: (userCode: string, answer: PersonsAnswer) =>
+      approveDevice(`${server.url}${DEVICE_PAGE_PATH}`, userCode, answer),
+    issueAccessToken: (account: string, { scopes, clientId }: TokenWish = {}): string => {
+      const application = applicationOf(clientId);
+      const grant = { account: world.mailbox(account).mail, application, scopes: scopes ?? ['Calendars.ReadWrite'] };
+      return grants.issueAccessToken(grant).token;
+    },
+    issueAppToken: (clientId?: string): string => {
+      const application = applicationOf(clientId);
+      return grants.issueAccessToken({ account: undefined, application, scopes: application.roles }).token;
+    },
+    revokeConsent: (account: string): void => grants.revoke(account),
+    requireInteraction: (account: string): void => grants.requireInteraction(account),
+    expireAccessTokens: (): void => grants.expireAccessTokens(),
+    challengeClaims: (who: string, needsPerson = false): void => grants.challenge(who, needsPerson),
+    createCertificate: (): CertificateWithKey => createCertificate(),
+    registerCertificate: (certificate: string, clientId?: string): void => {
+      applicationOf(clientId).certificates.push(certificate);
+    },
+  };
+}
