@@ -1,4 +1,4 @@
-import { HOUR_MS, SECOND_MS } from '../../model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 
 /** Where Google serves the Calendar API v3. */
 export const DEFAULT_ROOT_URL = 'https://www.googleapis.com';
@@ -21,8 +21,11 @@ export const CALENDARS_PAGE_SIZE = 250;
  */
 export const CONCURRENCY = 1;
 
-/** Wait after a rate limit that came without Retry-After. The quotas are sliding windows of a minute; our choice. */
-export const RATE_LIMIT_PAUSE_MS = 15 * SECOND_MS;
+/**
+ * Wait after a rate limit that came without Retry-After. The quotas are windows of a minute, spent within seconds of it by a first
+ * sync: whoever asks earlier is refused again, and each refusal is a request.
+ */
+export const RATE_LIMIT_PAUSE_MS = MINUTE_MS;
 
 /**
  * Wait after "Calendar usage limits exceeded" and after a spent daily quota: these recover within hours to months
