@@ -29,8 +29,11 @@ export interface CreatesResult {
 export const CREATES_PER_CALENDAR = 1_200;
 /** Calls within one batch (https://developers.google.com/calendar/api/guides/batch). */
 const BATCH_SIZE = 50;
-/** Calls of a first sync beside the batches: look for the calendar, make it, look again, read it, look once more. */
-const OTHER_REQUESTS = 6;
+/**
+ * Requests of a first sync beside full batches: look for the calendar, make it, look again, read it; what Google refuses while a
+ * user's 600 units of a minute are spent (twice for so many creates), and the rest of a batch that it refused in part.
+ */
+const OTHER_REQUESTS = 8;
 /** Google takes 600 units a minute from one user, a unit for each create: so many take more than two minutes. */
 const LONGEST_SYNC_MS = 420_000;
 
