@@ -68,7 +68,8 @@ async function drain(
     await noteSettled(tenant, target);
   } catch (error) {
     const failure = asMirrorError(error);
-    target.preparedContainer = null;
+    // Being asked to wait says nothing against the calendar: it need not be looked at again.
+    if (failure.actor !== 'remote' || failure.retryAfterMs === undefined) target.preparedContainer = null;
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
     if (signals.abort.aborted || lost) return { settled, idle: false, nextInMs: SECOND_MS };
     return { settled, idle: false, nextInMs: await noteTrouble(tenant, target, failure) };
