@@ -76,9 +76,9 @@ export async function planCycle(
   options.progress('reading the targets');
   const { states, left } = await openStates(tenant, configured, survey, options.lease, signal);
   const missing = new Map([...states].map(([target, state]) => [target.id, missingFrom(survey, target, state)]));
-  const candidates = new Set([...missing.values()].flat());
-  if (candidates.size > 0) options.progress('reading absent appointments alone', 0, candidates.size);
-  const confirmation = await confirmAbsence(tenant, candidates, signal);
+  const absent = new Set([...missing.values()].flat());
+  if (absent.size > 0) options.progress('reading absent appointments alone', 0, absent.size);
+  const confirmation = await confirmAbsence(tenant, missing, signal);
   options.progress('planning');
   const plans: TargetPlan[] = [];
   for (const [target, state] of states) {

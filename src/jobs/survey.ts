@@ -52,15 +52,17 @@ export async function surveyClinic(tenant: OpenTenant, targets: OpenTarget[], si
 }
 
 /**
- * Reads records alone that a complete snapshot should have shown and did not. Those that a hold keeps back were read when they
- * were held and are not read again while nobody decides; the rest is asked for in an order of chance, so that each gets its turn.
+ * Reads records alone that a complete snapshot should have shown and did not. Those that a hold keeps in every target that misses
+ * them are not read while nobody decides; the rest is asked for in an order of chance, so that each gets its turn.
+ * @param missing absent records by target
  */
 export async function confirmAbsence(
   tenant: OpenTenant,
-  candidates: ReadonlySet<string>,
+  missing: ReadonlyMap<string, readonly string[]>,
   signal: AbortSignal,
 ): Promise<Confirmation> {
-  const heldBack = await undecidedRecords(tenant);
+  const candidates = new Set([...missing.values()].flat());
+  const heldBack = await heldWhereverMissing(tenant, missing);
   const vanished = new Set([...candidates].filter((recordId) => heldBack.has(recordId)));
   const toAsk = shuffled(
     [...candidates].filter((recordId) => !heldBack.has(recordId)),
@@ -90,10 +92,22 @@ export async function confirmAbsence(
   return confirmation;
 }
 
-/** Records in holds that keep them back: open ones, and those that a person rejected. */
-async function undecidedRecords(tenant: OpenTenant): Promise<Set<string>> {
+/**
+ * Absent records that an open or rejected hold keeps in each target that misses them. A hold speaks for its own target only:
+ * another one would lose its object without anybody having looked.
+ */
+async function heldWhereverMissing(
+  tenant: OpenTenant,
+  missing: ReadonlyMap<string, readonly string[]>,
+): Promise<Set<string>> {
   const holds = (await tenant.holds.list()).filter(({ kind, state }) => kind === 'vanished' && state !== 'approved');
-  return new Set(holds.flatMap(({ recordIds }) => recordIds));
+  const kept = new Set<string>();
+  const unkept = new Set<string>();
+  for (const [target, recordIds] of missing) {
+    const heldHere = new Set(holds.filter((hold) => hold.target === target).flatMap((hold) => hold.recordIds));
+    for (const recordId of recordIds) (heldHere.has(recordId) ? kept : unkept).add(recordId);
+  }
+  return kept.difference(unkept);
 }
 
 /** Fisher and Yates. */
