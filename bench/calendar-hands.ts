@@ -1,0 +1,119 @@
+import ICAL from 'ical.js';
+import type { GoogleSandbox } from '../sandbox/google/index.ts';
+
+/** An event as it lies in a calendar, whoever made it. */
+export interface HandledEvent {
+  /** Google's event id, CalDAV's UID. */
+  id: string;
+  title: string;
+  /** Everything that a person sees, as text to compare. */
+  content: string;
+  /** It bears our mark. */
+  own: boolean;
+}
+
+/** A person at the calendar's own pages; nothing of the product is used, and no request of its is counted as the product's. */
+export interface CalendarHands {
+  events(): Promise<HandledEvent[]>;
+  retitle(id: string, title: string): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** Adds an event of the person's own. */
+  add(title: string): Promise<void>;
+  removeCalendar(): Promise<void>;
+}
+
+/** The one calendar of an account beside its primary one. */
+export function googleHands(google: GoogleSandbox, account: string): CalendarHands {
+  const calendarId = async () => {
+    const authorization = `Bearer ${google.issueAccessToken(account)}`;
+    const url = `${google.calendarApiUrl}/calendar/v3/users/me/calendarList`;
+    const list = (await (await fetch(url, { headers: { authorization } })).json()) as {
+      items: { id: string; primary?: boolean }[];
+    };
+    return only(list.items.filter(({ primary }) => primary !== true)).id;
+  };
+  return {
+    async events() {
+      return google.events(await calendarId()).map((event) => {
+        const { summary, description, location, start, end, visibility, transparency, extendedProperties } = event;
+        const content = { summary, description, location, start, end, visibility, transparency, extendedProperties };
+        return {
+          id: String(event.id),
+          title: String(summary),
+          content: JSON.stringify(content),
+          own: extendedProperties !== undefined,
+        };
+      });
+    },
+    retitle: async (id, title) => void google.editByHand(await calendarId(), id, { summary: title }),
+    remove: async (id) => google.deleteByHand(await calendarId(), id),
+    async add(title) {
+      const [start, end] = [{ dateTime: '2027-03-10T12:00:00Z' }, { dateTime: '2027-03-10T13:00:00Z' }];
+      google.addByHand(await calendarId(), { summary: title, start, end });
+    },
+    removeCalendar: async () => google.deleteCalendar(await calendarId()),
+  };
+}
+
+/** The one calendar below a CalDAV home. */
+export function caldavHands(home: string, login: { username: string; password: string }): CalendarHands {
+  const authorization = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
+  async function send(method: string, url: string, body?: string, headers: Record<string, string> = {}) {
+    const given = { method, headers: { authorization, ...headers }, ...(body === undefined ? {} : { body }) };
+    const response = await fetch(url, given);
+    if (!response.ok) throw new Error(`${method} by hand: status ${response.status}`);
+    return await response.text();
+  }
+  const calendarUrl = async () => {
+    const listing = await send('PROPFIND', home, undefined, { depth: '1' });
+    const hrefs = [...listing.matchAll(/<(?:\w+:)?href>([^<]+)<\/(?:\w+:)?href>/g)].map(([, href]) => href ?? '');
+    return only(
+      [...new Set(hrefs.map((href) => new URL(href, home).href))].filter((url) => url.startsWith(home) && url !== home),
+    );
+  };
+  const urlOf = async (id: string) => `${await calendarUrl()}${id}.ics`;
+  const put = (url: string, body: string) => send('PUT', url, body, { 'content-type': 'text/calendar' });
+  return {
+    async events() {
+      const text = await send('GET', await calendarUrl());
+      return ICAL.Component.fromString(text).getAllSubcomponents('vevent').map(handled);
+    },
+    async retitle(id, title) {
+      const url = await urlOf(id);
+      const calendar = ICAL.Component.fromString(await send('GET', url));
+      calendar.getFirstSubcomponent('vevent')?.updatePropertyWithValue('summary', title);
+      await put(url, calendar.toString());
+    },
+    remove: async (id) => void (await send('DELETE', await urlOf(id))),
+    async add(title) {
+      const uid = `by-hand-${crypto.randomUUID()}`;
+      const lines = ['BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20270101T000000Z', `SUMMARY:${title}`];
+      const event = [...lines, 'DTSTART:20270310T120000Z', 'DTEND:20270310T130000Z', 'END:VEVENT'];
+      const calendar = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//by hand//EN', ...event, 'END:VCALENDAR'];
+      await put(await urlOf(uid), `${calendar.join('\r\n')}\r\n`);
+    },
+    removeCalendar: async () => void (await send('DELETE', await calendarUrl())),
+  };
+}
+
+/** Change with every write, the content being the same. */
+const VOLATILE = new Set(['dtstamp', 'last-modified', 'created', 'sequence']);
+
+function handled(event: ICAL.Component): HandledEvent {
+  const properties = event.getAllProperties().filter(({ name }) => !VOLATILE.has(name));
+  return {
+    id: String(event.getFirstPropertyValue('uid')),
+    title: String(event.getFirstPropertyValue('summary')),
+    content: properties
+      .map((property) => property.toICALString())
+      .sort()
+      .join('\n'),
+    own: event.hasProperty('x-clinic-mirror'),
+  };
+}
+
+function only<Entry>(list: readonly Entry[]): Entry {
+  const [entry] = list;
+  if (entry === undefined || list.length > 1) throw new Error(`one calendar was expected and ${list.length} are there`);
+  return entry;
+}
