@@ -3,9 +3,10 @@ import type { RemoteItem } from '../model/operations.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { RunReport } from '../state/runs.ts';
+import type { TargetRecord } from '../state/targets.ts';
 import { type Adoption, adopt } from '../sync/adopt.ts';
 import type { TargetState } from '../sync/diff.ts';
-import { laneLease, noteTrouble } from './lanes.ts';
+import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { type Cycle, commitPlan, missingFrom, planTarget, type TargetPlan } from './plan.ts';
 import { reportRun, targetRun } from './report.ts';
 import { confirmAbsence, type Survey, surveyClinic, windowOf } from './survey.ts';
@@ -124,7 +125,10 @@ async function openState(
   lease: Lease | null,
   signal: AbortSignal,
 ): Promise<TargetState | null> {
-  const record = await tenant.records.read(target.id);
+  let record = await tenant.records.read(target.id);
+  if (lease !== null && record.adoptedAt !== null && (await isReplaced(tenant, target, record, signal))) {
+    record = await tenant.records.read(target.id);
+  }
   if (record.adoptedAt !== null) {
     const state = { links: await tenant.links.read(target.id), pending: await tenant.outbox.pending(target.id) };
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
@@ -138,6 +142,39 @@ async function openState(
   if (lane === null) return null;
   try {
     return await rebuildLinks(tenant, target, record.container, survey, lane, signal);
+  } finally {
+    await lane.release();
+  }
+}
+
+/**
+ * Whether the calendar is another one than the links speak of. Asked once in the life of a process, since the configuration may
+ * have changed before it, and after trouble, which is over when the calendar answers and nothing waits for the lane to try.
+ * While it can't be told, the links are believed.
+ */
+async function isReplaced(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  { trouble, pausedUntil }: TargetRecord,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const rests = (pausedUntil ?? 0) > tenant.clock();
+  if (rests || (target.preparedContainer !== null && trouble === null)) return false;
+  const lane = await tenant.leases.tryTake(laneLease(target.id));
+  if (lane === null) return false;
+  try {
+    target.preparedContainer = null;
+    if ((await openCalendar(tenant, target, lane, signal)) === null) return true;
+    const { pending } = await tenant.outbox.counts(target.id);
+    if (trouble !== null && pending === 0) {
+      await tenant.records.write(target.id, { trouble: null, pausedUntil: null });
+    }
+    return false;
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = asMirrorError(error);
+    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
+    return false;
   } finally {
     await lane.release();
   }
@@ -190,16 +227,24 @@ async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number
   }
 }
 
-/** A target with absent records that nobody could read alone is as fresh as it was before. */
+/**
+ * A target with absent records that nobody could read alone is as fresh as it was before; so is one whose first run was not
+ * approved, and one whose calendar was replaced meanwhile.
+ */
 async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
   const { survey, plans } = cycle;
   if (survey.snapshot.completeness !== 'complete') return;
   for (const plan of plans) {
     if (targetRun(plan, cycle).unconfirmed > 0) continue;
-    const { target, held } = plan;
+    const { target, held, refused } = plan;
+    const isLookedAtOnly = held['first-run'].length > 0 || refused.some(({ wanted }) => wanted.want === 'present');
+    if (isLookedAtOnly) continue;
+    const { adoptedAt, trouble } = await tenant.records.read(target.id);
+    if (adoptedAt === null) continue;
     const heldBack = Object.values(held).flat().length;
     const { pending } = await tenant.outbox.counts(target.id);
-    const settled = pending === 0 && heldBack === 0 ? { settledAsOf: survey.startedAt } : {};
+    const isSettled = pending === 0 && heldBack === 0 && trouble === null;
+    const settled = isSettled ? { settledAsOf: survey.startedAt } : {};
     await tenant.records.write(target.id, { plannedAsOf: survey.startedAt, ...settled });
   }
 }

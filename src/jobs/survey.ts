@@ -107,7 +107,8 @@ async function heldWhereverMissing(
     const heldHere = new Set(holds.filter((hold) => hold.target === target).flatMap((hold) => hold.recordIds));
     for (const recordId of recordIds) (heldHere.has(recordId) ? kept : unkept).add(recordId);
   }
-  return kept.difference(unkept);
+  for (const recordId of unkept) kept.delete(recordId);
+  return kept;
 }
 
 /** Fisher and Yates. */

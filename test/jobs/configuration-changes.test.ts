@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { targetStatus } from '../../src/control/status.ts';
+import { auditTarget } from '../../src/jobs/audit.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { drain, NEVER, pull, targetOf } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget, type ModelTarget } from './model-target.ts';
+import { openTenant, type TargetChoice } from './open-tenant.ts';
+
+const redis = useRedis();
+
+/** A clinic with five appointments, and starts of the daemon under one configuration after another. */
+function open() {
+  const clinic = createModelClinic();
+  for (let index = 0; index < 5; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
+  }
+  const clock = { now: NOW };
+  const start = (model: ModelTarget, configuration: TargetChoice['configuration'] = {}) =>
+    openTenant({ redis: redis.connect(), clinic, clock: () => clock.now, targets: [{ model, configuration }] });
+  return { clinic, clock, start };
+}
+
+/** A cycle as the daemon does it: a lane with nothing to write has no turn. */
+async function cycle(tenant: OpenTenant): Promise<void> {
+  await pull(tenant);
+  for (const target of tenant.targets.values()) {
+    if ((await tenant.outbox.nextDueAt(target.id)) !== null) await drain(tenant, target);
+  }
+}
+
+async function stateOf(tenant: OpenTenant) {
+  return targetStatus(tenant, targetOf(tenant), await tenant.holds.list());
+}
+
+describe('a target that is given another calendar', () => {
+  test('fills it with the first cycle, although the clinic changed nothing', async () => {
+    const { start } = open();
+    const before = createModelTarget();
+    await cycle(start(before, { settings: { calendar: 'one' } }));
+    const after = createModelTarget();
+    after.replaceCalendar();
+    const tenant = start(after, { settings: { calendar: 'two' } });
+    await cycle(tenant);
+    expect(after.objects()).toHaveLength(5);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, links: 5 });
+    expect(before.objects()).toHaveLength(5);
+  });
+
+  test('is not called in sync while the new one cannot be reached, and is filled when it can', async () => {
+    const { start, clock } = open();
+    await cycle(start(createModelTarget(), { settings: { calendar: 'one' } }));
+    const after = createModelTarget();
+    after.replaceCalendar();
+    after.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+    const tenant = start(after, { settings: { calendar: 'two' } });
+    clock.now += DAY_MS / 24;
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'resting', inSyncAsOf: NOW });
+    after.wholeTargetError = null;
+    clock.now += DAY_MS / 24;
+    await cycle(tenant);
+    expect(after.objects()).toHaveLength(5);
+    await pull(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
+  });
+
+  test('is asked only once whether it is the same', async () => {
+    const { start } = open();
+    const model = createModelTarget();
+    await cycle(start(model));
+    const again = start(model);
+    await cycle(again);
+    const asked = { ...model.calls };
+    await cycle(again);
+    expect(model.calls).toEqual(asked);
+  });
+});
+
+describe('trouble of a target with nothing to write', () => {
+  test('is over when its calendar answers again', async () => {
+    const { start, clock } = open();
+    const model = createModelTarget();
+    const tenant = start(model);
+    await cycle(tenant);
+    model.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+    await auditTarget(tenant, targetOf(tenant), NEVER);
+    expect((await stateOf(tenant)).state).toBe('resting');
+    model.wholeTargetError = null;
+    clock.now += DAY_MS / 24;
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
+  });
+});
+
+describe('a first run that was rejected', () => {
+  test('is not called in sync', async () => {
+    const { start } = open();
+    const model = createModelTarget();
+    const tenant = start(model, { firstRun: 'plan' });
+    await cycle(tenant);
+    const [hold] = await tenant.holds.list();
+    await tenant.holds.decide(hold!.id, 'rejected', NOW, NOW + DAY_MS);
+    await cycle(tenant);
+    expect(model.objects()).toEqual([]);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'new', inSyncAsOf: null });
+  });
+});
