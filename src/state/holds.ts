@@ -12,11 +12,14 @@ const ID_LENGTH = 5;
 /** The holds of one tenant. At most one open hold per target and kind. */
 export interface HoldStore {
   list(): Promise<Hold[]>;
-  /** Makes the open hold of this target and kind cover exactly these records; none closes it. */
+  /** Makes the open hold of this target and kind cover exactly these records; none closes it. One that is being decided stays. */
   cover(target: string, kind: Hold['kind'], recordIds: readonly string[], context: HoldContext): Promise<Hold | null>;
   /** @throws MirrorError `settings`, code `no-such-hold` or `hold-decided` */
   decide(id: string, state: 'approved' | 'rejected', now: Instant, expiresAt: Instant): Promise<Hold>;
-  /** Rejects open holds that expired and forgets decisions that did. @returns the holds that were rejected so */
+  /**
+   * Rejects open holds that expired and forgets decisions that did. A first run that nobody decided is forgotten too, so that the
+   * next plan asks for it again. @returns the holds that were rejected so
+   */
   expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]>;
 }
 
@@ -27,38 +30,57 @@ export interface HoldContext {
   expiresAt: Instant;
 }
 
+// Changes a hold only if it is still as it was read: a plan and a person may come at once. KEYS: holds. ARGV: id, as read, new or ''.
+const CHANGE = `
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
+return 1`;
+
 /** Opens the holds of a tenant. */
 export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
   const key = keys.holds(tenant);
   const list = async () => Object.values(await redis.hgetall(key)).map((value) => JSON.parse(value) as Hold);
-  const save = async (hold: Hold) => {
-    await redis.hset(key, hold.id, JSON.stringify(hold));
-    return hold;
-  };
+  /** @param next null to forget it. @returns false when the hold was changed meanwhile */
+  const change = async (before: Hold, next: Hold | null) =>
+    (await redis.eval(CHANGE, 1, key, before.id, JSON.stringify(before), next === null ? '' : JSON.stringify(next))) ===
+    1;
   return {
     list,
     async cover(target, kind, recordIds, { linkCount, now, expiresAt }) {
       const open = (await list()).find((hold) => hold.target === target && hold.kind === kind && hold.state === 'open');
       if (recordIds.length === 0) {
-        if (open !== undefined) await redis.hdel(key, open.id);
+        if (open !== undefined) await change(open, null);
         return null;
       }
-      const born = { id: newId(), target, kind, state: 'open', createdAt: now, decidedAt: null, expiresAt } as const;
-      return save({ ...(open ?? born), recordIds, linkCount });
+      if (open !== undefined) {
+        const grown = { ...open, recordIds, linkCount };
+        return (await change(open, grown)) ? grown : null;
+      }
+      const stamped = { createdAt: now, decidedAt: null, expiresAt };
+      const born: Hold = { id: newId(), target, kind, state: 'open', ...stamped, recordIds, linkCount };
+      await redis.hset(key, born.id, JSON.stringify(born));
+      return born;
     },
     async decide(id, state, now, expiresAt) {
-      const value = await redis.hget(key, id);
-      if (value === null) throw holdError('no-such-hold', `there is no hold "${id}"`);
-      const hold = JSON.parse(value) as Hold;
-      if (hold.state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${hold.state} already`);
-      return save({ ...hold, state, decidedAt: now, expiresAt });
+      for (;;) {
+        const value = await redis.hget(key, id);
+        if (value === null) throw holdError('no-such-hold', `there is no hold "${id}"`);
+        const hold = JSON.parse(value) as Hold;
+        if (hold.state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${hold.state} already`);
+        const decided: Hold = { ...hold, state, decidedAt: now, expiresAt };
+        if (await change(hold, decided)) return decided;
+      }
     },
     async expire(now, rejectionExpiresAt) {
       const expired: Hold[] = [];
       for (const hold of await list()) {
         if (hold.expiresAt > now) continue;
-        if (hold.state !== 'open') await redis.hdel(key, hold.id);
-        else expired.push(await save({ ...hold, state: 'rejected', decidedAt: now, expiresAt: rejectionExpiresAt }));
+        if (hold.state !== 'open' || hold.kind === 'first-run') {
+          await change(hold, null);
+          continue;
+        }
+        const rejected: Hold = { ...hold, state: 'rejected', decidedAt: now, expiresAt: rejectionExpiresAt };
+        if (await change(hold, rejected)) expired.push(rejected);
       }
       return expired;
     },
