@@ -11,8 +11,9 @@ import {
 import { GraphError, invalidProperty, invalidRequest, notInSandbox } from './errors.ts';
 import { linkTo } from './event-list.ts';
 import { softDeleteEvent } from './event-writes.ts';
+import { extendedProperties, toProperties } from './extended-properties.ts';
 import { changeKeyOf, etagOf } from './ids.ts';
-import { parseFilter } from './odata-filter.ts';
+import { parseExpand, parseFilter } from './odata-filter.ts';
 import type { Calendar, Mailbox, World } from './world.ts';
 
 const COLORS = [
@@ -23,24 +24,30 @@ const calendarBody = z.strictObject({
   name: z.string().min(1).exactOptional(),
   color: z.enum(COLORS).exactOptional(),
   hexColor: z.string().exactOptional(),
+  singleValueExtendedProperties: extendedProperties.exactOptional(),
 });
 const DEFAULT_TOP = 10;
 
 /** GET …/calendar and …/calendars/{id}. Throws GraphError. */
 export function getCalendar(context: MailboxContext): ApiAnswer {
-  checkQuery(context.query, ['$select']);
-  return { status: 200, body: selected(toCalendarResource(context.mailbox, calendarFor(context)), context.query) };
+  const { mailbox, query } = context;
+  checkQuery(query, ['$select', '$expand']);
+  const resource = toCalendarResource(mailbox, calendarFor(context), parseExpand(query.get('$expand')));
+  return { status: 200, body: selected(resource, query) };
 }
 
 /** GET …/calendars: a page of the mailbox's calendars. Throws GraphError. */
 export function listCalendars(context: MailboxContext): ApiAnswer {
   const { query, mailbox } = context;
-  checkQuery(query, ['$top', '$skip', '$select', '$filter']);
+  checkQuery(query, ['$top', '$skip', '$select', '$expand', '$filter']);
+  const expanded = parseExpand(query.get('$expand'));
   const name = filteredName(query.get('$filter'));
   const calendars = [...mailbox.calendars.values()].filter((each) => name === undefined || each.name === name);
   const top = wholeNumber(query, '$top', 1) ?? DEFAULT_TOP;
   const skip = wholeNumber(query, '$skip', 0) ?? 0;
-  const value = calendars.slice(skip, skip + top).map((each) => selected(toCalendarResource(mailbox, each), query));
+  const value = calendars
+    .slice(skip, skip + top)
+    .map((each) => selected(toCalendarResource(mailbox, each, expanded), query));
   const next =
     skip + top < calendars.length ? { '@odata.nextLink': linkTo(context, { $skip: String(skip + top) }) } : {};
   return { status: 200, body: { value, ...next } };
@@ -49,12 +56,13 @@ export function listCalendars(context: MailboxContext): ApiAnswer {
 /** POST …/calendars. Throws GraphError 400, or 409 when the name is taken. */
 export function postCalendar(context: MailboxContext): ApiAnswer {
   const { world, mailbox } = context;
-  const { name, color } = readBody(context);
+  const { name, color, properties } = readBody(context);
   if (name === undefined) {
     throw invalidProperty('Property: name is required.');
   }
   refuseTakenName(mailbox, name);
   const calendar = world.addCalendar(mailbox, name, false, color);
+  calendar.properties = properties;
   return { status: 201, body: toCalendarResource(mailbox, calendar) };
 }
 
@@ -62,13 +70,14 @@ export function postCalendar(context: MailboxContext): ApiAnswer {
 export function patchCalendar(context: MailboxContext): ApiAnswer {
   const { world, mailbox, call } = context;
   const calendar = calendarFor(context);
-  const { name, color } = readBody(context);
+  const { name, color, properties } = readBody(context);
   checkIfMatch(call, etagOf(calendar.change));
   if (name !== undefined && name !== calendar.name) {
     refuseTakenName(mailbox, name);
   }
   calendar.name = name ?? calendar.name;
   calendar.color = color ?? calendar.color;
+  calendar.properties = new Map([...calendar.properties, ...properties]);
   calendar.change = world.nextChange();
   return { status: 200, body: toCalendarResource(mailbox, calendar) };
 }
@@ -93,14 +102,15 @@ export function removeCalendar(world: World, mailbox: Mailbox, calendar: Calenda
   mailbox.calendars.delete(calendar.id);
 }
 
-function readBody(context: MailboxContext): z.infer<typeof calendarBody> {
+function readBody(context: MailboxContext) {
   checkQuery(context.query, []);
   const parsed = calendarBody.safeParse(jsonBody(context));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw issue?.code === 'invalid_value' ? invalidProperty('Property: color.') : invalidRequest('Invalid calendar.');
   }
-  return parsed.data;
+  const { singleValueExtendedProperties = [], ...fields } = parsed.data;
+  return { ...fields, properties: toProperties(singleValueExtendedProperties) };
 }
 
 function refuseTakenName(mailbox: Mailbox, name: string): void {
@@ -121,14 +131,23 @@ function filteredName(text: string | null): string | undefined {
 }
 
 function selected(resource: Record<string, unknown>, query: URLSearchParams): Record<string, unknown> {
-  const names = query.get('$select')?.split(',');
-  if (!names) {
+  const select = query.get('$select')?.split(',');
+  if (!select) {
     return resource;
   }
-  return Object.fromEntries(Object.entries(resource).filter(([name]) => name === 'id' || names.includes(name)));
+  const names = ['id', 'singleValueExtendedProperties', ...select];
+  return Object.fromEntries(Object.entries(resource).filter(([name]) => names.includes(name)));
 }
 
-function toCalendarResource(mailbox: Mailbox, calendar: Calendar): Record<string, unknown> {
+function toCalendarResource(
+  mailbox: Mailbox,
+  calendar: Calendar,
+  expanded: readonly string[] = [],
+): Record<string, unknown> {
+  const found = expanded.flatMap((id) => {
+    const value = calendar.properties.get(id);
+    return value === undefined ? [] : [{ id, value }];
+  });
   return {
     '@odata.etag': etagOf(calendar.change),
     id: calendar.id,
@@ -145,5 +164,6 @@ function toCalendarResource(mailbox: Mailbox, calendar: Calendar): Record<string
     allowedOnlineMeetingProviders: ['teamsForBusiness'],
     defaultOnlineMeetingProvider: 'teamsForBusiness',
     owner: { name: mailbox.mail, address: mailbox.mail },
+    ...(found.length === 0 ? {} : { singleValueExtendedProperties: found }),
   };
 }

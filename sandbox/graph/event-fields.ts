@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type GraphError, invalidProperty, invalidRequest, notInSandbox } from './errors.ts';
-import { canonicalPropertyId } from './extended-properties.ts';
+import { extendedProperties, toProperties } from './extended-properties.ts';
 
 const eventTime = z.strictObject({ dateTime: z.string(), timeZone: z.string() });
 
@@ -52,7 +52,7 @@ const eventBody = z.strictObject({
     .enum(['unknown', 'teamsForBusiness', 'skypeForBusiness', 'skypeForConsumer'])
     .exactOptional(),
   transactionId: z.string().min(1).exactOptional(),
-  singleValueExtendedProperties: z.array(z.strictObject({ id: z.string(), value: z.string() })).exactOptional(),
+  singleValueExtendedProperties: extendedProperties.exactOptional(),
 });
 
 const READ_ONLY = new Set([
@@ -91,8 +91,7 @@ export function parseEventBody(body: Record<string, unknown>): EventBody {
     throw toGraphError(parsed.error.issues[0]!);
   }
   const { singleValueExtendedProperties = [], ...event } = parsed.data;
-  const properties = new Map(singleValueExtendedProperties.map(({ id, value }) => [canonicalPropertyId(id), value]));
-  return { ...event, properties };
+  return { ...event, properties: toProperties(singleValueExtendedProperties) };
 }
 
 function withoutAnnotations(body: Record<string, unknown>): Record<string, unknown> {

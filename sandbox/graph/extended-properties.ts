@@ -1,4 +1,13 @@
+import { z } from 'zod';
 import { invalidProperty } from './errors.ts';
+
+/** Single-value extended properties as a client sends them, with an event or a calendar. */
+export const extendedProperties = z.array(z.strictObject({ id: z.string(), value: z.string() }));
+
+/** By canonical id. Throws GraphError 400 when an id is malformed. */
+export function toProperties(given: z.infer<typeof extendedProperties>): Map<string, string> {
+  return new Map(given.map(({ id, value }) => [canonicalPropertyId(id), value]));
+}
 
 /** `{type} {guid} Name {name}`, `{type} {guid} Id {number}` or `{type} {tag}` (resources/extended-properties-overview). */
 const NAMED = /^(\w+) \{?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\}? (name|id) (\S.*)$/i;

@@ -10,6 +10,8 @@ export interface Calendar {
   name: string;
   color: string;
   isDefault: boolean;
+  /** Extended properties by canonical id. */
+  properties: ReadonlyMap<string, string>;
   change: number;
 }
 
@@ -104,7 +106,8 @@ export class World {
   }
 
   addCalendar(mailbox: Mailbox, name: string, isDefault = false, color = 'auto'): Calendar {
-    const calendar: Calendar = { id: newCalendarId(), name, color, isDefault, change: this.nextChange() };
+    const properties = new Map<string, string>();
+    const calendar: Calendar = { id: newCalendarId(), name, color, isDefault, properties, change: this.nextChange() };
     mailbox.calendars.set(calendar.id, calendar);
     return calendar;
   }

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from 'vitest';
+import { anEvent, startBench } from './support.ts';
+
+const NURSE = 'nurse@clinic.example';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
+async function send(url: string, method: string, body?: unknown): Promise<{ status: number; body: any }> {
+  const response = await fetch(url, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+describe('the sandbox’s own routes', () => {
+  it('do over HTTP what the verbs do, and count nothing', async () => {
+    const { sandbox, as } = await startBench();
+    const own = (path: string): string => `${sandbox.url}/__sandbox/${path}`;
+    expect((await send(own('mailboxes'), 'POST', { mail: NURSE })).body.id).toMatch(/^[0-9a-f-]{36}$/);
+    const token = (await send(own('access-tokens'), 'POST', { account: NURSE })).body.access_token;
+    const calendar = (await send(own(`mailboxes/${NURSE}/calendars`), 'POST', { name: 'Clinic' })).body.id;
+    expect((await send(own(`mailboxes/${NURSE}/calendars`), 'GET')).body.items).toHaveLength(2);
+    const events = own(`mailboxes/${NURSE}/calendars/${calendar}/events`);
+    const { id, restId } = (await send(events, 'POST', anEvent())).body;
+    const event = own(`mailboxes/${NURSE}/events/${id}`);
+    expect((await send(event, 'PATCH', { subject: 'Changed' })).body.subject).toBe('Changed');
+    expect((await send(`${event}/move`, 'POST', { calendar: 'default' })).body.restId).not.toBe(restId);
+    expect((await send(event, 'DELETE')).status).toBe(204);
+    expect(
+      (await send(own(`mailboxes/${NURSE}/calendars/default/events?includeDeleted=true`), 'GET')).body,
+    ).toMatchObject({ items: [{ id, isDeleted: true }] });
+    expect((await send(own('settings'), 'PUT', { requestsPerWindow: 0 })).status).toBe(204);
+    expect((await send(own('expire-delta-tokens'), 'POST', { end: 'not-found' })).status).toBe(204);
+    expect((await send(own('subscriptions'), 'GET')).body).toEqual({ items: [] });
+    expect(sandbox.counts.httpRequests).toBe(0);
+    expect((await as(token)('GET', '/me/events')).status).toBe(429);
+    const app = (await send(own('access-tokens'), 'POST', {})).body.access_token;
+    expect((await as(app)('GET', `/users/${NURSE}`)).status).toBe(200);
+    expect((await send(own(`mailboxes/${NURSE}/calendars/${calendar}`), 'DELETE')).status).toBe(204);
+  });
+
+  it('record what was sent', async () => {
+    const { sandbox, call } = await startBench();
+    sandbox.recording.record(true);
+    await call('POST', '/me/events', anEvent({ subject: 'Seen' }));
+    expect(sandbox.recording.recorded()).toMatchObject([
+      { method: 'POST', url: '/v1.0/me/events', body: expect.stringContaining('Seen') },
+    ]);
+  });
+});
+
+describe('alone', () => {
+  it('says where it is, and ends when told to', async () => {
+    const main = new URL('../../../sandbox/graph/main.ts', import.meta.url).pathname;
+    const child = spawn(process.execPath, [main, '--port', '0', '--mailbox', NURSE], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const lines = createInterface({ input: child.stdout });
+    const [first] = await once(lines, 'line');
+    const url = /http:\S+(?=\/v1\.0)/.exec(String(first))?.[0];
+    const { body } = await send(`${url}/__sandbox/mailboxes/${NURSE}/calendars`, 'GET');
+    expect(body.items).toMatchObject([{ name: 'Calendar' }]);
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+  });
+});

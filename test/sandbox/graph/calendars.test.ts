@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { anEvent, DOCTOR, startBench } from './support.ts';
+
+describe('calendars', () => {
+  it('are made, listed, found by name, changed and deleted with their events', async () => {
+    const { call, sandbox } = await startBench();
+    const made = await call('POST', '/me/calendars', { name: 'Clinic', color: 'lightBlue' });
+    expect(made).toMatchObject({ status: 201, body: { name: 'Clinic', color: 'lightBlue', isDefaultCalendar: false } });
+    const path = `/users/${DOCTOR}/calendars/${made.body.id}`;
+    expect((await call('GET', '/me/calendars')).body.value).toHaveLength(2);
+    const found = await call('GET', `/me/calendars?$filter=${encodeURIComponent("name eq 'Clinic'")}&$select=name`);
+    expect(found.body.value).toEqual([{ id: made.body.id, name: 'Clinic' }]);
+    expect((await call('PATCH', path, { name: 'Practice' })).body.name).toBe('Practice');
+    const { id } = (await call('POST', `${path}/events`, anEvent())).body;
+    expect((await call('GET', '/me/events')).body.value).toEqual([]);
+    expect((await call('DELETE', path)).status).toBe(204);
+    expect(await call('GET', path)).toMatchObject({ status: 404, code: 'ResourceNotFound' });
+    expect(await call('GET', `${path}/events`)).toMatchObject({ status: 404 });
+    expect(await call('GET', `/me/events/${id}`)).toMatchObject({ status: 404, code: 'ErrorItemNotFound' });
+    expect(sandbox.calendars(DOCTOR)).toHaveLength(1);
+  });
+
+  it('come in pages', async () => {
+    const { call, sandbox } = await startBench();
+    for (let number = 0; number < 11; number++) {
+      sandbox.createCalendar(DOCTOR, `Calendar ${number}`);
+    }
+    const first = await call('GET', '/me/calendars');
+    expect(first.body.value).toHaveLength(10);
+    const second = await call('GET', first.body['@odata.nextLink']);
+    expect(second.body.value).toHaveLength(2);
+    expect(second.body['@odata.nextLink']).toBeUndefined();
+  });
+
+  it('keep one of their kind: the default stays, names are taken once', async () => {
+    const { call } = await startBench();
+    const standard = (await call('GET', '/me/calendar')).body;
+    expect(standard.isDefaultCalendar).toBe(true);
+    expect(await call('DELETE', `/me/calendars/${standard.id}`)).toMatchObject({
+      status: 400,
+      code: 'ErrorDeleteDistinguishedFolder',
+    });
+    expect(await call('POST', '/me/calendars', { name: 'calendar' })).toMatchObject({
+      status: 409,
+      code: 'ErrorFolderExists',
+    });
+    expect((await call('POST', '/me/calendars', {})).status).toBe(400);
+    expect((await call('POST', '/me/calendars', { name: 'x', colour: 'red' })).status).toBe(400);
+    expect(await call('GET', '/me/calendars/nonsense')).toMatchObject({ status: 400, code: 'ErrorInvalidIdMalformed' });
+  });
+});
