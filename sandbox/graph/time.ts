@@ -3,7 +3,7 @@ import { GraphError } from './errors.ts';
 import { ianaOfWindows, windowsOfIana } from './windows-zones.ts';
 
 /** Wall time with up to seven fractional digits; `Z` only together with the zone UTC. */
-const WALL_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,7})?)?Z?$/;
+const WALL_TIME = /^\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,7})?)?Z?$/;
 const DAY_MS = 86_400_000;
 /** Clocks change on whole half hours of UTC only. */
 const SLOT_MS = 1_800_000;
