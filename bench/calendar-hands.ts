@@ -64,12 +64,18 @@ export function caldavHands(home: string, login: { username: string; password: s
     if (!response.ok) throw new Error(`${method} by hand: status ${response.status}`);
     return await response.text();
   }
-  const calendarUrl = async () => {
+  const find = async () => {
     const listing = await send('PROPFIND', home, undefined, { depth: '1' });
     const hrefs = [...listing.matchAll(/<(?:\w+:)?href>([^<]+)<\/(?:\w+:)?href>/g)].map(([, href]) => href ?? '');
     return only(
       [...new Set(hrefs.map((href) => new URL(href, home).href))].filter((url) => url.startsWith(home) && url !== home),
     );
+  };
+  // Listing a home with a thousand events takes a server long.
+  let found: Promise<string> | null = null;
+  const calendarUrl = () => {
+    found ??= find();
+    return found;
   };
   const urlOf = async (id: string) => `${await calendarUrl()}${id}.ics`;
   const put = (url: string, body: string) => send('PUT', url, body, { 'content-type': 'text/calendar' });
@@ -92,7 +98,10 @@ export function caldavHands(home: string, login: { username: string; password: s
       const calendar = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//by hand//EN', ...event, 'END:VCALENDAR'];
       await put(await urlOf(uid), `${calendar.join('\r\n')}\r\n`);
     },
-    removeCalendar: async () => void (await send('DELETE', await calendarUrl())),
+    async removeCalendar() {
+      await send('DELETE', await calendarUrl());
+      found = null;
+    },
   };
 }
 
