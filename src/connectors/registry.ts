@@ -1,8 +1,9 @@
 import { caldav } from './caldav/index.ts';
 import type { ConnectorModule } from './connector.ts';
 import { googleCalendar } from './google-calendar/index.ts';
+import { outlookCalendar } from './outlook-calendar/index.ts';
 
-const modules: readonly ConnectorModule[] = [caldav, googleCalendar];
+const modules: readonly ConnectorModule[] = [caldav, googleCalendar, outlookCalendar];
 
 /** Every connector by its name in the tenant file; the name is also its folder. A test holds the folders against it. */
 export const connectors: ReadonlyMap<string, ConnectorModule> = new Map(modules.map((module) => [module.name, module]));

@@ -34,7 +34,10 @@ function connection(secrets: SecretSchemas) {
     'refer to the JSON key file that Google gave for the service account',
   );
   return z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('google'), client: name.describe('A name of googleClients in the settings') }),
+    z.strictObject({
+      kind: z.literal('google'),
+      client: name.describe('A name of googleClients or microsoftClients in the settings, by the kind'),
+    }),
     z.strictObject({
       kind: z.literal('google-service-account'),
       keyFile: serviceAccountKey.describe('The JSON key that Google gave for the service account'),

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
-import { createOperation, deleteOperation, itemWith, updateOperation } from '../contract-kit.ts';
+import { createOperation, deleteOperation, itemWith, updateOperation, written } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
 /** What work costs in HTTP requests, counted against the formula. */
@@ -14,12 +14,18 @@ export const budget = group('request budget and paging', {
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
     proxy.forget();
     const changed = itemWith({ title: 'Changed' });
-    const updates = recordIds.map((id, index) => updateOperation(id, changed, created[index]!.versionTag));
+    const updates = recordIds.map((id, index) => {
+      const { versionTag, remoteId } = created[index]!;
+      return updateOperation(id, changed, versionTag, remoteId);
+    });
     const updated = await kit.attempt(updates);
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
     proxy.forget();
-    const tags = updated.map((outcome) => (outcome.result === 'written' ? outcome.versionTag : null));
-    await kit.attempt(recordIds.map((id, index) => deleteOperation(id, tags[index] ?? null)));
+    const deletions = updated.map((outcome) => {
+      const { versionTag, remoteId } = written(outcome);
+      return deleteOperation(outcome.recordId, versionTag, remoteId);
+    });
+    await kit.attempt(deletions);
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
     expect(await kit.objects()).toEqual([]);
   },

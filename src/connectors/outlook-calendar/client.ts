@@ -1,0 +1,84 @@
+import { Client, type Context, type Middleware, ResponseType } from '@microsoft/microsoft-graph-client';
+import type { HttpDoor } from '../../http/door.ts';
+import { readJson } from '../../http/json.ts';
+import { retryAfterMs } from '../../http/retry-after.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import type { Clock } from '../../model/time.ts';
+import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
+import { bodyOrChallenge } from './errors.ts';
+import { API_VERSION, PREFER } from './limits.ts';
+
+/** What single calls are sent with. */
+export interface GraphClientOptions {
+  http: HttpDoor;
+  clock: Clock;
+  rootUrl: string;
+}
+
+/** Sends one call by itself and gives the answer whatever its status. Throws MirrorError when no answer came. */
+export type SendCall = (
+  label: string,
+  call: WireCall,
+  authorization: string,
+  signal: AbortSignal,
+) => Promise<WireAnswer>;
+
+/** Microsoft's own client behind our door. Its login, its retries and its errors are left out: ours take their place. */
+export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions): SendCall {
+  return async (label, call, authorization, signal) => {
+    const door = new DoorMiddleware(http.asFetch(label));
+    const client = Client.initWithMiddleware({ middleware: door, baseUrl: rootUrl, defaultVersion: API_VERSION });
+    const headers = {
+      Authorization: authorization,
+      Prefer: PREFER,
+      ...(call.ifMatch ? { 'If-Match': call.ifMatch } : {}),
+    };
+    const request = client.api(call.path).headers(headers).option('signal', signal).responseType(ResponseType.RAW);
+    try {
+      const response: Response = call.method === 'POST' ? await request.post(call.body) : await request.get();
+      return await answerOf(label, response, clock);
+    } catch (error) {
+      throw (
+        door.failure ?? (error instanceof MirrorError ? error : asMirrorError(new Error('the Graph client failed')))
+      );
+    }
+  };
+}
+
+/** The one link of the client's chain: the door, which follows no redirects and repeats nothing. */
+class DoorMiddleware implements Middleware {
+  /** What the door threw; the client wraps it in an error of its own, which loses it. */
+  failure: MirrorError | null = null;
+  readonly #fetch: typeof fetch;
+
+  constructor(throughDoor: typeof fetch) {
+    this.#fetch = throughDoor;
+  }
+
+  async execute(context: Context): Promise<void> {
+    try {
+      context.response = await this.#fetch(context.request, context.options);
+    } catch (error) {
+      this.failure = asMirrorError(error);
+      throw error;
+    }
+  }
+}
+
+async function answerOf(label: string, response: Response, clock: Clock): Promise<WireAnswer> {
+  const { status, headers } = response;
+  const body = Buffer.from(await response.arrayBuffer());
+  const answer = {
+    status,
+    body: bodyOrChallenge(status, headers, undefined),
+    retryAfterMs: retryAfterMs(headers, clock()),
+  };
+  if (answer.body !== undefined) return answer;
+  try {
+    return { ...answer, body: readJson({ headers, body }, label) };
+  } catch (error) {
+    // An unreadable body matters only where one was promised: a refusal speaks by its status.
+    if (isSuccess(answer)) throw error;
+    return answer;
+  }
+}

@@ -1,0 +1,103 @@
+import type { MirrorError } from '../../model/errors.ts';
+import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import { type FlowEnd, runFlows } from '../flow.ts';
+import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
+import { createGraphClient } from './client.ts';
+import { prepareCalendar } from './container.ts';
+import { calendarGone, isGone, isTargetWide, toMirrorError } from './errors.ts';
+import { eventsPath, type FlowScope, findFlow, operationFlow } from './flows.ts';
+import { readOwnEvent, toRemoteItem } from './from-model.ts';
+import { PROPERTIES } from './limits.ts';
+import { mailboxLock } from './mailbox-lock.ts';
+import { readPage } from './pages.ts';
+import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
+import type { OutlookCalendarSettings } from './schemas.ts';
+import { createBatchTransport, withLogin } from './transport.ts';
+
+/** Opens one Outlook calendar target. */
+export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
+  const { settings, mark, authorizer, http, clock } = context;
+  const { rootUrl, mailbox, deleteMode, wholeDayZone } = settings;
+  // Whose mailbox `me` is only the login knows.
+  const lock = mailboxLock(mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
+  const sendCall = createGraphClient({ http, clock, rootUrl });
+  const batches = createBatchTransport({ http, authorizer, clock, rootUrl, lock });
+  const scopeOf = (calendarId: string): FlowScope => ({
+    mailboxPath: mailboxPath(mailbox),
+    calendarId,
+    mark,
+    deleteMode,
+    wholeDayZone,
+  });
+  const call = (label: string, wire: WireCall, signal: AbortSignal) =>
+    withLogin(authorizer, signal, (authorization) =>
+      lock.run(() => sendCall(label, wire, authorization, signal), signal),
+    );
+  return {
+    prepare: (known, signal) => prepareCalendar((label, wire) => call(label, wire, signal), settings, mark, known),
+    async apply(container, operations, signal) {
+      const scope = scopeOf(container);
+      const flows = operations.map((operation) => operationFlow(scope, operation));
+      return toOutcomes(operations, await runFlows(flows, batches(signal)));
+    },
+    async *read(container, window, signal) {
+      const list = (path: string) => call('graph.events.list', { method: 'GET', path }, signal);
+      yield* readPages(list, scopeOf(container), window);
+    },
+    async find(container, keys, signal) {
+      const scope = scopeOf(container);
+      const ends = await runFlows(
+        keys.map((key) => findFlow(scope, key)),
+        batches(signal),
+      );
+      return ends.flatMap((end) => toFound(end));
+    },
+  };
+}
+
+/** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
+function toOutcomes(operations: readonly Operation[], ends: readonly FlowEnd<Outcome>[]): Outcome[] {
+  const errors = ends.flatMap((end) => ('error' in end ? [end.error] : []));
+  const [first] = errors;
+  if (first !== undefined && errors.length === operations.length && isShared(first, errors)) throw first;
+  return operations.map(({ recordId }, index) => {
+    const end = ends[index]!;
+    return 'error' in end ? { recordId, result: 'failed', error: end.error } : end.result;
+  });
+}
+
+/** The same error object: the request of all failed. The same target-wide code: each was told the same. */
+function isShared(first: MirrorError, errors: readonly MirrorError[]): boolean {
+  return errors.every((error) => error === first || (isTargetWide(first) && error.code === first.code));
+}
+
+function toFound(end: FlowEnd<RemoteItem | null>): RemoteItem[] {
+  if ('error' in end) throw end.error;
+  return end.result === null ? [] : [end.result];
+}
+
+async function* readPages(
+  list: (path: string) => Promise<WireAnswer>,
+  scope: FlowScope,
+  window: TimeWindow | null,
+): AsyncGenerator<RemoteItem[]> {
+  const query = eventsQuery(PROPERTIES.mark, scope.mark, window === null ? [] : overlaps(window));
+  let path: string | null = withQuery(eventsPath(scope), query);
+  while (path !== null) {
+    const answer = await list(path);
+    if (isGone(answer)) throw calendarGone();
+    if (!isSuccess(answer)) throw toMirrorError(answer);
+    const page = readPage(answer, path);
+    const events = page.elements.flatMap((event) => readOwnEvent(event, scope.mark, scope.wholeDayZone) ?? []);
+    if (events.length > 0) yield events.map(toRemoteItem);
+    path = page.next;
+  }
+}
+
+/** Conditions on the times of an event, which are compared in UTC. */
+function overlaps({ fromAt, toAt }: TimeWindow): string[] {
+  const inUtc = (at: number) => new Date(at).toISOString().slice(0, 19);
+  return [`start/dateTime lt '${inUtc(toAt)}'`, `end/dateTime gt '${inUtc(fromAt)}'`];
+}

@@ -1,0 +1,112 @@
+import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
+import {
+  calendarGone,
+  calendarNameTaken,
+  codesOf,
+  isGone,
+  mailboxGone,
+  mailboxNeeded,
+  toMirrorError,
+  unexpectedAnswer,
+} from './errors.ts';
+import { readProperties } from './from-model.ts';
+import { CALENDARS_PAGE_SIZE, NAME_TRIES, PROPERTIES } from './limits.ts';
+import { readPage } from './pages.ts';
+import { expandProperties, mailboxPath, withQuery } from './paths.ts';
+import { calendarSchema, type OutlookCalendarSettings } from './schemas.ts';
+
+/** Sends one call of preparing, login included; `label` names it in metrics. */
+export type ContainerCall = (label: string, call: WireCall) => Promise<WireAnswer>;
+
+interface Preparing {
+  call: ContainerCall;
+  mailbox: string;
+  mark: string;
+}
+
+/**
+ * The calendar to write to: the configured one when it is there, else the one of ours, created when there is none. Nobody
+ * is invited or told.
+ * @param known the id that an earlier call gave, null at first
+ * @throws MirrorError `settings`: `calendar-gone` for a configured calendar that is not there, `calendar-name-taken`
+ */
+export async function prepareCalendar(
+  call: ContainerCall,
+  { calendar, mailbox }: OutlookCalendarSettings,
+  mark: string,
+  known: string | null,
+): Promise<string> {
+  const preparing = { call, mailbox, mark };
+  if ('id' in calendar) {
+    const id = await check(preparing, calendar.id);
+    if (id === null) throw calendarGone();
+    return id;
+  }
+  if (known !== null) {
+    const id = await check(preparing, known);
+    if (id !== null) return id;
+  }
+  const found = await findByMark(preparing);
+  return found[0] ?? (await create(preparing, calendar.create));
+}
+
+/**
+ * A mailbox holds each name once, so of two workers that create at the same moment one is refused and finds the other's
+ * calendar. Should both be let through, they agree on the lowest id; the other stays empty, for a person to remove.
+ */
+async function create(preparing: Preparing, name: string): Promise<string> {
+  for (let count = 1; count <= NAME_TRIES; count += 1) {
+    const answer = await preparing.call('graph.calendars.create', {
+      method: 'POST',
+      path: `${mailboxPath(preparing.mailbox)}/calendars`,
+      body: {
+        name: count === 1 ? name : `${name} (${count})`,
+        singleValueExtendedProperties: [{ id: PROPERTIES.mark, value: preparing.mark }],
+      },
+    });
+    const isTaken = answer.status === 409 || codesOf(answer).includes('ErrorFolderExists');
+    if (!isSuccess(answer) && !isTaken) throw refusal(preparing, answer);
+    const ours = await findByMark(preparing);
+    if (ours[0] !== undefined) return ours[0];
+    if (isSuccess(answer)) return readId(answer, true);
+  }
+  throw calendarNameTaken();
+}
+
+async function check(preparing: Preparing, id: string): Promise<string | null> {
+  const mailbox = mailboxPath(preparing.mailbox);
+  const path = id === 'primary' ? `${mailbox}/calendar` : `${mailbox}/calendars/${encodeURIComponent(id)}`;
+  const answer = await preparing.call('graph.calendars.get', { method: 'GET', path });
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw refusal(preparing, answer);
+  return readId(answer, false);
+}
+
+/** Ids of the calendars that bear our mark, lowest first. */
+async function findByMark({ call, mailbox, mark }: Preparing): Promise<string[]> {
+  const ids: string[] = [];
+  const query = { $expand: expandProperties([PROPERTIES.mark]), $top: CALENDARS_PAGE_SIZE };
+  let path: string | null = withQuery(`${mailboxPath(mailbox)}/calendars`, query);
+  while (path !== null) {
+    const answer: WireAnswer = await call('graph.calendars.list', { method: 'GET', path });
+    if (isGone(answer)) throw mailboxGone();
+    if (!isSuccess(answer)) throw refusal({ mailbox }, answer);
+    const page = readPage(answer, path);
+    const calendars = page.elements.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
+    const ours = calendars.filter((one) => readProperties(one.singleValueExtendedProperties ?? []).mark === mark);
+    ids.push(...ours.map(({ id }) => id));
+    path = page.next;
+  }
+  return ids.sort();
+}
+
+/** `/me` means nothing to an application's own login, which Graph answers as a bad request. */
+function refusal({ mailbox }: Pick<Preparing, 'mailbox'>, answer: WireAnswer) {
+  return mailbox === 'me' && answer.status === 400 ? mailboxNeeded() : toMirrorError(answer);
+}
+
+function readId(answer: WireAnswer, ambiguous: boolean): string {
+  const calendar = calendarSchema.safeParse(answer.body);
+  if (!calendar.success) throw unexpectedAnswer(ambiguous);
+  return calendar.data.id;
+}

@@ -1,0 +1,187 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { CalendarItem, ItemTime } from '../../model/items.ts';
+import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import type { Instant } from '../../model/time.ts';
+import { isZone, offsetMs, toZonedIso } from '../../model/zones.ts';
+import { htmlToText } from './html.ts';
+import { PROPERTIES } from './limits.ts';
+import { eventContentSchema, eventHeadSchema } from './schemas.ts';
+
+/** What an event is stamped with. */
+export interface Stamp {
+  mark: string;
+  key: ItemKey;
+  locator: string;
+}
+
+/** An event that bears our mark, read far enough to decide what to do with it. */
+export interface OwnEvent {
+  id: string;
+  etag: string | null;
+  key: ItemKey | null;
+  /** Null for one that we did not create under a key, such as a copy that a person made. */
+  transactionId: string | null;
+  locator: string | null;
+  hasGuests: boolean;
+  /** Null when it can't be read as an item. */
+  item: CalendarItem | null;
+}
+
+/**
+ * The content of an event, as a POST and a PATCH carry it: whatever an item says, named even when empty, so that a PATCH
+ * clears it. Private and without a reminder; guests are never named, so that nobody gets a mail.
+ * @param wholeDayZone the zone in which whole days begin
+ * @see https://learn.microsoft.com/graph/api/resources/event
+ */
+export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string): object {
+  const { title, description, location } = normaliseItem(item);
+  const properties = { ...stamp, ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}) };
+  return {
+    subject: title,
+    body: { contentType: 'text', content: description ?? '' },
+    location: { displayName: location ?? '' },
+    ...toEventTimes(item.time, wholeDayZone),
+    showAs: item.busy ? 'busy' : 'free',
+    sensitivity: 'private',
+    isReminderOn: false,
+    singleValueExtendedProperties: Object.entries(properties).map(([name, value]) => ({
+      id: PROPERTIES[name as keyof typeof PROPERTIES],
+      value,
+    })),
+  };
+}
+
+/** An event that bears our mark; null for any other, and for what is no event. */
+export function readOwnEvent(event: unknown, mark: string, wholeDayZone: string): OwnEvent | null {
+  const head = eventHeadSchema.safeParse(event);
+  if (!head.success) return null;
+  const { id, transactionId, attendees, singleValueExtendedProperties } = head.data;
+  const values = readProperties(singleValueExtendedProperties ?? []);
+  if (values.mark !== mark) return null;
+  const hasGuests = (attendees ?? []).length > 0;
+  return {
+    id,
+    etag: head.data['@odata.etag'] ?? null,
+    key: values.key ?? null,
+    transactionId: transactionId ?? null,
+    locator: values.locator ?? null,
+    hasGuests,
+    item: hasGuests ? null : readItem(event, values.zone ?? null, wholeDayZone),
+  };
+}
+
+/** Our properties by their short names. Graph may write the set's GUID in the other case; names keep theirs. */
+export function readProperties(properties: readonly { id: string; value: string }[]) {
+  const values: Partial<Record<keyof typeof PROPERTIES, string>> = {};
+  for (const name of ['mark', 'key', 'locator', 'zone'] as const) {
+    const found = properties.find(({ id }) => id.toLowerCase() === PROPERTIES[name].toLowerCase());
+    if (found !== undefined) values[name] = found.value;
+  }
+  return values;
+}
+
+/** An event of ours in the words of the contract. */
+export function toRemoteItem(event: OwnEvent): RemoteItem {
+  const { id, etag, key, transactionId, locator, item } = event;
+  return { key: key ?? transactionId ?? '', locator, remoteId: id, versionTag: etag, item };
+}
+
+/** Whether the event holds the item already, so that no write is needed. */
+export function holds(event: OwnEvent, item: CalendarItem): boolean {
+  return event.locator !== null && isDeepStrictEqual(event.item, normaliseItem(item));
+}
+
+/**
+ * The form in which an item comes back from Exchange: titles and locations on one line, no space around a description, line
+ * ends are LF, an empty description or location is null, no control characters and half surrogates, no hard spaces, times in
+ * whole seconds with the offset written as `+02:00` (never `Z`).
+ */
+export function normaliseItem(item: CalendarItem): CalendarItem {
+  return {
+    title: oneLine(item.title),
+    description: plainText(item.description ?? '').trim() || null,
+    location: oneLine(item.location ?? '') || null,
+    time: normaliseTime(item.time),
+    busy: item.busy,
+  };
+}
+
+/** Null when a person made of the event what an item can't say: a series, not private, tentative, cancelled. */
+function readItem(event: unknown, zone: string | null, wholeDayZone: string): CalendarItem | null {
+  const parsed = eventContentSchema.safeParse(event);
+  if (!parsed.success) return null;
+  const { type, isCancelled, subject, body, location, showAs, sensitivity } = parsed.data;
+  const isSingle = (type ?? 'singleInstance') === 'singleInstance' && isCancelled !== true;
+  if (!isSingle || sensitivity !== 'private' || (showAs !== 'busy' && showAs !== 'free')) return null;
+  const time = readTime(parsed.data, zone, wholeDayZone);
+  if (time === null) return null;
+  const content = body?.content ?? '';
+  return normaliseItem({
+    title: subject ?? '',
+    description: body?.contentType.toLowerCase() === 'html' ? htmlToText(content) : content,
+    location: location?.displayName ?? null,
+    time,
+    busy: showAs === 'busy',
+  });
+}
+
+function toEventTimes(time: ItemTime, wholeDayZone: string): object {
+  if (time.kind === 'all-day') {
+    const midnight = (date: string) => ({ dateTime: `${date}T00:00:00`, timeZone: wholeDayZone });
+    return { isAllDay: true, start: midnight(time.startDate), end: midnight(time.endDate) };
+  }
+  const inUtc = (at: Instant) => ({ dateTime: new Date(at).toISOString().slice(0, 19), timeZone: 'UTC' });
+  return { isAllDay: false, start: inUtc(Date.parse(time.start)), end: inUtc(Date.parse(time.end)) };
+}
+
+interface EventTimes {
+  isAllDay?: boolean | null | undefined;
+  start: EventTime;
+  end: EventTime;
+}
+interface EventTime {
+  dateTime: string;
+  timeZone: string;
+}
+
+function readTime({ isAllDay, start, end }: EventTimes, zone: string | null, wholeDayZone: string): ItemTime | null {
+  const [startAt, endAt] = [instantOf(start), instantOf(end)];
+  if (startAt === null || endAt === null) return null;
+  if (isAllDay === true) {
+    const [startDate, endDate] = [dateOf(startAt, wholeDayZone), dateOf(endAt, wholeDayZone)];
+    return startDate === null || endDate === null ? null : { kind: 'all-day', startDate, endDate };
+  }
+  if (zone === null || !isZone(zone)) return null;
+  return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, endAt), zone };
+}
+
+/** UTC is asked for with every request, so that no table of Windows zones is needed; fractions have seven digits. */
+function instantOf({ dateTime, timeZone }: EventTime): Instant | null {
+  const wall = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:\.\d+)?Z?$/.exec(dateTime);
+  if (wall === null || (timeZone !== 'UTC' && timeZone !== 'Etc/UTC')) return null;
+  const at = Date.parse(`${wall[1]}Z`);
+  return Number.isNaN(at) ? null : at;
+}
+
+/** A whole day's date: midnight comes as it is, or as the instant of midnight in the zone that it was written in. */
+function dateOf(at: Instant, wholeDayZone: string): string | null {
+  const isMidnightUtc = new Date(at).toISOString().endsWith('T00:00:00.000Z');
+  const wall = new Date(isMidnightUtc ? at : at + offsetMs(wholeDayZone, at)).toISOString();
+  return wall.endsWith('T00:00:00.000Z') ? wall.slice(0, 10) : null;
+}
+
+function normaliseTime(time: ItemTime): ItemTime {
+  if (time.kind === 'all-day' || !isZone(time.zone)) return time;
+  const [startAt, endAt] = [Date.parse(time.start), Date.parse(time.end)];
+  if (Number.isNaN(startAt) || Number.isNaN(endAt)) return time;
+  return { ...time, start: toZonedIso(time.zone, startAt), end: toZonedIso(time.zone, endAt) };
+}
+
+function plainText(text: string): string {
+  const lines = text.toWellFormed().replace(/\r\n?/g, '\n').replaceAll('\u00A0', ' ');
+  return lines.replace(/[^\P{Cc}\t\n]/gu, '');
+}
+
+function oneLine(text: string): string {
+  return plainText(text).replace(/\s*\n\s*/g, ' ');
+}

@@ -1,0 +1,25 @@
+import type { ConnectorModule } from '../connector.ts';
+import { openOutlookCalendar } from './connector.ts';
+import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { type OutlookCalendarSettings, settingsSchema } from './schemas.ts';
+
+const SCOPES = 'https://graph.microsoft.com';
+
+/** Microsoft Graph, calendar part: an existing calendar of a mailbox, or one of our own. */
+export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
+  name: 'outlook-calendar',
+  supports: {
+    operations: ['create', 'update', 'delete'],
+    batchSize: BATCH_SIZE,
+    concurrency: CONCURRENCY,
+    createsContainer: true,
+    revivesKeys: false,
+  },
+  connectionKinds: ['microsoft', 'microsoft-app'],
+  /** Another person's mailbox needs the permission for shared calendars beside the own one. */
+  neededScopes: ({ mailbox }) => [
+    mailbox === 'me' ? `${SCOPES}/Calendars.ReadWrite` : `${SCOPES}/Calendars.ReadWrite.Shared`,
+  ],
+  settingsSchema,
+  open: openOutlookCalendar,
+};

@@ -1,0 +1,61 @@
+import { HOUR_MS, SECOND_MS } from '../../model/time.ts';
+
+/** Where Microsoft serves Graph; national clouds have other hosts (learn.microsoft.com/graph/deployments). */
+export const DEFAULT_ROOT_URL = 'https://graph.microsoft.com';
+
+/** The version of the API, the first segment of every path. */
+export const API_VERSION = 'v1.0';
+
+/** Requests in one JSON batch (learn.microsoft.com/graph/json-batching); a server that takes fewer is met by halving. */
+export const BATCH_SIZE = 20;
+
+/**
+ * Requests at once for one target. Outlook allows four at once for an application and a mailbox, and works on as many of a
+ * batch (learn.microsoft.com/graph/throttling-limits#outlook-service-limits), so one batch at a time fills the allowance.
+ */
+export const CONCURRENCY = 1;
+
+/** Events in a page of a list. Up to 1,000 are allowed (`$top`); with expanded properties such pages run into time limits. */
+export const EVENTS_PAGE_SIZE = 500;
+
+/** Calendars in a page of the list of calendars. */
+export const CALENDARS_PAGE_SIZE = 100;
+
+/** Names under which a calendar of our own is tried when others hold it: `Name`, `Name (2)`, … A choice of ours. */
+export const NAME_TRIES = 9;
+
+/** Wait after a rate limit that came without Retry-After. The allowance is a window of ten minutes; our choice. */
+export const RATE_LIMIT_PAUSE_MS = 30 * SECOND_MS;
+
+/** Wait while a mailbox is full: a person must act, and one try an hour finds the end in time. Our choice. */
+export const MAILBOX_FULL_PAUSE_MS = HOUR_MS;
+
+/** Our own set of named properties: random, fixed for ever, since events are found by it. */
+const PROPERTY_SET = '9c8d4f1e-5b7a-4e0c-a3d6-2f71b86e40d5';
+
+/** Id of a named property as Graph writes it (learn.microsoft.com/graph/api/resources/extended-properties-overview). */
+function propertyId(name: string): string {
+  return `String {${PROPERTY_SET}} Name ${name}`;
+}
+
+/**
+ * The properties that an event of ours bears. Values are compared without regard to case when filtered by, so only mark and
+ * key, which are lower case, are ever filtered by.
+ */
+export const PROPERTIES = {
+  mark: propertyId('MirrorMark'),
+  key: propertyId('MirrorKey'),
+  locator: propertyId('MirrorLocator'),
+  /** The IANA zone of the appointment; its times are in UTC on the wire. */
+  zone: propertyId('MirrorZone'),
+} as const;
+
+/**
+ * Goes with every request, outer and inner: a batch hands its own on to none. Ids that survive a move, times in UTC, bodies
+ * as text (learn.microsoft.com/graph/outlook-immutable-id, learn.microsoft.com/graph/api/event-get#request-headers).
+ */
+export const PREFER = 'IdType="ImmutableId", outlook.timezone="UTC", outlook.body-content-type="text"';
+
+/** The fields of an event that are read: the rest need not travel. */
+export const EVENT_FIELDS =
+  'id,transactionId,type,isCancelled,subject,body,location,start,end,isAllDay,showAs,sensitivity,attendees';

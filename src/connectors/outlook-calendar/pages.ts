@@ -1,0 +1,34 @@
+import type { WireAnswer } from '../wire.ts';
+import { unexpectedAnswer } from './errors.ts';
+import { API_VERSION } from './limits.ts';
+import { pageSchema } from './schemas.ts';
+
+/** One page of a list, and the path of the next; null at the end. A page may be empty and not the last. */
+export interface Page {
+  elements: unknown[];
+  next: string | null;
+}
+
+/**
+ * Reads a page of a list of events or calendars.
+ * @param path the path that was asked for, so that a list can't lead back to where it was
+ * @throws MirrorError `contract` for what is no page
+ */
+export function readPage(answer: WireAnswer, path: string): Page {
+  const page = pageSchema.safeParse(answer.body);
+  if (!page.success) throw unexpectedAnswer(false);
+  const link = page.data['@odata.nextLink'];
+  if (link === undefined) return { elements: page.data.value, next: null };
+  const next = pathOfLink(link);
+  if (next === null || next === path) throw unexpectedAnswer(false);
+  return { elements: page.data.value, next };
+}
+
+/** Only path and query of a link are followed: our login goes to no host that an answer names. */
+function pathOfLink(link: string): string | null {
+  if (!URL.canParse(link)) return null;
+  const { pathname, search } = new URL(link);
+  const version = `/${API_VERSION}/`;
+  const start = pathname.indexOf(version);
+  return start < 0 ? null : pathname.slice(start + version.length - 1) + search;
+}

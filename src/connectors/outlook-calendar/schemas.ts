@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { isZone } from '../../model/zones.ts';
+import { DEFAULT_ROOT_URL } from './limits.ts';
+
+/** The vendor's part of a target in the tenant file. */
+export const settingsSchema = z.strictObject({
+  mailbox: z
+    .union([z.literal('me'), z.email('give "me", or the user principal name of the mailbox')])
+    .describe('me for the mailbox of the person who logged in, else the user principal name of the mailbox'),
+  calendar: z.union([
+    z.strictObject({
+      id: z.string().min(1).max(1_024).describe("Id of an existing calendar, or primary for the mailbox's own"),
+    }),
+    z.strictObject({ create: z.string().trim().min(1).max(200).describe('Name of a calendar of our own, made once') }),
+  ]),
+  deleteMode: z
+    .enum(['soft', 'permanent'])
+    .default('soft')
+    .describe('soft leaves what is deleted in Deleted Items; permanent removes it for good'),
+  wholeDayZone: z
+    .string()
+    .refine(isZone, 'give an IANA time zone such as Europe/Rome')
+    .default('UTC')
+    .describe(
+      'Zone in which whole days begin; older Outlook programs show those of another zone than theirs as two days',
+    ),
+  rootUrl: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .default(DEFAULT_ROOT_URL)
+    .describe(`Where Graph is served: national clouds, tests, demonstrations. Default: ${DEFAULT_ROOT_URL}`),
+});
+
+/** Settings of one Outlook calendar target, checked. */
+export type OutlookCalendarSettings = z.infer<typeof settingsSchema>;
+
+// What Graph answers: only the fields that are used, so that the API may grow without breaking us.
+
+/** An error's body (learn.microsoft.com/graph/errors); inner errors nest to any depth. */
+export const errorBodySchema = z.object({
+  error: z.object({ code: z.string(), innerError: z.unknown().optional(), innererror: z.unknown().optional() }),
+});
+
+const extendedPropertiesSchema = z.array(z.object({ id: z.string(), value: z.string() }));
+
+/** What tells whose event it is. */
+export const eventHeadSchema = z.object({
+  id: z.string().min(1),
+  '@odata.etag': z.string().optional(),
+  transactionId: z.string().nullish(),
+  attendees: z.array(z.unknown()).nullish(),
+  singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
+});
+
+const eventTimeSchema = z.object({ dateTime: z.string(), timeZone: z.string() });
+
+/** An event's content. */
+export const eventContentSchema = z.object({
+  type: z.string().nullish(),
+  isCancelled: z.boolean().nullish(),
+  subject: z.string().nullish(),
+  body: z.object({ contentType: z.string(), content: z.string() }).nullish(),
+  location: z.object({ displayName: z.string().nullish() }).nullish(),
+  start: eventTimeSchema,
+  end: eventTimeSchema,
+  isAllDay: z.boolean().nullish(),
+  showAs: z.string().nullish(),
+  sensitivity: z.string().nullish(),
+});
+
+/** One page of a list; each element is parsed alone, so that an odd one spoils no page. */
+export const pageSchema = z.object({
+  value: z.array(z.unknown()),
+  '@odata.nextLink': z.string().optional(),
+});
+
+/** A calendar. */
+export const calendarSchema = z.object({
+  id: z.string().min(1),
+  singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
+});
+
+/** The answer to a batch; each part is parsed alone. */
+export const batchAnswerSchema = z.object({ responses: z.array(z.unknown()) });
+
+/** One part of a batch's answer. */
+export const batchPartSchema = z.object({
+  id: z.string(),
+  status: z.number().int(),
+  headers: z.record(z.string(), z.unknown()).nullish(),
+  body: z.unknown().optional(),
+});

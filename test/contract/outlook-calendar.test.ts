@@ -1,0 +1,4 @@
+import { describeConnector } from './connector-contract.ts';
+import { openOutlookTarget } from './outlook-calendar-target.ts';
+
+describeConnector('outlook-calendar', openOutlookTarget);
