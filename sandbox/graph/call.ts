@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FaultPlan } from '../kit/faults.ts';
-import { invalidRequest, irresolvableConflict, malformedId, resourceNotFound } from './errors.ts';
+import { invalidRequest, irresolvableConflict, itemNotFound, malformedId } from './errors.ts';
 import { isId } from './ids.ts';
 import type { Preferences } from './preferences.ts';
 import type { Calendar, Mailbox, World } from './world.ts';
@@ -82,7 +82,7 @@ export function calendarFor({ mailbox, parameters }: MailboxContext): Calendar {
   }
   const calendar = mailbox.calendars.get(id);
   if (!calendar) {
-    throw resourceNotFound();
+    throw itemNotFound();
   }
   return calendar;
 }

@@ -53,7 +53,7 @@ export function notInSandbox(what: string): GraphError {
   return new GraphError(400, 'SandboxNotImplemented', `The sandbox does not do ${what}.`);
 }
 
-/** 404: no such item, or it lies in Deleted Items. */
+/** 404: no such event or calendar in the mailbox, or it lies in Deleted Items. */
 export function itemNotFound(): GraphError {
   return new GraphError(404, 'ErrorItemNotFound', 'The specified object was not found in the store.');
 }

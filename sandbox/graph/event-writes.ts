@@ -56,7 +56,7 @@ export function changeEvent(
     change: world.nextChange(),
   };
   mailbox.events.put(event);
-  countMails(world, mailbox, content);
+  countMails(world, mailbox, before.content, content);
   world.tell({ mailbox, event, changeType: 'updated' });
   return event;
 }
@@ -143,10 +143,10 @@ function isMidnight({ dateTime }: EventTime): boolean {
   return /T00:00(?::00(?:\.0+)?)?Z?$/.test(dateTime);
 }
 
-/** Each guest but the mailbox itself would get a mail. */
-function countMails(world: World, mailbox: Mailbox, { attendees }: EventContent): void {
-  const guests = attendees.filter(
-    ({ emailAddress }) => emailAddress.address.toLowerCase() !== mailbox.mail.toLowerCase(),
-  );
-  world.counts.add('mails', guests.length);
+/** Each guest but the mailbox itself would get a mail, also one who is taken off. */
+function countMails(world: World, mailbox: Mailbox, ...versions: EventContent[]): void {
+  const attendees = versions.flatMap((content) => content.attendees);
+  const guests = new Set(attendees.map(({ emailAddress }) => emailAddress.address.toLowerCase()));
+  guests.delete(mailbox.mail.toLowerCase());
+  world.counts.add('mails', guests.size);
 }

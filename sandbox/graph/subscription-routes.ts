@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { checkLicence, findMailbox } from './access.ts';
 import { type ApiAnswer, type Context, jsonBody } from './call.ts';
-import { GraphError, invalidRequest, resourceNotFound } from './errors.ts';
+import { GraphError, invalidRequest, itemNotFound } from './errors.ts';
 import { post, type Subscription, type Subscriptions } from './subscriptions.ts';
 
 /** Anything shorter is raised to this (resources/subscription). */
@@ -129,7 +129,7 @@ function readResource(context: Context, resource: string): Pick<Subscription, 'm
   const mailbox = findMailbox(context.world, context.caller, me === undefined ? decodeURIComponent(user ?? '') : 'me');
   checkLicence(mailbox);
   if (calendarId !== undefined && !mailbox.calendars.has(calendarId)) {
-    throw resourceNotFound();
+    throw itemNotFound();
   }
   return { mailboxId: mailbox.id, calendarId };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { anEvent, DOCTOR, startBench } from './support.ts';
+import { anEvent, DOCTOR, property, startBench } from './support.ts';
 
 describe('calendars', () => {
   it('are made, listed, found by name, changed and deleted with their events', async () => {
@@ -14,10 +14,38 @@ describe('calendars', () => {
     const { id } = (await call('POST', `${path}/events`, anEvent())).body;
     expect((await call('GET', '/me/events')).body.value).toEqual([]);
     expect((await call('DELETE', path)).status).toBe(204);
-    expect(await call('GET', path)).toMatchObject({ status: 404, code: 'ResourceNotFound' });
-    expect(await call('GET', `${path}/events`)).toMatchObject({ status: 404 });
+    expect(await call('GET', path)).toMatchObject({ status: 404, code: 'ErrorItemNotFound' });
+    expect(await call('GET', `${path}/events`)).toMatchObject({ status: 404, code: 'ErrorItemNotFound' });
     expect(await call('GET', `/me/events/${id}`)).toMatchObject({ status: 404, code: 'ErrorItemNotFound' });
     expect(sandbox.calendars(DOCTOR)).toHaveLength(1);
+  });
+
+  it('bear extended properties, told only when expanded', async () => {
+    const { call } = await startBench();
+    const expand = (name: string): string =>
+      `$expand=${encodeURIComponent(`singleValueExtendedProperties($filter=id eq '${property(name)}')`)}`;
+    const mark = { id: property('MirrorMark'), value: 'ours' };
+    const made = await call('POST', '/me/calendars', { name: 'Clinic', singleValueExtendedProperties: [mark] });
+    expect(made.status).toBe(201);
+    expect((await call('GET', `/me/calendars/${made.body.id}`)).body.singleValueExtendedProperties).toBeUndefined();
+    const list = await call('GET', `/me/calendars?${expand('MirrorMark')}&$select=name`);
+    expect(list.body.value).toMatchObject([
+      { name: 'Calendar' },
+      { name: 'Clinic', singleValueExtendedProperties: [mark] },
+    ]);
+    expect(list.body.value[0].singleValueExtendedProperties).toBeUndefined();
+    const path = `/me/calendars/${made.body.id}`;
+    const key = { id: property('MirrorKey'), value: 'abc' };
+    expect((await call('PATCH', path, { singleValueExtendedProperties: [key] })).status).toBe(200);
+    for (const each of [mark, key]) {
+      const shown = await call('GET', `${path}?${expand(each === mark ? 'MirrorMark' : 'MirrorKey')}`);
+      expect(shown.body.singleValueExtendedProperties).toEqual([each]);
+    }
+    const bad = { name: 'Other', singleValueExtendedProperties: [{ id: 'MirrorMark', value: 'x' }] };
+    expect(await call('POST', '/me/calendars', bad)).toMatchObject({
+      status: 400,
+      code: 'ErrorPropertyValidationFailure',
+    });
   });
 
   it('come in pages', async () => {

@@ -81,8 +81,10 @@ describe('an event', () => {
     }));
     const loud = await call('POST', '/me/events', anEvent({ attendees }));
     expect(sandbox.counts.mails).toBe(2);
-    await call('DELETE', `/me/events/${loud.body.id}`);
+    await call('PATCH', `/me/events/${loud.body.id}`, { attendees: attendees.slice(0, 2) });
     expect(sandbox.counts.mails).toBe(4);
+    await call('DELETE', `/me/events/${loud.body.id}`);
+    expect(sandbox.counts.mails).toBe(5);
   });
 });
 

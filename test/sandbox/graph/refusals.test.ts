@@ -69,6 +69,10 @@ describe('access', () => {
     expect((await call('GET', '/me/events')).status).toBe(200);
     now += 60_000;
     expect(await call('GET', '/me/events')).toMatchObject({ status: 401, code: 'InvalidAuthenticationToken' });
+    const fresh = as(sandbox.issueAccessToken(DOCTOR));
+    expect((await fresh('GET', '/me/events')).status).toBe(200);
+    sandbox.expireAccessTokens();
+    expect((await fresh('GET', '/me/events')).status).toBe(401);
     expect((await as('nonsense')('GET', '/me/events')).headers.get('www-authenticate')).toContain('Bearer');
   });
 
