@@ -1,4 +1,5 @@
 import type { MirrorError } from '../model/errors.ts';
+import { DAY_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { targetRestMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -29,6 +30,18 @@ export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error:
     'a target rests',
   );
   return restMs;
+}
+
+/** Further ahead than any rule puts work off: such a time was set while the clock ran ahead. */
+const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
+
+/** Ends waits that were dated by a clock that has been put back since; else a target would stand still until then. */
+export async function endImpossibleWaits(tenant: OpenTenant, target: OpenTarget): Promise<void> {
+  const now = tenant.clock();
+  const { pausedUntil } = await tenant.records.read(target.id);
+  if ((pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS) await tenant.records.write(target.id, { pausedUntil: null });
+  const dueAt = await tenant.outbox.nextDueAt(target.id);
+  if ((dueAt ?? 0) > now + IMPOSSIBLE_WAIT_MS) await tenant.outbox.hurry(target.id, now);
 }
 
 /**

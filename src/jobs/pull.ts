@@ -6,7 +6,7 @@ import type { RunReport } from '../state/runs.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { type Adoption, adopt } from '../sync/adopt.ts';
 import type { TargetState } from '../sync/diff.ts';
-import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { type Cycle, commitPlan, missingFrom, planTarget, type TargetPlan } from './plan.ts';
 import { reportRun, targetRun } from './report.ts';
 import { confirmAbsence, type Survey, surveyClinic, windowOf } from './survey.ts';
@@ -45,6 +45,7 @@ export async function pullTenant(
       );
     }
     if (activeTargets(tenant).length === 0) return await reportRun(tenant, startedAt, null, null);
+    for (const target of activeTargets(tenant)) await endImpossibleWaits(tenant, target);
     const cycle = await planCycle(tenant, { lease, progress: options.progress ?? (() => {}) }, guarded);
     for (const plan of cycle.plans) await commitPlan(tenant, plan, lease);
     await noteFreshness(tenant, cycle);
