@@ -145,5 +145,5 @@ describe('20,000 events', () => {
     expect(all).toMatchObject({ pages: 20 });
     expect(all.subjects).toHaveLength(20_000);
     expect(performance.now() - begun).toBeLessThan(15_000);
-  });
+  }, 60_000);
 });
