@@ -45,11 +45,15 @@ export interface HttpDoor {
   asFetch(label: string, budget?: Budget): typeof fetch;
 }
 
-/** The same door for requests that all draw from one budget. */
+/**
+ * The same door for one target, whose requests draw from a budget that others share. The budget is not paused for the others by a
+ * 429: vendors say it of one user, mailbox or calendar, and the target that was told it rests.
+ */
 export function withBudget(door: HttpDoor, budget: Budget): HttpDoor {
+  const drawn: Budget = { take: (signal, units) => budget.take(signal, units), pause: async () => {} };
   return {
-    send: (request) => door.send({ budget, ...request }),
-    asFetch: (label, own) => door.asFetch(label, own ?? budget),
+    send: (request) => door.send({ budget: drawn, ...request }),
+    asFetch: (label, own) => door.asFetch(label, own ?? drawn),
   };
 }
 

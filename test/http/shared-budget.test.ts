@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createHttpDoor, withBudget } from '../../src/http/door.ts';
+import { openBudgetShare } from '../../src/state/budget.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const signal = AbortSignal.timeout(30_000);
+const server = createServer((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
+const door = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now });
+let url: string;
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+
+function share(tenant: string) {
+  return openBudgetShare(redis.connect(), 'google-1', tenant, { requestsPerMinute: 6_000, burst: 100 }, 'background');
+}
+
+const request = () => ({ label: 'google.events.list', method: 'GET', url, signal });
+
+test('a target that is told to wait does not make the targets of other tenants wait', async () => {
+  await withBudget(door, share('studio-rossi')).send(request());
+  await withBudget(door, share('studio-rossi')).asFetch('google.calendars.get')(url);
+  expect(await withBudget(door, share('studio-bianchi')).send(request())).toMatchObject({ status: 429 });
+});
+
+test('a clinic that tells one tenant to wait makes all wait who share the client', async () => {
+  await door.send({ ...request(), budget: share('studio-rossi') });
+  await expect(door.send({ ...request(), budget: share('studio-bianchi') })).rejects.toMatchObject({
+    code: 'budget-exhausted',
+  });
+});
