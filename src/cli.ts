@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
@@ -37,8 +39,9 @@ function load({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Configur
 
 const outside: CliOutside = {
   signal: interrupted.signal,
-  out: (text) => process.stdout.write(`${text}\n`),
-  err: (text) => process.stderr.write(`${text}\n`),
+  out: (answer) => process.stdout.write(`${answer}\n`),
+  err: (message) => process.stderr.write(`${message}\n`),
+  read: (file) => (file === undefined ? text(process.stdin) : readFile(file, 'utf8')),
   progress: () => createProgress(process.stderr),
   exit: (code) => {
     process.exitCode = code;

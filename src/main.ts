@@ -93,6 +93,7 @@ export function loginDesk(composition: Composition): LoginDesk {
   return {
     pending: composition.logins,
     clock: composition.estate.clock,
+    log: composition.log,
     callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
     async onLogin(tenant) {
       await resumeTargets(requireEntry(composition.estate.tenants, tenant));

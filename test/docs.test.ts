@@ -80,6 +80,7 @@ const unusedOutside: CliOutside = {
   run: () => Promise.reject(new Error('unused')),
   checkConfiguration: () => ({ faults: [], text: '' }),
   signal: AbortSignal.abort(),
+  read: () => Promise.reject(new Error('unused')),
   out: () => {},
   err: () => {},
   progress: () => Object.assign(() => {}, { end: () => {} }),

@@ -3,7 +3,14 @@ import { auditNow } from '../control/audit.ts';
 import type { Estate } from '../control/estate.ts';
 import { explain } from '../control/explain.ts';
 import { decideHold, listHolds } from '../control/holds.ts';
-import { beginRemoteLogin, type LoginDesk, loginWithBrowser, loginWithDevice } from '../control/logins.ts';
+import {
+  beginRemoteLogin,
+  type LoginDesk,
+  loginWithBrowser,
+  loginWithDevice,
+  logOut,
+  type Revocation,
+} from '../control/logins.ts';
 import { planTenant } from '../control/plan.ts';
 import { status } from '../control/status.ts';
 import { syncTenant } from '../control/sync.ts';
@@ -25,6 +32,8 @@ export interface CliOutside {
   checkConfiguration(options: GlobalOptions): { faults: readonly object[]; text: string };
   /** Ends with the signal that a person gives (Ctrl-C). */
   signal: AbortSignal;
+  /** A file's text, or that of standard input. */
+  read(file: string | undefined): Promise<string>;
   out(text: string): void;
   /** For what is not the answer: prompts and progress. */
   err(text: string): void;
@@ -44,6 +53,13 @@ export interface OpenEstate {
   backup(tenant: string): Promise<string>;
   restore(tenant: string, backup: string): Promise<{ restored: string[]; kept: string[] }>;
 }
+
+const REVOCATIONS: Readonly<Record<Revocation, string>> = {
+  revoked: 'The provider has revoked it.',
+  'not-supported': 'The provider offers no way to revoke it: do so in its own pages.',
+  failed: 'The provider could not be asked to revoke it: do so in its own pages.',
+  'nothing-to-revoke': 'There was no login.',
+};
 
 /** Builds the command line. */
 export function createProgram(outside: CliOutside): Command {
@@ -87,6 +103,18 @@ export function createProgram(outside: CliOutside): Command {
           ? showLink(outside, desk, tenant, connection ?? 'clinic')
           : login(outside, desk, tenant, connection ?? 'clinic', device === true),
       ),
+    );
+
+  program
+    .command('logout <tenant> [connection]')
+    .description('end a login: revoke it at the provider and forget it here')
+    .action((tenant: string, connection: string | undefined) =>
+      outside.withEstate(options(), async ({ desk }) => {
+        const name = connection ?? 'clinic';
+        outside.out(
+          `${REVOCATIONS[await logOut(desk, tenant, name, outside.signal)]} The login of ${name} is forgotten here.`,
+        );
+      }),
     );
 
   program
@@ -195,11 +223,11 @@ function addCredentials(program: Command, outside: CliOutside, options: () => Gl
     .description('print the logins of a tenant, sealed')
     .action((tenant: string) => outside.withEstate(options(), async ({ backup }) => outside.out(await backup(tenant))));
   credentials
-    .command('restore <tenant> <backup>')
-    .description('put back what a backup holds where no login stands')
-    .action((tenant: string, text: string) =>
+    .command('restore <tenant> [file]')
+    .description('put back what a backup (a file, else standard input) holds where no login stands')
+    .action((tenant: string, file: string | undefined) =>
       outside.withEstate(options(), async ({ restore }) => {
-        const { restored, kept } = await restore(tenant, text);
+        const { restored, kept } = await restore(tenant, (await outside.read(file)).trim());
         outside.out(`Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`);
       }),
     );

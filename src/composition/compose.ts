@@ -6,6 +6,7 @@ import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock } from '../model/time.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { missingScopes } from '../oauth/scopes.ts';
@@ -43,6 +44,7 @@ export interface Composition {
   logins: LoginStore<PendingLogin>;
   redis: RedisClient;
   queues: WorkQueues;
+  log: Logger;
   close(): Promise<void>;
 }
 
@@ -84,6 +86,7 @@ export function compose(options: CompositionOptions): Composition {
     logins: createLoginStore<PendingLogin>(redis, ring),
     redis,
     queues,
+    log,
     async close() {
       for (const { connections } of composed.values()) {
         for (const { tokens } of connections.values()) await tokens?.refresher.settled();
@@ -215,13 +218,16 @@ async function connectionStatuses(composed: ComposedTenant | undefined): Promise
   if (composed === undefined) return [];
   return Promise.all(
     [...composed.connections.values()].map(async ({ id, kind, scopes, tokens }) => {
-      const credential = tokens === null ? null : await composed.credentials.read(id);
       const untouched = tokens === null ? ('static' as const) : ('never' as const);
+      const read = tokens === null ? null : await composed.credentials.read(id).catch(asMirrorError);
+      // One login that can't be read (its sealing key is gone) must not hide how all the others stand.
+      const unreadable = read instanceof MirrorError ? read : null;
+      const credential = read instanceof MirrorError ? null : read;
       return {
         connection: id,
         kind,
-        state: credential?.state ?? untouched,
-        reason: credential?.reason ?? null,
+        state: unreadable === null ? (credential?.state ?? untouched) : ('needs-login' as const),
+        reason: unreadable?.code ?? credential?.reason ?? null,
         sinceAt: credential?.since ?? null,
         accessExpiresAt: credential?.accessExpiresAt ?? null,
         refreshExpiresAt: credential?.refreshExpiresAt ?? null,

@@ -99,6 +99,8 @@ function clinicConnection(parts: ConnectionParts): OpenConnection {
     authUrl: client.authUrl,
     clientId: client.clientId,
     clientSecret: client.clientSecret?.reveal() ?? null,
+    discovery: client.discovery,
+    deviceEndpoint: client.deviceEndpoint ?? null,
   });
   const scopes = clinicScopes(parts.tenant, requireEntry(profiles, client.profile).scopePrefix);
   const budget = parts.budget(`clinic-${client.clientId}`, client.budget);

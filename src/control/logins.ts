@@ -1,8 +1,12 @@
+import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type DevicePrompt, loginByDevice } from '../oauth/device-login.ts';
+import { disconnect, type Revocation } from '../oauth/disconnect.ts';
 import { beginLogin, completeLogin, type LoginResult, type LoginTarget, storeLogin } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import type { PendingLogins } from '../oauth/store.ts';
+
+export type { Revocation };
 
 /** What logins are done with; put together by `main.ts`. */
 export interface LoginDesk {
@@ -10,6 +14,7 @@ export interface LoginDesk {
   target(tenant: string, connection: string): LoginTarget;
   pending: PendingLogins;
   clock: () => number;
+  log: Logger;
   /** Where the running daemon takes answers of logins, as browsers reach it. */
   callbackUrl: string;
   /** Told of every login that was made: what waited for it goes on. */
@@ -48,6 +53,12 @@ export async function loginWithDevice(
  */
 export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connection: string): Promise<string> {
   return (await beginLogin(desk.target(tenant, connection), desk.pending, desk.callbackUrl)).href;
+}
+
+/** Ends a login: revoked at the provider as well as can be, forgotten here whatever the provider says. */
+export function logOut(desk: LoginDesk, tenant: string, connection: string, signal: AbortSignal): Promise<Revocation> {
+  const { place, server } = desk.target(tenant, connection);
+  return disconnect(place, server, desk.log, signal);
 }
 
 /** Ends a login whose answer came to the daemon's own address. */

@@ -22,14 +22,14 @@ const LOGIN_ENDED: ErrorClass = {
   code: 'login-ended',
   retry: 'never',
   message: 'the provider no longer accepts the login: it was revoked, has expired or was replaced',
-  remedy: 'a person connects again',
+  remedy: 'a person logs in again: clinic-mirror login',
 };
 const INTERACTION_REQUIRED: ErrorClass = {
   actor: 'authorization',
   code: 'interaction-required',
   retry: 'never',
   message: 'the provider wants a person to log in again or to confirm',
-  remedy: 'a person connects again',
+  remedy: 'a person logs in again: clinic-mirror login',
 };
 const LOGIN_REFUSED: ErrorClass = {
   actor: 'authorization',

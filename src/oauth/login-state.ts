@@ -6,7 +6,7 @@ export function notConnected(connection: string): MirrorError {
     actor: 'authorization',
     code: 'not-connected',
     retry: 'never',
-    remedy: 'a person connects it',
+    remedy: `a person logs in: clinic-mirror login <tenant> ${connection}`,
   });
 }
 
@@ -20,6 +20,6 @@ export function loginEnded(connection: string, reason: string | null): MirrorErr
     actor: 'authorization',
     code: reason ?? 'login-ended',
     retry: 'never',
-    remedy: 'a person connects it again',
+    remedy: `a person logs in again: clinic-mirror login <tenant> ${connection}`,
   });
 }

@@ -21,6 +21,11 @@ function clinicClient(secrets: SecretSchemas) {
     authUrl: baseAddress.describe('Address of the authorization server'),
     clientId: text.describe('Id of the registration'),
     clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    discovery: z
+      .boolean()
+      .default(true)
+      .describe('Read the endpoints from the discovery document; else those of the specification are taken'),
+    deviceEndpoint: baseAddress.optional().describe('Address for logins by device code, where discovery names none'),
     budget: budget({ requestsPerMinute: 60, burst: 10 }),
   });
 }

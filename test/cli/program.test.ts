@@ -45,6 +45,7 @@ async function run(args: readonly string[], given: Partial<OpenEstate> & { fault
     run: async (options) => void ran.configs.push(options.config),
     checkConfiguration: () => ({ faults: given.faults ?? [], text: 'the summary' }),
     signal: NEVER,
+    read: async (file) => `text of ${file}\n`,
     out: (text) => {
       ran.out += `${text}\n`;
     },
@@ -200,8 +201,11 @@ describe('sealed copies of logins', () => {
     expect((await run(['credentials', 'backup', 'studio-rossi'], { backup })).out).toBe(
       'sealed copy of studio-rossi\n',
     );
-    const restore = async () => ({ restored: ['clinic'], kept: [] });
-    const ran = await run(['credentials', 'restore', 'studio-rossi', 'text'], { restore });
+    const restore = async (_: string, backup: string) => {
+      expect(backup).toBe('text of a-file');
+      return { restored: ['clinic'], kept: [] };
+    };
+    const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], { restore });
     expect(ran.out).toBe('Restored: clinic. Newer ones kept: none.\n');
   });
 });

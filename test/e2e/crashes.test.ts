@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type DaemonProcess, startDaemon } from '../../demo/daemon.ts';
 import { status } from '../../src/control/status.ts';
@@ -45,7 +47,9 @@ test('after the whole state is lost, restored logins are enough: nothing is writ
   await world.cycle();
   const { out: backup } = await world.cli('credentials', 'backup', 'clinic-1');
   await redis.connect().flushall();
-  expect(await world.cli('credentials', 'restore', 'clinic-1', backup.trim())).toMatchObject({ code: 0 });
+  const file = join(world.dir, 'clinic-1.backup');
+  await writeFile(file, backup);
+  expect(await world.cli('credentials', 'restore', 'clinic-1', file)).toMatchObject({ code: 0 });
   for (const { proxy } of world.targets) proxy.forget();
 
   const { targets } = await world.cycle();

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { logIn, runCli } from '../../demo/daemon.ts';
 import type { World } from '../../demo/world.ts';
 import { listCalendars } from './calendars.ts';
@@ -93,7 +95,11 @@ async function backUp(world: World): Promise<Map<string, string>> {
 }
 
 async function restore(world: World, backups: ReadonlyMap<string, string>): Promise<void> {
-  for (const [tenant, backup] of backups) await succeed(world, ['credentials', 'restore', tenant, backup]);
+  for (const [tenant, backup] of backups) {
+    const file = join(world.dir, `${tenant}.backup`);
+    await writeFile(file, backup);
+    await succeed(world, ['credentials', 'restore', tenant, file]);
+  }
 }
 
 async function succeed(world: World, args: readonly string[]): Promise<string> {
