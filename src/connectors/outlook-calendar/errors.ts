@@ -245,7 +245,7 @@ function made(meaning: Meaning, status: number, retryAfterMs: number | null = nu
   return new MirrorError(message, {
     ...rest,
     status,
-    ambiguous: status >= 500,
+    ambiguous: status >= 500 && meaning !== RATE_LIMITED,
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
   });
 }

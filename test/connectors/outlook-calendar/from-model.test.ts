@@ -1,0 +1,175 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  holds,
+  normaliseItem,
+  readOwnEvent,
+  type Stamp,
+  toEvent,
+} from '../../../src/connectors/outlook-calendar/from-model.ts';
+import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
+import type { CalendarItem } from '../../../src/model/items.ts';
+import { toZonedIso } from '../../../src/model/zones.ts';
+import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
+import { property } from '../../contract/outlook-calendar-target.ts';
+
+const STAMP: Stamp = { mark: 'contractmark0000', key: 'k'.repeat(32), locator: 'v1.LocatorInBothCases' };
+
+/** The event as Graph would answer with it: with id and etag, and what the server makes of the content. */
+function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'): object {
+  return { id: 'AAkALg', '@odata.etag': 'W/"1"', ...toEvent(item, STAMP, wholeDayZone), ...changes };
+}
+
+function read(event: object, wholeDayZone = 'UTC') {
+  return readOwnEvent(event, STAMP.mark, wholeDayZone);
+}
+
+const zones = fc.constantFrom('Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC');
+const times = fc
+  .tuple(zones, fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 1, max: 100_000 }))
+  .map(([zone, start, length]) =>
+    timed(toZonedIso(zone, start * 1_000), toZonedIso(zone, (start + length) * 1_000), zone),
+  );
+/** Any text, half surrogates and control characters included. */
+const texts = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) });
+const items = fc.record({
+  title: texts,
+  description: fc.option(texts),
+  location: fc.option(texts),
+  time: fc.oneof(times, fc.constant(allDay('2027-01-01', '2027-01-03'))),
+  busy: fc.boolean(),
+});
+
+describe('an item as an event', () => {
+  test('comes back as its normal form', () => {
+    fc.assert(
+      fc.property(items, (item) => {
+        expect(read(stored(item))?.item).toEqual(normaliseItem(item));
+      }),
+    );
+  });
+
+  test('has a normal form that is its own normal form', () => {
+    fc.assert(
+      fc.property(items, (item) => {
+        expect(normaliseItem(normaliseItem(item))).toEqual(normaliseItem(item));
+      }),
+    );
+  });
+
+  test('is private, without guests and reminder, in UTC, and bears mark, key, locator and zone', () => {
+    expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, 'UTC')).toEqual({
+      subject: 'Appointment',
+      body: { contentType: 'text', content: 'one\ntwo' },
+      location: { displayName: '' },
+      isAllDay: false,
+      start: { dateTime: '2027-03-10T08:00:00', timeZone: 'UTC' },
+      end: { dateTime: '2027-03-10T08:30:00', timeZone: 'UTC' },
+      showAs: 'busy',
+      sensitivity: 'private',
+      isReminderOn: false,
+      singleValueExtendedProperties: [
+        { id: property('MirrorMark'), value: STAMP.mark },
+        { id: property('MirrorKey'), value: STAMP.key },
+        { id: property('MirrorLocator'), value: STAMP.locator },
+        { id: property('MirrorZone'), value: 'Europe/Rome' },
+      ],
+    });
+  });
+
+  test('M18: a whole day is at midnight in its zone, and reads as the same dates however Graph tells them', () => {
+    const item = itemWith({ time: allDay('2027-05-01', '2027-05-02') });
+    const rome = 'Europe/Rome';
+    expect(toEvent(item, STAMP, rome)).toMatchObject({
+      isAllDay: true,
+      start: { dateTime: '2027-05-01T00:00:00', timeZone: rome },
+      end: { dateTime: '2027-05-02T00:00:00', timeZone: rome },
+    });
+    const told = (start: string, end: string) => ({
+      start: { dateTime: `${start}.0000000`, timeZone: 'UTC' },
+      end: { dateTime: `${end}.0000000`, timeZone: 'UTC' },
+    });
+    const asMidnight = stored(item, told('2027-05-01T00:00:00', '2027-05-02T00:00:00'), rome);
+    const asInstant = stored(item, told('2027-04-30T22:00:00', '2027-05-01T22:00:00'), rome);
+    const moved = stored(item, told('2027-04-30T21:00:00', '2027-05-01T21:00:00'), rome);
+    expect(read(asMidnight, rome)?.item).toEqual(item);
+    expect(read(asInstant, rome)?.item).toEqual(item);
+    expect(read(moved, rome)?.item).toBeNull();
+  });
+});
+
+describe('an event as an item', () => {
+  test('M13: seven digits and another original zone change nothing', () => {
+    const times = {
+      start: { dateTime: '2027-03-10T08:00:00.0000000', timeZone: 'UTC' },
+      end: { dateTime: '2027-03-10T08:30:00.0000000', timeZone: 'UTC' },
+      originalStartTimeZone: 'tzone://Microsoft/Custom',
+    };
+    expect(read(stored(itemWith(), times))?.item).toEqual(itemWith());
+  });
+
+  test.each(['W. Europe Standard Time', 'Europe/Rome', 'tzone://Microsoft/Custom'])(
+    'M13: a time that is not in UTC although UTC was asked for is not guessed: %s',
+    (timeZone) => {
+      const start = { dateTime: '2027-03-10T09:00:00.0000000', timeZone };
+      expect(read(stored(itemWith(), { start, end: start }))?.item).toBeNull();
+    },
+  );
+
+  test.each<[string, object]>([
+    ['belongs to a series', { type: 'occurrence' }],
+    ['was cancelled', { isCancelled: true }],
+    ['is not private any more', { sensitivity: 'normal' }],
+    ['is tentative', { showAs: 'tentative' }],
+    ['lost its zone', { singleValueExtendedProperties: [{ id: property('MirrorMark'), value: STAMP.mark }] }],
+    ['has no times', { start: null }],
+  ])('is ours and no item when it %s', (_what, changes) => {
+    expect(read(stored(itemWith(), changes))).toMatchObject({ id: 'AAkALg', item: null });
+  });
+
+  test('is ours only by the exact mark, though Graph compares without regard to case', () => {
+    const marked = (value: string) => ({ singleValueExtendedProperties: [{ id: property('MirrorMark'), value }] });
+    expect(read(stored(itemWith(), marked(STAMP.mark.toUpperCase())))).toBeNull();
+    expect(read(stored(itemWith(), { singleValueExtendedProperties: null }))).toBeNull();
+    expect(read({ newThing: 1 })).toBeNull();
+  });
+
+  test('is known by its properties when the server writes their ids in upper case', () => {
+    const event = stored(itemWith()) as { singleValueExtendedProperties: { id: string; value: string }[] };
+    const properties = event.singleValueExtendedProperties.map(({ id, value }) => ({
+      id: id.replace(/\{.*\}/, (guid) => guid.toUpperCase()),
+      value,
+    }));
+    expect(read({ ...event, singleValueExtendedProperties: properties })).toMatchObject({ locator: STAMP.locator });
+  });
+
+  test('holds an item only when its content and its locator are there', () => {
+    const event = read(stored(itemWith()))!;
+    expect(holds(event, itemWith())).toBe(true);
+    expect(holds(event, itemWith({ title: 'Other' }))).toBe(false);
+    expect(holds({ ...event, locator: null }, itemWith())).toBe(false);
+  });
+});
+
+describe('bodies as Exchange stores them', () => {
+  const wrap = (content: string) =>
+    `<html>\r\n<head>\r\n<meta charset="utf-8"><style>p { color: red }</style>\r\n</head>\r\n<body>\r\n${content}\r\n</body>\r\n</html>\r\n`;
+
+  test.each([
+    ['<div class="PlainText">one<br>\r\ntwo<br>\r\n<br>\r\nfour</div>', 'one\ntwo\n\nfour'],
+    ['<p>one</p>\r\n<p>two &lt;b&gt; &amp;amp; &quot;x&quot; &#39;y&#39; &#xE8;</p>', 'one\ntwo <b> &amp; "x" \'y\' è'],
+    ['<!-- StartFragment --><b>bold</b>&nbsp;text', 'bold text'],
+    ['a wrapped\r\nline &unknown; &#99999999;', 'a wrapped line &unknown; &#99999999;'],
+  ])('%j read as their text', (html, text) => {
+    expect(htmlToText(wrap(html)).trim()).toBe(text);
+    const description = normaliseItem(itemWith({ description: text })).description;
+    const body = { contentType: 'html', content: wrap(html) };
+    expect(read(stored(itemWith(), { body }))?.item?.description).toBe(description);
+  });
+
+  test('of several lines in CRLF with a line end at the end make no difference', () => {
+    const item = itemWith({ description: 'one\ntwo' });
+    const event = read(stored(item, { body: { contentType: 'text', content: 'one\r\ntwo\r\n' } }))!;
+    expect(holds(event, item)).toBe(true);
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { mailboxLock } from '../../../src/connectors/outlook-calendar/mailbox-lock.ts';
+
+const NEVER = new AbortController().signal;
+
+/** Work that ends when told. */
+function work(name: string, log: string[]) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const run = async () => {
+    log.push(`${name} begins`);
+    await promise;
+    log.push(`${name} ends`);
+    return name;
+  };
+  return { run, end: resolve };
+}
+
+/** Lets everything go on that needs no more than microtasks. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('the lock of a mailbox', () => {
+  test('lets one at a time through, in order, and other mailboxes besides', async () => {
+    const log: string[] = [];
+    const [one, two, other] = [work('one', log), work('two', log), work('other', log)];
+    const first = mailboxLock('a').run(one.run, NEVER);
+    const second = mailboxLock('a').run(two.run, NEVER);
+    const third = mailboxLock('b').run(other.run, NEVER);
+    await settle();
+    expect(log).toEqual(['one begins', 'other begins']);
+    one.end();
+    expect(await first).toBe('one');
+    await settle();
+    expect(log).toEqual(['one begins', 'other begins', 'one ends', 'two begins']);
+    two.end();
+    other.end();
+    expect(await Promise.all([second, third])).toEqual(['two', 'other']);
+  });
+
+  test('goes on after work that failed, and tells whose failure it was', async () => {
+    const failing = mailboxLock('a').run(() => Promise.reject(new Error('broken')), NEVER);
+    const next = mailboxLock('a').run(async () => 'next', NEVER);
+    await expect(failing).rejects.toThrow('broken');
+    expect(await next).toBe('next');
+  });
+
+  test('who stops waiting leaves at once, and those behind still wait for the work under way', async () => {
+    const log: string[] = [];
+    const [one, two, three] = [work('one', log), work('two', log), work('three', log)];
+    const stop = new AbortController();
+    const first = mailboxLock('a').run(one.run, NEVER);
+    const stopped = mailboxLock('a').run(two.run, stop.signal);
+    stop.abort();
+    await expect(stopped).rejects.toMatchObject({ actor: 'remote', code: 'aborted', retry: 'later' });
+    const third = mailboxLock('a').run(three.run, NEVER);
+    await settle();
+    expect(log).toEqual(['one begins']);
+    one.end();
+    three.end();
+    await Promise.all([first, third]);
+    expect(log).toEqual(['one begins', 'one ends', 'three begins', 'three ends']);
+    await expect(mailboxLock('a').run(two.run, stop.signal)).rejects.toMatchObject({ code: 'aborted' });
+  });
+});
