@@ -1,0 +1,484 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ProxiedAnswer } from '../../../sandbox/kit/fault-proxy.ts';
+import { outlookCalendar } from '../../../src/connectors/outlook-calendar/index.ts';
+import { createHttpDoor } from '../../../src/http/door.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import type { Operation } from '../../../src/model/operations.ts';
+import {
+  allDay,
+  createKit,
+  createOperation,
+  deleteOperation,
+  describeOutcome,
+  failure,
+  itemWith,
+  keyOf,
+  locatorOf,
+  MARK,
+  signal,
+  timed,
+  updateOperation,
+  written,
+} from '../../contract/contract-kit.ts';
+import { ACCOUNT, openOutlookTarget, property, refusal } from '../../contract/outlook-calendar-target.ts';
+
+const CHANGED = itemWith({ title: 'Changed' });
+const WRITES = { method: /^POST$/, url: /\/\$batch$/, body: /"method":"(POST|PATCH|DELETE)"/ };
+
+/** The sandbox behind the proxy with the suite's kit, and a way to open workers with settings of their own. */
+async function openWorld() {
+  const target = await openOutlookTarget();
+  onTestFinished(() => target.close());
+  const { sandbox, proxy, container } = target;
+  const open = (settings: object = {}, mark = MARK, authorizer = target.authorizer) =>
+    outlookCalendar.open({
+      mark,
+      authorizer,
+      http: createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: 10_000 }),
+      log: silentLogger,
+      clock: Date.now,
+      settings: outlookCalendar.settingsSchema.parse({
+        mailbox: ACCOUNT,
+        calendar: { id: container },
+        rootUrl: proxy.url,
+        ...settings,
+      }),
+    });
+  return { target, sandbox, proxy, container, kit: createKit(target), open };
+}
+
+/** The answer to every inner request with such a method, in place of the server's. */
+function inner(method: string, answers: readonly { status: number; headers?: object; body?: unknown }[]) {
+  let next = 0;
+  return (answer: ProxiedAnswer, request: { body: string }): ProxiedAnswer => {
+    const { requests } = JSON.parse(request.body) as { requests: { id: string; method: string }[] };
+    const { responses } = JSON.parse(answer.body.toString()) as { responses: { id: string }[] };
+    const changed = requests.map(({ id, method: each }) => {
+      const replaced = each === method ? answers[next++] : undefined;
+      return replaced === undefined ? responses.find((one) => one.id === id) : { id, ...replaced };
+    });
+    return { ...answer, body: JSON.stringify({ responses: changed.toReversed() }) };
+  };
+}
+
+describe('a key that was used before', () => {
+  test.each([
+    [400, false],
+    [400, true],
+    [409, false],
+    [409, true],
+  ] as const)('M1: leads to the event that bears it (%d, the event named: %s)', async (status, named) => {
+    const { kit, sandbox, proxy } = await openWorld();
+    sandbox.configure({ duplicateTransactionStatus: status, duplicateNamesEvent: named });
+    proxy.add({ ...WRITES, fault: { kind: 'lost-answer' } });
+    expect(failure((await kit.attempt([createOperation('a')]))[0])).toMatchObject({ ambiguous: true, retry: 'later' });
+    const [outcome] = await kit.attempt([createOperation('a')]);
+    expect(written(outcome)).toMatchObject({ effect: 'adopted', remoteId: (await kit.object('a')).remoteId });
+    expect(await kit.objects()).toHaveLength(1);
+  });
+
+  test('M2: is burnt when its event was deleted, and the next epoch is taken', async () => {
+    const { kit, target } = await openWorld();
+    const [created] = await kit.create('a');
+    await target.server.deleteByHand(created!.remoteId ?? '');
+    const update = updateOperation('a', CHANGED, created!.versionTag, created!.remoteId);
+    expect(describeOutcome((await kit.attempt([update]))[0])).toBe('key-burnt');
+    const [again] = await kit.attempt([createOperation('a', CHANGED, 1)]);
+    expect(describeOutcome(again)).toBe('written created');
+    expect((await kit.objects()).map(({ title }) => title)).toEqual(['Changed']);
+  });
+
+  test('M2: is taken again when Outlook forgot it', async () => {
+    const { kit, sandbox, target } = await openWorld();
+    sandbox.configure({ rememberTransactionIds: false });
+    const [created] = await kit.create('a');
+    await target.server.deleteByHand(created!.remoteId ?? '');
+    const update = updateOperation('a', CHANGED, created!.versionTag, created!.remoteId);
+    expect(describeOutcome((await kit.attempt([update]))[0])).toBe('written recreated');
+    expect((await kit.object('a')).title).toBe('Changed');
+  });
+
+  test("of two events that bear it, a person's copy is let be", async () => {
+    const { kit, sandbox, container } = await openWorld();
+    const time = { dateTime: '2027-03-11T09:00:00', timeZone: 'UTC' };
+    const stamps = { MirrorMark: MARK, MirrorKey: keyOf('a'), MirrorLocator: locatorOf('a') };
+    const copy = {
+      subject: 'Copy',
+      start: time,
+      end: time,
+      singleValueExtendedProperties: Object.entries(stamps).map(([name, value]) => ({ id: property(name), value })),
+    };
+    sandbox.addByHand(ACCOUNT, container, copy);
+    const [created] = await kit.attempt([createOperation('a')]);
+    expect(describeOutcome(created)).toBe('written created');
+    expect(describeOutcome((await kit.attempt([updateOperation('a', CHANGED, null)]))[0])).toBe('written updated');
+    expect((await kit.objects()).map(({ title }) => title).sort()).toEqual(['Changed', 'Copy']);
+  });
+});
+
+describe('changes by others', () => {
+  test.each([
+    ['with a stale condition', true],
+    ['out of the blue', false],
+  ])('M3: a conflict %s is settled by one look', async (_when, isStale) => {
+    const { kit, sandbox, target } = await openWorld();
+    const [created] = await kit.create('a', 'b');
+    const [a, b] = [await kit.object('a'), await kit.object('b')];
+    if (isStale) await target.server.editByHand(a.remoteId, { title: 'By hand' });
+    else sandbox.faults.add({ match: { method: 'PATCH' }, times: 1, fault: { kind: 'conflict' } });
+    if (isStale) await target.server.editByHand(b.remoteId, { title: 'By hand' });
+    else sandbox.faults.add({ match: { method: 'DELETE' }, times: 1, fault: { kind: 'conflict' } });
+    const outcomes = await kit.attempt([
+      updateOperation('a', CHANGED, created!.versionTag, a.remoteId),
+      deleteOperation('b', b.version, b.remoteId),
+    ]);
+    expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
+    expect((await kit.objects()).map(({ title }) => title)).toEqual(['Changed']);
+  });
+
+  test('M3: a conflict that stays is for the caller to read again, and nothing is insisted on', async () => {
+    const { kit, sandbox } = await openWorld();
+    const [created] = await kit.create('a');
+    sandbox.faults.add({ match: { method: 'PATCH' }, fault: { kind: 'conflict' } });
+    sandbox.counts.reset();
+    const update = updateOperation('a', CHANGED, created!.versionTag, created!.remoteId);
+    expect(failure((await kit.attempt([update]))[0])).toMatchObject({
+      actor: 'conflict',
+      code: 'changed-meanwhile',
+      retry: 'now',
+    });
+    expect(sandbox.counts.innerCalls).toBe(3);
+  });
+
+  test('M6: an event that is gone is made anew by an update and gone for a delete', async () => {
+    const { kit, sandbox, target } = await openWorld();
+    sandbox.configure({ rememberTransactionIds: false });
+    const [a, b] = await kit.create('a', 'b');
+    for (const { remoteId } of await kit.objects()) await target.server.deleteByHand(remoteId);
+    const outcomes = await kit.attempt([
+      updateOperation('a', CHANGED, a!.versionTag, a!.remoteId),
+      deleteOperation('b', b!.versionTag, b!.remoteId),
+    ]);
+    expect(outcomes.map(describeOutcome)).toEqual(['written recreated', 'deleted already-gone']);
+  });
+
+  test('M6: an id that Outlook does not know, or cannot read, leads to the event by its key', async () => {
+    const { kit } = await openWorld();
+    const [a, b] = await kit.create('a', 'b');
+    const outcomes = await kit.attempt([
+      updateOperation('a', CHANGED, a!.versionTag, 'not/an=id'),
+      deleteOperation('b', b!.versionTag, a!.remoteId?.replace(/.{4}$/, 'zzzz')),
+    ]);
+    expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
+  });
+
+  test('M17: an event that was moved keeps its id: it is changed and deleted where it is', async () => {
+    const { kit, sandbox, container } = await openWorld();
+    const [created] = await kit.create('a', 'b');
+    const remoteId = created!.remoteId ?? '';
+    const moved = sandbox.moveByHand(ACCOUNT, remoteId, 'default');
+    expect(moved.id).toBe(remoteId);
+    const [outcome] = await kit.attempt([updateOperation('a', CHANGED, moved['@odata.etag'], remoteId)]);
+    expect(written(outcome)).toMatchObject({ effect: 'updated', remoteId });
+    const [gone] = await kit.attempt([deleteOperation('a', written(outcome).versionTag, remoteId)]);
+    expect(describeOutcome(gone)).toBe('deleted deleted');
+    expect(sandbox.events(ACCOUNT, 'default')).toEqual([]);
+    expect(sandbox.events(ACCOUNT, container)).toHaveLength(1);
+  });
+
+  test('M17: every request asks for ids that stay, the inner ones too', async () => {
+    const { kit, proxy } = await openWorld();
+    await kit.worker({ createCalendar: 'Ours' }).prepare(null, signal());
+    const [created] = await kit.create('a');
+    await kit.attempt([updateOperation('a', CHANGED, null), deleteOperation('a', null, created!.remoteId)]);
+    await kit.readAll();
+    await kit.connector.find(kit.target.container, [keyOf('a')], signal());
+    expect(proxy.requests.length).toBeGreaterThan(6);
+    for (const { headers, url, body } of proxy.requests) {
+      expect(headers.prefer).toContain('IdType="ImmutableId"');
+      if (!url.endsWith('$batch')) continue;
+      const { requests } = JSON.parse(body) as { requests: { headers: { Prefer: string } }[] };
+      for (const part of requests) expect(part.headers.Prefer).toContain('IdType="ImmutableId"');
+    }
+  });
+
+  test('M19: an event with guests is left as it is, so that nobody gets a mail', async () => {
+    const { kit, sandbox } = await openWorld();
+    const [a, b] = await kit.create('a', 'b');
+    const attendees = [{ emailAddress: { address: 'guest@example.org' }, type: 'required' }];
+    for (const { remoteId } of await kit.objects()) sandbox.editByHand(ACCOUNT, remoteId, { attendees });
+    const before = { mails: sandbox.counts.mails, objects: await kit.objects() };
+    const outcomes = await kit.attempt([
+      updateOperation('a', CHANGED, a!.versionTag, a!.remoteId),
+      deleteOperation('b', b!.versionTag, b!.remoteId),
+    ]);
+    for (const outcome of outcomes) {
+      expect(failure(outcome)).toMatchObject({ actor: 'settings', code: 'event-has-guests', retry: 'never' });
+    }
+    expect({ mails: sandbox.counts.mails, objects: await kit.objects() }).toEqual(before);
+    expect((await kit.readAll()).map(({ item }) => item)).toEqual([null, null]);
+  });
+
+  test('M19: a life without guests sends no mail, deletions included', async () => {
+    const { kit, sandbox } = await openWorld();
+    const [created] = await kit.create('a');
+    await kit.attempt([updateOperation('a', CHANGED, created!.versionTag, created!.remoteId)]);
+    await kit.attempt([deleteOperation('a', null)]);
+    expect(await kit.objects()).toEqual([]);
+    expect(sandbox.counts.mails).toBe(0);
+  });
+});
+
+describe('batches', () => {
+  test('M4: mixed answers out of order reach their own operations; throttled ones wait for the longest', async () => {
+    const { kit, proxy } = await openWorld();
+    const [x, y] = await kit.create('x', 'y');
+    const throttled = (seconds: string) => ({
+      status: 429,
+      headers: { 'Retry-After': seconds },
+      body: JSON.parse(String(refusal(429, 'ApplicationThrottled').body)),
+    });
+    const dependent = { status: 424, body: { error: { code: 'FailedDependency', message: '' } } };
+    const answers = [undefined, throttled('7'), throttled('40'), dependent, { status: 423 }];
+    proxy.add({
+      ...WRITES,
+      fault: { kind: 'rewrite', answer: inner('POST', answers as { status: number }[]) },
+    });
+    const work: Operation[] = [
+      ...['ok', 'early', 'late', 'dependent', 'locked'].map((recordId) => createOperation(recordId)),
+      updateOperation('x', CHANGED, 'W/"stale"', x!.remoteId),
+      deleteOperation('y', y!.versionTag, y!.remoteId),
+    ];
+    const outcomes = await kit.attempt(work);
+    expect(outcomes.map(describeOutcome)).toEqual([
+      'written created',
+      'failed remote/rate-limited',
+      'failed remote/rate-limited',
+      'failed remote/batch-dependency',
+      'failed remote/item-locked',
+      'written updated',
+      'deleted deleted',
+    ]);
+    expect([1, 2].map((index) => failure(outcomes[index]).retryAfterMs)).toEqual([40_000, 40_000]);
+    const again = await kit.attempt(work.slice(1, 5));
+    expect(again.every((outcome) => outcome.result === 'written')).toBe(true);
+    expect(await kit.objects()).toHaveLength(6);
+  });
+
+  test('M4: when every part is throttled the whole target rests', async () => {
+    const { kit, sandbox } = await openWorld();
+    sandbox.configure({ requestsPerWindow: 0 });
+    const call = kit.connector.apply(kit.target.container, [createOperation('a'), createOperation('b')], signal());
+    await expect(call).rejects.toMatchObject({ code: 'rate-limited', retry: 'later', ambiguous: false });
+  });
+
+  test.each([
+    [429, 'ApplicationThrottled', 'rate-limited', false],
+    [503, 'ApplicationThrottled', 'rate-limited', false],
+    [503, 'ServerBusy', 'server-error', true],
+    [504, 'GatewayTimeout', 'server-error', true],
+  ] as const)('M5: a batch that is answered %d %s as a whole: %s', async (status, code, expected, ambiguous) => {
+    const { kit, proxy } = await openWorld();
+    proxy.add({ ...WRITES, fault: { kind: 'answer', answer: refusal(status, code, '11') } });
+    const [outcome] = await kit.attempt([createOperation('a')]);
+    expect(failure(outcome)).toMatchObject({ code: expected, retry: 'later', retryAfterMs: 11_000, ambiguous });
+  });
+
+  test('M5: the calls of preparing and reading that are answered 429 and 503 are not repeated', async () => {
+    const { kit, proxy } = await openWorld();
+    for (const [status, code] of [
+      [429, 'rate-limited'],
+      [503, 'server-error'],
+    ] as const) {
+      proxy.forget();
+      proxy.add({ method: /GET/, times: 2, fault: { kind: 'answer', answer: refusal(status, 'x', '9') } });
+      await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject({ code, retryAfterMs: 9_000 });
+      await expect(kit.readAll()).rejects.toMatchObject({ code, retryAfterMs: 9_000 });
+      expect(proxy.requests).toHaveLength(2);
+    }
+  });
+
+  test('M9: several targets in one mailbox never have more than four requests under way', async () => {
+    const { kit, sandbox, container, open } = await openWorld();
+    sandbox.configure({ latencyMs: 5 });
+    const marks = ['targetone0000000', 'targettwo0000000', 'targetthree00000'];
+    const work = (mark: string) => Array.from({ length: 20 }, (_, index) => createOperation(`${mark}${index}`));
+    const workers = marks.map((mark) => open({}, mark));
+    const outcomes = await Promise.all([
+      ...workers.map((worker, index) => worker.apply(container, work(marks[index]!), signal())),
+      kit.readAll(),
+      open({}, 'targetfour000000').prepare(null, signal()),
+    ]);
+    expect(sandbox.counts.maxConcurrency(ACCOUNT)).toBe(4);
+    expect(sandbox.counts.concurrencyRefusals).toBe(0);
+    expect(outcomes.slice(0, 3).flat()).toHaveLength(60);
+    expect(await kit.objects()).toHaveLength(60);
+  });
+
+  test('a full mailbox is looked at again after an hour', async () => {
+    const { kit, sandbox } = await openWorld();
+    sandbox.faults.add({
+      match: { method: 'POST', path: '/events$' },
+      times: 1,
+      fault: { kind: 'status', status: 507 },
+    });
+    const [outcome] = await kit.attempt([createOperation('a')]);
+    expect(failure(outcome)).toMatchObject({ code: 'mailbox-full', retry: 'later', retryAfterMs: 3_600_000 });
+  });
+});
+
+describe('times', () => {
+  test("M13: a person's change in a Windows zone is read as the instant that it is, in our zone", async () => {
+    const { kit, sandbox } = await openWorld();
+    sandbox.configure({ customTimeZones: true });
+    await kit.create('a');
+    expect((await kit.readAll())[0]?.item).toEqual(itemWith());
+    sandbox.editByHand(ACCOUNT, (await kit.object('a')).remoteId, {
+      start: { dateTime: '2027-03-10T11:00:00.0000000', timeZone: 'W. Europe Standard Time' },
+      end: { dateTime: '2027-03-10T06:00:00', timeZone: 'America/New_York' },
+    });
+    const time = timed('2027-03-10T11:00:00+01:00', '2027-03-10T12:00:00+01:00', 'Europe/Rome');
+    expect((await kit.readAll())[0]?.item).toEqual(itemWith({ time }));
+  });
+
+  test.each(['midnight', 'shifted'] as const)(
+    'M18: whole days in a zone come back (told as %s)',
+    async (allDayReads) => {
+      const { kit, sandbox, container, open } = await openWorld();
+      sandbox.configure({ allDayReads });
+      const worker = open({ wholeDayZone: 'Europe/Rome' });
+      const item = itemWith({ time: allDay('2027-10-31', '2027-11-01') });
+      await worker.apply(container, [createOperation('a', item)], signal());
+      expect((await kit.readAll(worker))[0]?.item).toEqual(item);
+      expect(describeOutcome((await kit.attempt([createOperation('a', item)], worker))[0])).toBe('written adopted');
+      expect(sandbox.events(ACCOUNT, container)[0]).toMatchObject({
+        isAllDay: true,
+        originalStartTimeZone: 'W. Europe Standard Time',
+      });
+    },
+  );
+
+  test('a body that comes as HTML although text was asked for makes no difference', async () => {
+    const { kit, proxy } = await openWorld();
+    const item = itemWith({ description: 'Bring <b> & "card"\n\nRoom 2\u00A0b' });
+    await kit.attempt([createOperation('a', item)]);
+    const { version } = await kit.object('a');
+    proxy.add({
+      times: Number.POSITIVE_INFINITY,
+      fault: {
+        kind: 'rewrite',
+        request: (request) => ({
+          ...request,
+          headers: { ...request.headers, prefer: 'IdType="ImmutableId"' },
+          body: request.body.replaceAll(', outlook.body-content-type=\\"text\\"', ''),
+        }),
+      },
+    });
+    expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written adopted');
+    expect((await kit.object('a')).version).toBe(version);
+    expect((await kit.readAll())[0]?.item?.description).toBe('Bring <b> & "card"\n\nRoom 2 b');
+  });
+});
+
+describe('mailboxes and logins', () => {
+  test('M15: a claims challenge asks a person to log in again', async () => {
+    const { kit, sandbox } = await openWorld();
+    await kit.create('a');
+    sandbox.challengeClaims(ACCOUNT, true);
+    const challenge = { actor: 'authorization', code: 'claims-challenge', retry: 'never' };
+    expect(failure((await kit.attempt([createOperation('b')]))[0])).toMatchObject(challenge);
+    await expect(kit.readAll()).rejects.toMatchObject(challenge);
+    await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject(challenge);
+  });
+
+  test('M15: parts of a batch may be challenged too', async () => {
+    const { kit, proxy } = await openWorld();
+    const challenged = {
+      status: 401,
+      headers: { 'WWW-Authenticate': 'Bearer realm="", error="insufficient_claims", claims="eyJ9"' },
+      body: { error: { code: 'InvalidAuthenticationToken', message: '' } },
+    };
+    const answer = inner('PATCH', [challenged, challenged]);
+    proxy.add({ ...WRITES, after: 1, times: 2, fault: { kind: 'rewrite', answer } });
+    const [created] = await kit.create('a');
+    const [outcome, other] = await kit.attempt([
+      updateOperation('a', CHANGED, created!.versionTag, created!.remoteId),
+      createOperation('b'),
+    ]);
+    expect(describeOutcome(outcome)).toBe('failed authorization/claims-challenge');
+    expect(describeOutcome(other)).toBe('written created');
+  });
+
+  test('M16: a mailbox without a licence is a matter of settings, and nothing counts as deleted', async () => {
+    const { kit, sandbox } = await openWorld();
+    const [created] = await kit.create('a');
+    sandbox.addMailbox(ACCOUNT, { licensed: false });
+    const unlicensed = { actor: 'settings', code: 'mailbox-unlicensed', retry: 'never' };
+    await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject(unlicensed);
+    await expect(kit.readAll()).rejects.toMatchObject(unlicensed);
+    const work = [createOperation('b'), deleteOperation('a', created!.versionTag, created!.remoteId)];
+    await expect(kit.connector.apply(kit.target.container, work, signal())).rejects.toMatchObject(unlicensed);
+  });
+
+  test('a mailbox that is not there, or not for this login, is a matter of settings', async () => {
+    const { sandbox, open } = await openWorld();
+    const ours = { calendar: { create: 'Ours' } };
+    await expect(open({ ...ours, mailbox: 'nobody@clinic.example' }).prepare(null, signal())).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'mailbox-gone',
+    });
+    sandbox.addMailbox('other@clinic.example');
+    await expect(open({ ...ours, mailbox: 'other@clinic.example' }).prepare(null, signal())).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'calendar-forbidden',
+    });
+  });
+
+  test("me is the mailbox of whoever logged in, and primary its own calendar; an application's login has neither", async () => {
+    const { sandbox, open } = await openWorld();
+    const mine = { mailbox: 'me', calendar: { id: 'primary' } };
+    const own = sandbox.defaultCalendar(ACCOUNT);
+    expect(await open(mine).prepare(null, signal())).toBe(own);
+    const [outcome] = await open(mine).apply(own, [createOperation('a')], signal());
+    expect(describeOutcome(outcome)).toBe('written created');
+    const header = async () => `Bearer ${sandbox.issueAppToken()}`;
+    const application = { header, renew: header, quotaUser: null };
+    await expect(open(mine, MARK, application).prepare(null, signal())).rejects.toMatchObject({
+      code: 'mailbox-needed',
+    });
+    const named = open({ calendar: { id: 'primary' } }, MARK, application);
+    expect(await named.prepare(null, signal())).toBe(own);
+  });
+
+  test('a name that a calendar of somebody else bears is left to it', async () => {
+    const { sandbox, open } = await openWorld();
+    sandbox.createCalendar(ACCOUNT, 'Visits');
+    const ours = { calendar: { create: 'Visits' } };
+    const id = await open(ours).prepare(null, signal());
+    expect(sandbox.calendars(ACCOUNT).find((calendar) => calendar.id === id)?.name).toBe('Visits (2)');
+    expect(await open(ours).prepare(null, signal())).toBe(id);
+    for (let count = 3; count <= 9; count += 1) sandbox.createCalendar(ACCOUNT, `Visits (${count})`);
+    await expect(open(ours, 'othertargetmark0').prepare(null, signal())).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'calendar-name-taken',
+    });
+  });
+
+  test('deleted events go into Deleted Items, or are removed for good when so configured', async () => {
+    const { sandbox, container, open } = await openWorld();
+    const left = () => sandbox.events(ACCOUNT, container, { includeDeleted: true }).map(({ subject }) => subject);
+    for (const [deleteMode, record] of [
+      ['permanent', 'a'],
+      ['soft', 'b'],
+    ] as const) {
+      const worker = open({ deleteMode });
+      const item = itemWith({ title: deleteMode });
+      const [created] = await worker.apply(container, [createOperation(record, item)], signal());
+      const { versionTag, remoteId } = written(created);
+      const [outcome] = await worker.apply(container, [deleteOperation(record, versionTag, remoteId)], signal());
+      expect(describeOutcome(outcome)).toBe('deleted deleted');
+      expect(sandbox.events(ACCOUNT, container)).toEqual([]);
+    }
+    expect(left()).toEqual(['soft']);
+  });
+});
