@@ -81,6 +81,53 @@ describe('a target that is given another calendar', () => {
   });
 });
 
+describe('a target whose configuration changed between two starts', () => {
+  test('gives an agenda up to another target: each appointment stands in one place', async () => {
+    const { clinic } = open();
+    const models = { doctor: createModelTarget(), nurse: createModelTarget() };
+    const start = (doctor: string[], nurse: string[]) =>
+      openTenant({
+        redis: redis.connect(),
+        clinic,
+        clock: () => NOW,
+        targets: [
+          { id: 'doctor', model: models.doctor, configuration: { agendas: doctor } },
+          { id: 'nurse', model: models.nurse, configuration: { agendas: nurse } },
+        ],
+      });
+    await cycle(start(['a1', 'a2'], ['a3']));
+    await cycle(start(['a2'], ['a1', 'a3']));
+    expect(models.doctor.objects()).toEqual([]);
+    expect(models.nurse.objects()).toHaveLength(5);
+  });
+
+  test('writes another title into the same objects', async () => {
+    const { start } = open();
+    const model = createModelTarget();
+    await cycle(start(model, { title: 'full' }));
+    const keys = model.objects().map(({ key }) => key);
+    await cycle(start(model, { title: 'busy' }));
+    expect(model.objects().map(({ key }) => key)).toEqual(keys);
+    expect(new Set(model.objects().map(({ item }) => item.title))).toEqual(new Set(['Busy']));
+  });
+
+  test('lets go of what a smaller window leaves out, and takes it up again under a larger one', async () => {
+    const { clinic, clock, start } = open();
+    const model = createModelTarget();
+    await cycle(start(model));
+    clock.now += 5 * DAY_MS;
+    await cycle(start(model, { window: { pastDays: 0, futureDays: 60 } }));
+    expect(model.objects()).toHaveLength(5);
+    const moved = clinic.appointments.get('0')!;
+    const startAt = clock.now + DAY_MS;
+    clinic.appointments.set('0', { ...moved, time: { kind: 'timed', startAt, endAt: startAt + 1 } });
+    const tenant = start(model, { window: { pastDays: 30, futureDays: 60 } });
+    await cycle(tenant);
+    expect(model.objects()).toHaveLength(5);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 5 });
+  });
+});
+
 describe('trouble of a target with nothing to write', () => {
   test('is over when its calendar answers again', async () => {
     const { start, clock } = open();
