@@ -1,13 +1,22 @@
-import { verify } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { createHash, verify, X509Certificate } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createCertificate } from '../../sandbox/graph/certificate.ts';
+import { startGraphSandbox } from '../../sandbox/graph/index.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { createClientCredentialsAuthorizer } from '../../src/oauth/client-credentials.ts';
 import { microsoftProvider } from '../../src/oauth/providers.ts';
-import { makeCertificate, type TestCertificate } from './certificate.ts';
 import { NEVER } from './connection.ts';
 import { oauthError, startTokenServer, type TokenServer } from './token-server.ts';
 
 const SCOPE = 'https://graph.microsoft.com/.default';
+
+/** A self-signed certificate, as an operator registers one with the application. */
+function makeCertificate() {
+  const { certificate, privateKey } = createCertificate();
+  const { raw, publicKey } = new X509Certificate(certificate);
+  const thumbprint = createHash('sha1').update(raw).digest('base64url');
+  return { pem: `${privateKey}${certificate}`, keyPem: privateKey, certificatePem: certificate, publicKey, thumbprint };
+}
 
 function authorizerOf(
   server: Pick<TokenServer, 'url'>,
@@ -39,7 +48,7 @@ async function openScripted() {
   return server;
 }
 
-function assertionOf(form: URLSearchParams | undefined, { publicKey }: TestCertificate) {
+function assertionOf(form: URLSearchParams | undefined, { publicKey }: ReturnType<typeof makeCertificate>) {
   const [header = '', payload = '', signature = ''] = (form?.get('client_assertion') ?? '').split('.');
   const signed = Buffer.from(`${header}.${payload}`);
   expect(verify('RSA-SHA256', signed, publicKey, Buffer.from(signature, 'base64url'))).toBe(true);
@@ -137,5 +146,51 @@ describe("an application's own login", () => {
       );
     }
     expect(() => authorizerOf(server, { certificate: `${one.certificatePem}${one.keyPem}` })).not.toThrow();
+  });
+});
+
+describe("an application's own login at the Graph sandbox, which checks secret, signature and audience", () => {
+  async function openGraph() {
+    const sandbox = await startGraphSandbox();
+    onTestFinished(() => sandbox.close());
+    sandbox.addMailbox('doctor@clinic.example');
+    const http = createHttpDoor({ userAgent: 'test', clock: Date.now });
+    const authorizer = ({
+      secret = null,
+      certificate = null,
+    }: {
+      secret?: string | null;
+      certificate?: string | null;
+    }) => {
+      const provider = microsoftProvider({
+        authority: sandbox.url,
+        directory: sandbox.tenantId,
+        clientId: sandbox.application.clientId,
+        clientSecret: secret,
+      });
+      const settings = { connection: 'outlook', certificate, scope: SCOPE };
+      return createClientCredentialsAuthorizer(settings, { provider, http, clock: Date.now });
+    };
+    const reads = async (authorization: string) => {
+      const url = `${sandbox.graphUrl}/v1.0/users/doctor@clinic.example/calendar`;
+      return (await fetch(url, { headers: { authorization } })).status;
+    };
+    return { sandbox, authorizer, reads };
+  }
+
+  test('reaches mailboxes with a secret and with a certificate', async () => {
+    const { sandbox, authorizer, reads } = await openGraph();
+    const certificate = makeCertificate();
+    sandbox.registerCertificate(certificate.certificatePem);
+    const bySecret = authorizer({ secret: sandbox.application.clientSecret ?? '' });
+    expect(await reads(await bySecret.header(NEVER))).toBe(200);
+    expect(await reads(await authorizer({ certificate: certificate.pem }).header(NEVER))).toBe(200);
+  });
+
+  test('is refused with a wrong secret and with a certificate that nobody registered', async () => {
+    const { authorizer } = await openGraph();
+    const refused = { actor: 'settings', code: 'client-rejected', retry: 'never' };
+    await expect(authorizer({ secret: 'wrong' }).header(NEVER)).rejects.toMatchObject(refused);
+    await expect(authorizer({ certificate: makeCertificate().pem }).header(NEVER)).rejects.toMatchObject(refused);
   });
 });
