@@ -1,0 +1,99 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startGraphSandbox } from '../../sandbox/graph/index.ts';
+import { openConnections } from '../../src/composition/connections.ts';
+import { connectors } from '../../src/connectors/registry.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { createCredentialStore } from '../../src/state/credentials.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { RING } from '../oauth/connection.ts';
+import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const NEVER = new AbortController().signal;
+const MAILBOX = 'doctor@clinic.example';
+
+const TENANT = `
+name: Studio Uno
+language: it
+zone: Europe/Rome
+clinic: { client: main, tenantId: "7" }
+connections:
+  person: { kind: microsoft, client: clinics, directory: DIRECTORY }
+  application: { kind: microsoft-app, client: clinics, directory: DIRECTORY }
+targets:
+  own:
+    connector: outlook-calendar
+    connection: person
+    agendas: ["1"]
+    settings: { mailbox: me, calendar: { create: Appuntamenti } }
+  other:
+    connector: outlook-calendar
+    connection: application
+    agendas: ["2"]
+    settings: { mailbox: ${MAILBOX}, calendar: { id: primary } }
+`;
+
+/** The connections of a tenant with both logins at Microsoft, as the daemon opens them from its files. */
+async function openTenant() {
+  const sandbox = await startGraphSandbox();
+  onTestFinished(() => sandbox.close());
+  sandbox.addMailbox(MAILBOX);
+  const { clientId, clientSecret } = sandbox.application;
+  const client = `{ authority: ${sandbox.url}, clientId: ${clientId}, clientSecret: { env: GRAPH_SECRET } }`;
+  const dir = writeConfiguration({
+    'clinic-mirror.yaml': `${SETTINGS}microsoftClients:\n  clinics: ${client}\n`,
+    'tenants/uno.yaml': TENANT.replaceAll('DIRECTORY', sandbox.tenantId),
+  });
+  const configuration = load(dir, { connectors, env: { ...ENV, GRAPH_SECRET: clientSecret ?? '' } });
+  const tenant = configuration.tenants.get('uno')!;
+  const connection = redis.connect();
+  const spent: number[] = [];
+  const connections = openConnections({
+    configuration,
+    tenant,
+    credentials: createCredentialStore({
+      redis: connection,
+      writer: connection,
+      sealer: createSealer(RING, tenant.id),
+      tenant: tenant.id,
+      log: silentLogger,
+    }),
+    leases: createLeases(connection, tenant.id, 10_000),
+    http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+    budget: () => ({ take: async (_signal, units = 1) => void spent.push(units), pause: async () => {} }),
+    targetScopes: (id) =>
+      [...tenant.targets.values()]
+        .filter((target) => target.connection === id)
+        .flatMap((target) => connectors.get(target.connector)?.neededScopes(target.settings) ?? []),
+    clock: Date.now,
+    log: silentLogger,
+  });
+  return { sandbox, tenant, connections, spent };
+}
+
+describe('logins at Microsoft', () => {
+  test('of a person wait for that person, and ask for what the targets need and for a lasting login', async () => {
+    const { connections, sandbox } = await openTenant();
+    const person = connections.get('person');
+    expect(person).toMatchObject({
+      kind: 'microsoft',
+      scopes: ['https://graph.microsoft.com/Calendars.ReadWrite', 'offline_access'],
+    });
+    expect(person?.tokens?.login.server.provider.issuer).toBe(sandbox.issuer);
+    await expect(person?.authorizer('own').header(NEVER)).rejects.toMatchObject({ actor: 'authorization' });
+  });
+
+  test('of the application work at once, and draw from its budget', async () => {
+    const { connections, tenant, spent } = await openTenant();
+    const application = connections.get('application');
+    expect(application).toMatchObject({ kind: 'microsoft-app', scopes: [], tokens: null });
+    const [one, other] = [application!.authorizer('one'), application!.authorizer('other')];
+    expect(one, 'targets in one mailbox take turns by their login').toBe(other);
+    expect(await one.header(NEVER)).toMatch(/^Bearer /);
+    expect(spent).toEqual([1]);
+    expect(tenant.targets.get('other')?.settings).toMatchObject({ mailbox: MAILBOX, deleteMode: 'soft' });
+  });
+});
