@@ -69,11 +69,12 @@ export async function logIn(world: World, login: DemoLogin): Promise<void> {
       return;
     }
     const address = /^(https?:\S+)$/m.exec(shown)?.[1] ?? '';
-    const redirect =
-      login.kind === 'clinic'
-        ? await authorizeInClinic(address, { username, password })
-        : await world.google.authorizeInBrowser(address, { account: username });
-    await (await fetch(redirect)).text();
+    const person = {
+      clinic: () => authorizeInClinic(address, { username, password }),
+      google: () => world.google.authorizeInBrowser(address, { account: username }),
+      microsoft: () => world.graph.authorizeInBrowser(address, { account: username }),
+    };
+    await (await fetch(await person[login.kind]())).text();
   };
   const args = ['login', tenant, connection, ...(byDevice ? ['--device'] : [])];
   const { code, err } = await runCli(world, args, (shown) => {

@@ -26,6 +26,7 @@ async function main(): Promise<number> {
     agendasPerTenant: 3,
     patientsPerTenant: 200,
     pullEverySeconds: 10,
+    outlook: true,
     notice: say,
   });
   try {

@@ -1,5 +1,6 @@
 import ICAL from 'ical.js';
 import type { GoogleSandbox } from '../sandbox/google/index.ts';
+import type { GraphSandbox } from '../sandbox/graph/index.ts';
 
 /** When an event is, as the target itself tells it: epoch milliseconds, or the dates of an all-day event as UTC midnights. */
 export interface RemoteEvent {
@@ -42,6 +43,32 @@ export async function readGoogleEvents(
 
 function googleInstant({ date, dateTime }: GoogleTime): number {
   return Date.parse(dateTime ?? `${date}T00:00:00Z`);
+}
+
+interface GraphEvent {
+  start: { dateTime: string };
+  end: { dateTime: string };
+}
+
+/** All events of the mailbox's calendar of this name; Graph tells times in UTC when it isn't asked for another zone. */
+export async function readOutlookEvents(graph: GraphSandbox, mailbox: string, name: string): Promise<RemoteEvent[]> {
+  const token = graph.issueAccessToken(mailbox);
+  const list = await getJson<{ value: { id: string; name: string }[] }>(
+    `${graph.graphUrl}/v1.0/me/calendars?$top=100`,
+    token,
+  );
+  const calendar = list.value.find((entry) => entry.name === name);
+  if (calendar === undefined) return [];
+  const events: RemoteEvent[] = [];
+  let url: string | undefined =
+    `${graph.graphUrl}/v1.0/me/calendars/${encodeURIComponent(calendar.id)}/events?$top=500`;
+  while (url !== undefined) {
+    const page: { value: GraphEvent[]; '@odata.nextLink'?: string } = await getJson(url, token);
+    const instant = ({ dateTime }: { dateTime: string }) => Date.parse(`${dateTime.slice(0, 19)}Z`);
+    events.push(...page.value.map(({ start, end }) => ({ startAt: instant(start), endAt: instant(end) })));
+    url = page['@odata.nextLink'];
+  }
+  return events;
 }
 
 async function getJson<Body>(url: string, token: string): Promise<Body> {

@@ -5,17 +5,18 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
+import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
 import type { RemoteReader } from './read-targets.ts';
-import { readCaldavEvents, readGoogleEvents } from './read-targets.ts';
+import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-targets.ts';
 
 /** One target of the demonstration and how to look at it from outside the product. */
 export interface DemoTarget {
   tenant: string;
   target: string;
-  connector: 'google-calendar' | 'caldav';
+  connector: 'google-calendar' | 'outlook-calendar' | 'caldav';
   agendaIds: string[];
   /** Every request of the daemon to this target passes here and is counted. */
   proxy: FaultProxy;
@@ -26,7 +27,7 @@ export interface DemoTarget {
 export interface DemoLogin {
   tenant: string;
   connection: string;
-  kind: 'clinic' | 'google';
+  kind: 'clinic' | 'google' | 'microsoft';
   username: string;
   password: string;
 }
@@ -35,6 +36,7 @@ export interface DemoLogin {
 export interface World {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
+  graph: GraphSandbox;
   radicale: PrivateRadicale | null;
   redis: PrivateRedis;
   targets: DemoTarget[];
@@ -55,6 +57,8 @@ export interface WorldOptions {
   patientsPerTenant: number;
   pullEverySeconds: number;
   leaseTtlMs?: number;
+  /** The second doctor of each clinic has an Outlook mailbox instead of a Google account. */
+  outlook?: boolean;
   /** Without CalDAV when Radicale can't be had; said through `notice`. */
   notice: (text: string) => void;
 }
@@ -65,7 +69,7 @@ const DAV_PASSWORD = 'demo-password';
 const PAST_DAYS = 30;
 const FUTURE_DAYS = 90;
 
-/** Starts the clinic, Google, Radicale and Redis on loopback and writes a configuration for them. */
+/** Starts the clinic, Google, Graph, Radicale and Redis on loopback and writes a configuration for them. */
 export async function startWorld(options: WorldOptions): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-'));
   const redis = await startRedis();
@@ -78,6 +82,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     deviceIntervalSeconds: 1,
   });
   const google = await startGoogleSandbox();
+  const graph = await startGraphSandbox();
   const started = await startRadicale({ users: TENANTS.map((name) => ({ name, password: DAV_PASSWORD })) });
   const radicale = 'unavailable' in started ? null : started;
   if ('unavailable' in started) options.notice(`No CalDAV server can be had, going on without: ${started.unavailable}`);
@@ -85,13 +90,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const logins: DemoLogin[] = [];
   const files = new Map<string, object>();
   for (const [index, tenant] of TENANTS.entries()) {
-    files.set(tenant, await configureTenant(tenant, index, { clinic, google, radicale, targets, logins }));
+    const parts = { clinic, google, graph, radicale, targets, logins, outlook: options.outlook ?? false };
+    files.set(tenant, await configureTenant(tenant, index, parts));
   }
   const configDir = join(dir, 'config');
-  await writeConfiguration(configDir, { clinic, google, options, files });
+  await writeConfiguration(configDir, { clinic, google, graph, options, files });
   return {
     clinic,
     google,
+    graph,
     radicale,
     redis,
     targets,
@@ -105,11 +112,12 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       CLINIC_MIRROR_SEALING_KEY: randomBytes(32).toString('base64'),
       CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
       GOOGLE_CLIENT_SECRET: google.client.clientSecret,
+      MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
       DAV_PASSWORD,
     },
     async close() {
       await Promise.all(targets.map(({ proxy }) => proxy.close()));
-      await Promise.all([clinic.close(), google.close(), radicale?.stop(), redis.stop()]);
+      await Promise.all([clinic.close(), google.close(), graph.close(), radicale?.stop(), redis.stop()]);
       await rm(dir, { recursive: true, force: true });
     },
   };
@@ -118,12 +126,14 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 interface Parts {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
+  graph: GraphSandbox;
   radicale: PrivateRadicale | null;
   targets: DemoTarget[];
   logins: DemoLogin[];
+  outlook: boolean;
 }
 
-/** The last agenda goes to CalDAV, each of the others to a doctor's own Google account. */
+/** The last agenda goes to CalDAV, each of the others to a doctor's own account at Google or Microsoft. */
 async function configureTenant(tenant: string, index: number, parts: Parts): Promise<object> {
   const source = parts.clinic.tenants[index];
   if (source === undefined) throw new Error('the sandbox clinic lacks a tenant');
@@ -151,6 +161,21 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
       };
       const read = () => readCaldavEvents(`${url}/${tenant}/`, { username: tenant, password: DAV_PASSWORD });
       parts.targets.push({ tenant, target: 'room', connector: 'caldav', agendaIds: [agenda.id], proxy, read });
+    } else if (parts.outlook && position === 1) {
+      const target = `doctor-${position + 1}`;
+      const mailbox = `${target}@${tenant}.example`;
+      parts.graph.addMailbox(mailbox);
+      const proxy = await startFaultProxy(parts.graph.graphUrl);
+      connections[target] = { kind: 'microsoft', client: 'main', directory: parts.graph.tenantId };
+      targets[target] = {
+        connector: 'outlook-calendar',
+        connection: target,
+        ...shared,
+        settings: { mailbox: 'me', calendar: { create: summary }, rootUrl: proxy.url },
+      };
+      parts.logins.push({ tenant, connection: target, kind: 'microsoft', username: mailbox, password: '' });
+      const read = () => readOutlookEvents(parts.graph, mailbox, summary);
+      parts.targets.push({ tenant, target, connector: 'outlook-calendar', agendaIds: [agenda.id], proxy, read });
     } else if (!isLast) {
       const target = `doctor-${position + 1}`;
       const account = `${target}@${tenant}.example`;
@@ -180,9 +205,15 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
 
 async function writeConfiguration(
   dir: string,
-  parts: { clinic: ClinicSandbox; google: GoogleSandbox; options: WorldOptions; files: ReadonlyMap<string, object> },
+  parts: {
+    clinic: ClinicSandbox;
+    google: GoogleSandbox;
+    graph: GraphSandbox;
+    options: WorldOptions;
+    files: ReadonlyMap<string, object>;
+  },
 ): Promise<void> {
-  const { clinic, google, options } = parts;
+  const { clinic, google, graph, options } = parts;
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
     http: { port: 0 },
@@ -205,6 +236,13 @@ async function writeConfiguration(
         issuer: google.issuer,
         clientId: google.client.clientId,
         clientSecret: { env: 'GOOGLE_CLIENT_SECRET' },
+      },
+    },
+    microsoftClients: {
+      main: {
+        authority: graph.url,
+        clientId: graph.application.clientId,
+        clientSecret: { env: 'MICROSOFT_CLIENT_SECRET' },
       },
     },
     schedule: { pullEverySeconds: options.pullEverySeconds, tokenCheckEverySeconds: 30 },

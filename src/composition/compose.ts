@@ -150,7 +150,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   });
   const identityKey = settings.secrets.identityKey.reveal();
   const open = (target: TargetConfiguration) =>
-    openTarget(target, { tenant: tenant.id, identityKey, http, log, clock, connection });
+    openTarget(target, { tenant: tenant.formerly ?? tenant.id, identityKey, http, log, clock, connection });
   return {
     connections,
     credentials,
@@ -185,7 +185,7 @@ function openTarget(
   },
 ): OpenTarget {
   const module = requireEntry(connectors, target.connector);
-  const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.id);
+  const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id);
   const connection = parts.connection(target.connection);
   const connector = module.open({
     settings: target.settings,

@@ -115,6 +115,9 @@ const target = z.strictObject({
   statuses: listOf(z.enum(APPOINTMENT_STATUSES)).min(1).default(SHOWN_BY_DEFAULT).describe('Appointments to show'),
   firstRun: z.enum(['apply', 'plan']).default('apply').describe('plan: the first run waits for a person to approve it'),
   guard: guardOverrides,
+  formerly: name
+    .optional()
+    .describe('Id under which its entries were first written; keeps them its own when the target is given another id'),
   audit: z
     .strictObject({
       drift: z
@@ -139,6 +142,9 @@ export function tenantSchema(secrets: SecretSchemas) {
     language: z.enum(['it', 'en']).describe('Language of titles and pages'),
     zone: zone.describe("The clinic's time zone, an IANA name"),
     paused: z.boolean().default(false).describe('Nothing is read or written for this tenant'),
+    formerly: name
+      .optional()
+      .describe("Id under which its targets' entries were first written; keeps them its own when the file is renamed"),
     clinic: z.strictObject({
       client: name.describe('A name of clinicClients in the settings'),
       tenantId: clinicId.nullable().default(null).describe("The clinic's id; needed when the login sees several"),

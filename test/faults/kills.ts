@@ -99,7 +99,7 @@ async function placeOfDeath({ watch, world }: Scene, startedAt: number): Promise
 }
 
 function describe({ work, moment, diedIn, recoverySeconds, exact, totals, unsettled: problems }: KillRun): string {
-  const count = (name: 'duplicates' | 'missing') => totals['google-calendar'][name] + totals.caldav[name];
+  const count = (name: 'duplicates' | 'missing') => Object.values(totals).reduce((sum, each) => sum + each[name], 0);
   const result = exact
     ? 'exact'
     : `WRONG: ${count('duplicates')} duplicates, ${count('missing')} missing, ${problems.join('; ')}`;
@@ -135,5 +135,9 @@ function sumOf(all: readonly Totals[]): Totals {
       extraCalendars: add('extraCalendars'),
     };
   };
-  return { 'google-calendar': sum('google-calendar'), caldav: sum('caldav') };
+  return {
+    'google-calendar': sum('google-calendar'),
+    'outlook-calendar': sum('outlook-calendar'),
+    caldav: sum('caldav'),
+  };
 }

@@ -113,7 +113,7 @@ export function unsettled(view: Status): string[] {
 
 /** Reads every target by its own protocol and compares it with the clinic. */
 export async function compareAll(world: World, targets: readonly DemoTarget[] = world.targets): Promise<Totals> {
-  const totals: Totals = { 'google-calendar': noTotals(), caldav: noTotals() };
+  const totals: Totals = { 'google-calendar': noTotals(), 'outlook-calendar': noTotals(), caldav: noTotals() };
   for (const target of targets) {
     const sum = totals[target.connector];
     const found = await compare(world, target);

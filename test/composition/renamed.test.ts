@@ -1,0 +1,65 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { compose } from '../../src/composition/compose.ts';
+import { connectors } from '../../src/connectors/registry.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { loadConfiguration } from '../../src/settings/load.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const directory = mkdtempSync(join(tmpdir(), 'clinic-mirror-renamed-'));
+const PROFILES = join(import.meta.dirname, '../../config/profiles');
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** The mark of the only target of a tenant file under this name, as the daemon would put it on objects. */
+async function markOf(tenant: string, target: string, formerly: { tenant?: string; target?: string } = {}) {
+  const dir = mkdtempSync(join(directory, 'config-'));
+  cpSync(PROFILES, join(dir, 'profiles'), { recursive: true });
+  mkdirSync(join(dir, 'tenants'));
+  const key = Buffer.alloc(32, 7).toString('base64');
+  const clinic = { profile: 'documented', baseUrl: 'http://127.0.0.1:1', authUrl: 'http://127.0.0.1:1', clientId: 'c' };
+  const settings = {
+    redis: { url: redis.url },
+    secrets: { identityKey: { env: 'KEY' }, sealingKeys: [{ id: 'k1', key: { env: 'KEY' } }] },
+    clinicClients: { main: clinic },
+  };
+  const file = {
+    name: 'Studio',
+    language: 'it',
+    zone: 'Europe/Rome',
+    clinic: { client: 'main', tenantId: '1' },
+    ...(formerly.tenant === undefined ? {} : { formerly: formerly.tenant }),
+    connections: { dav: { kind: 'caldav', username: 'u', password: { env: 'KEY' } } },
+    targets: {
+      [target]: {
+        connector: 'caldav',
+        connection: 'dav',
+        agendas: 'all',
+        ...(formerly.target === undefined ? {} : { formerly: formerly.target }),
+        settings: { calendar: { url: 'http://127.0.0.1:1/calendar/' } },
+      },
+    },
+  };
+  writeFileSync(join(dir, 'clinic-mirror.yaml'), stringify(settings));
+  writeFileSync(join(dir, 'tenants', `${tenant}.yaml`), stringify(file));
+  const configuration = loadConfiguration({ dir, env: { KEY: key }, connectors, mode: 'strict' });
+  const composition = compose({ configuration, log: silentLogger, priority: 'background' });
+  try {
+    return composition.estate.tenants.get(tenant)?.targets.get(target)?.identity.mark;
+  } finally {
+    await composition.close();
+  }
+}
+
+test('a target or tenant of another name is another one, unless it says what it was formerly', async () => {
+  const mark = await markOf('rossi', 'doctor');
+  expect(mark).toMatch(/^[0-9a-v]{16}$/);
+  expect(await markOf('rossi', 'dr-rossi')).not.toBe(mark);
+  expect(await markOf('studio-rossi', 'doctor')).not.toBe(mark);
+  expect(await markOf('rossi', 'dr-rossi', { target: 'doctor' })).toBe(mark);
+  expect(await markOf('studio-rossi', 'dr-rossi', { tenant: 'rossi', target: 'doctor' })).toBe(mark);
+});
