@@ -7,9 +7,19 @@ import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
 
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
- * that passes, `held`, `failing`, `working`, `in-sync`, or `new` before its first complete cycle.
+ * that passes, `held`, `failing`, `working`, `stale` when nothing waits and the last cycle could not read the clinic, `in-sync`, or `new` before its
+ * first complete cycle.
  */
-export type TargetState = 'paused' | 'stopped' | 'resting' | 'held' | 'failing' | 'working' | 'in-sync' | 'new';
+export type TargetState =
+  | 'paused'
+  | 'stopped'
+  | 'resting'
+  | 'held'
+  | 'failing'
+  | 'working'
+  | 'stale'
+  | 'in-sync'
+  | 'new';
 
 /** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
 export interface TargetStatus {
@@ -72,7 +82,9 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     paused: tenant.configuration.paused,
     connections: await estate.connections(tenant),
     lastRun: lastRun ?? null,
-    targets: await Promise.all([...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds))),
+    targets: await Promise.all(
+      [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
+    ),
   };
 }
 
@@ -81,6 +93,7 @@ export async function targetStatus(
   tenant: OpenTenant,
   target: OpenTarget,
   holds: readonly Hold[],
+  lastRun: RunReport | null = null,
 ): Promise<TargetStatus> {
   const [record, counts, links, oldestPendingAt] = await Promise.all([
     tenant.records.read(target.id),
@@ -93,7 +106,8 @@ export async function targetStatus(
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const settled = counts.pending === 0 && held === 0 && record.trouble === null;
   const { trouble, drift, created, updated, deleted, adopted, ambiguous } = record;
-  const evidence = { ...counts, held, trouble, plannedAsOf: record.plannedAsOf };
+  const readFailed = lastRun !== null && lastRun.error !== null;
+  const evidence = { ...counts, held, trouble, plannedAsOf: record.plannedAsOf, readFailed };
   return {
     target: target.id,
     connector: target.configuration.connector,
@@ -119,6 +133,7 @@ function stateOf(evidence: {
   failing: number;
   pending: number;
   plannedAsOf: Instant | null;
+  readFailed: boolean;
 }): TargetState {
   const { trouble } = evidence;
   if (trouble !== null)
@@ -126,5 +141,6 @@ function stateOf(evidence: {
   if (evidence.held > 0) return 'held';
   if (evidence.failing > 0) return 'failing';
   if (evidence.pending > 0) return 'working';
-  return evidence.plannedAsOf === null ? 'new' : 'in-sync';
+  if (evidence.plannedAsOf === null) return 'new';
+  return evidence.readFailed ? 'stale' : 'in-sync';
 }

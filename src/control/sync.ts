@@ -49,7 +49,11 @@ export async function syncTenant(
     ),
   );
   const holds = await tenant.holds.list();
-  return { tenant: id, run, targets: await Promise.all(targets.map((target) => targetStatus(tenant, target, holds))) };
+  return {
+    tenant: id,
+    run,
+    targets: await Promise.all(targets.map((target) => targetStatus(tenant, target, holds, run))),
+  };
 }
 
 async function drainTarget(

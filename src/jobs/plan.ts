@@ -166,6 +166,7 @@ export async function commitPlan(
     if (deletions.length > 0) await tenant.records.noteDeletions(id, kind, deletions, now);
   }
   await tenant.outbox.put(id, plan.passed, now, lease);
+  await tenant.records.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
 }

@@ -22,6 +22,8 @@ export interface TargetRecord {
   plannedAsOf: Instant | null;
   /** The newest such time at which nothing was pending, failing or held. */
   settledAsOf: Instant | null;
+  /** When a plan was last carried into the outbox, under the configuration of then. */
+  lastPlannedAt: Instant | null;
   firstRunApprovedAt: Instant | null;
   trouble: TargetTrouble | null;
   /** Null before the first audit. */
@@ -125,6 +127,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     adoptedAt: instant('adoptedAt'),
     plannedAsOf: instant('plannedAsOf'),
     settledAsOf: instant('settledAsOf'),
+    lastPlannedAt: instant('lastPlannedAt'),
     firstRunApprovedAt: instant('firstRunApprovedAt'),
     pausedUntil: instant('pausedUntil'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),

@@ -44,7 +44,7 @@ const drifts = fc.option(
 const targets: fc.Arbitrary<TargetStatus> = fc.record({
   target: names,
   connector: names,
-  state: fc.constantFrom('paused', 'stopped', 'resting', 'held', 'failing', 'working', 'in-sync', 'new'),
+  state: fc.constantFrom('paused', 'stopped', 'resting', 'held', 'failing', 'working', 'stale', 'in-sync', 'new'),
   inSyncAsOf: times,
   links: counts,
   pending: counts,

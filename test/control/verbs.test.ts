@@ -60,6 +60,14 @@ describe('the word for a target', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, links: 3, oldestPendingAt: null });
   });
 
+  test('is stale when nothing waits and the last cycle could not read the clinic', async () => {
+    const { clinic, tenant } = open(3);
+    await cycle(tenant);
+    clinic.readAppointments = () => Promise.reject(new Error('away'));
+    await pull(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'stale', inSyncAsOf: NOW });
+  });
+
   test('is working while changes wait, and the freshness is that of the last time when none did', async () => {
     const { clinic, clock, tenant } = open(3);
     await cycle(tenant);

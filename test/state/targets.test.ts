@@ -12,6 +12,7 @@ const UNTOUCHED: TargetRecord = {
   adoptedAt: null,
   plannedAsOf: null,
   settledAsOf: null,
+  lastPlannedAt: null,
   firstRunApprovedAt: null,
   trouble: null,
   drift: null,
