@@ -20,7 +20,7 @@ async function main(): Promise<number> {
   }
   const say = (text: string) => process.stderr.write(`${text}\n`);
   const startedAt = performance.now();
-  say('Starting Redis, the clinic, Google and Radicale on this machine …');
+  say('Starting Redis, the clinic, Google, Microsoft Graph and Radicale on this machine …');
   const world = await startWorld({
     appointmentsPerTenant: 600,
     agendasPerTenant: 3,
