@@ -25,7 +25,10 @@ export function startDaemon(world: Pick<World, 'configDir' | 'dir' | 'env'>): Da
   const log = createWriteStream(join(world.dir, 'daemon.log'), { flags: 'a' });
   child.stdout.pipe(log);
   child.stderr.pipe(log);
-  const exited = once(child, 'exit');
+  // Whoever started it may end without asking it to.
+  const killWithParent = () => child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  const exited = once(child, 'exit').finally(() => process.removeListener('exit', killWithParent));
   const end = async (signal: NodeJS.Signals) => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     await exited;

@@ -31,6 +31,7 @@ async function main(): Promise<number> {
   });
   try {
     if (values.once !== true) return await runLive(world, say);
+    process.once('SIGTERM', () => process.exit(143));
     const result = await runOnce(world, say, startedAt);
     process.stdout.write(values.json === true ? `${JSON.stringify(result)}\n` : `${renderResult(result)}\n`);
     const wrong = result.targets.some(({ duplicates, missing }) => duplicates > 0 || missing > 0);
