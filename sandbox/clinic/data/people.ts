@@ -111,5 +111,7 @@ function taxCode(random: Random, person: Name, birthDate: string, gender: 'M' | 
 function threeLetters(name: string): string {
   const letters = plainLetters(name).toUpperCase();
   const consonants = letters.replace(/[AEIOU]/g, '');
-  return `${consonants}${letters.replace(/[^AEIOU]/g, '')}XXX`.slice(0, 3);
+  const vowels = letters.replace(/[^AEIOU]/g, '');
+  // Names that are too short are filled up with X.
+  return `${consonants}${vowels}`.slice(0, 3).padEnd(3, 'X');
 }
