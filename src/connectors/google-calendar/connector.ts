@@ -1,15 +1,16 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { type FlowEnd, runFlows } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, prepareCalendar } from './container.ts';
-import { calendarGone, isTargetWide, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { calendarGone, isTargetWide, loginRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
 import { findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
-import { createBatchTransport, withLogin } from './transport.ts';
+import { createBatchTransport } from './transport.ts';
 
 /** Opens one Google calendar target. */
 export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {
@@ -19,7 +20,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl });
   const scopeOf = (calendarId: string) => ({ calendarId, mark, quotaUser: authorizer.quotaUser });
   const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) =>
-    withLogin(authorizer, signal, (authorization) => send({ authorization, signal }));
+    withLogin({ authorizer, loginRefused }, signal, (authorization) => send({ authorization, signal }));
   return {
     prepare: (known, signal) => prepareCalendar(containerCalls(client, call, signal), settings, mark, known),
     async apply(container, operations, signal) {

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { type FlowEnd, runFlows } from '../flow.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
@@ -14,7 +15,7 @@ import { mailboxLock } from './mailbox-lock.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
-import { createBatchTransport, withLogin } from './transport.ts';
+import { createBatchTransport } from './transport.ts';
 
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
@@ -32,7 +33,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     wholeDayZone,
   });
   const call = (label: string, wire: WireCall, signal: AbortSignal) =>
-    withLogin(authorizer, signal, (authorization) =>
+    withLogin({ authorizer, loginRefused: toMirrorError }, signal, (authorization) =>
       lock.run(() => sendCall(label, wire, authorization, signal), signal),
     );
   return {

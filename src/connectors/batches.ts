@@ -1,0 +1,81 @@
+import type { MirrorError } from '../model/errors.ts';
+import type { Authorizer } from './connector.ts';
+import type { SendCalls } from './flow.ts';
+import type { WireAnswer, WireCall } from './wire.ts';
+
+/** `refused`: the batch as a whole was refused, and nothing of it was carried out. */
+export type BatchAnswer = { answers: (WireAnswer | null)[] } | { refused: WireAnswer };
+
+/** A vendor's way to send batches. */
+export interface BatchVendor {
+  authorizer: Authorizer;
+  /** Most calls in one batch. */
+  batchSize: number;
+  sendBatch(calls: readonly WireCall[], authorization: string, signal: AbortSignal): Promise<BatchAnswer>;
+  /** The error of a login that was renewed and refused again. */
+  loginRefused(answer: WireAnswer): MirrorError;
+}
+
+/**
+ * Calls `send` with the login's header; after a 401 once more with a renewed one.
+ * @throws MirrorError `authorization` when the renewed login is refused too
+ */
+export async function withLogin(
+  { authorizer, loginRefused }: Pick<BatchVendor, 'authorizer' | 'loginRefused'>,
+  signal: AbortSignal,
+  send: (authorization: string) => Promise<WireAnswer>,
+): Promise<WireAnswer> {
+  const first = await send(await authorizer.header(signal));
+  if (first.status !== 401) return first;
+  const second = await send(await authorizer.renew(signal));
+  if (second.status === 401) throw loginRefused(second);
+  return second;
+}
+
+/**
+ * Sends calls in batches, one after the other. A batch that the server finds too large is halved, and later ones are no larger
+ * than what it took. Parts that were refused for their login are sent once more with a renewed one.
+ * @returns answers in the calls' order, null for a part that the answer lacks
+ */
+export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) => SendCalls {
+  let limit = vendor.batchSize;
+  return (signal) => async (calls) => {
+    const login = { authorization: await vendor.authorizer.header(signal), renewed: false };
+    const answers: (WireAnswer | null)[] = [];
+    while (answers.length < calls.length) {
+      const slice = calls.slice(answers.length, answers.length + limit);
+      const batch = await sendWithLogin(vendor, slice, login, signal);
+      if (!('refused' in batch)) answers.push(...batch.answers);
+      else if (slice.length === 1) answers.push(batch.refused);
+      else limit = Math.ceil(slice.length / 2);
+    }
+    return answers;
+  };
+}
+
+async function sendWithLogin(
+  vendor: BatchVendor,
+  calls: readonly WireCall[],
+  login: { authorization: string; renewed: boolean },
+  signal: AbortSignal,
+): Promise<BatchAnswer> {
+  const batch = await vendor.sendBatch(calls, login.authorization, signal);
+  const answers = 'refused' in batch ? calls.map(() => batch.refused) : batch.answers;
+  const refused = calls.filter((_, index) => answers[index]?.status === 401);
+  if (refused.length === 0) return batch;
+  if (login.renewed) return unlessAllRefused(vendor, answers);
+  login.authorization = await vendor.authorizer.renew(signal);
+  login.renewed = true;
+  const again = await vendor.sendBatch(refused, login.authorization, signal);
+  if ('refused' in again) return again.refused.status === 401 ? unlessAllRefused(vendor, answers) : again;
+  const renewed = again.answers[Symbol.iterator]();
+  const merged = answers.map((answer) => (answer?.status === 401 ? (renewed.next().value ?? null) : answer));
+  return unlessAllRefused(vendor, merged);
+}
+
+/** When the login was refused for every call there is nothing to say of any. */
+function unlessAllRefused({ loginRefused }: BatchVendor, answers: (WireAnswer | null)[]): BatchAnswer {
+  const [first] = answers;
+  if (first && answers.every((answer) => answer?.status === 401)) throw loginRefused(first);
+  return { answers };
+}
