@@ -1,6 +1,6 @@
 import type { Agenda, Location, Patient, Treatment } from '../model/records.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
-import { compileFields, isJsonObject, type Mapped, RowReader } from './rows.ts';
+import { compileFields, isJsonObject, type JsonObject, type Mapped, RowReader, type ValueReader } from './rows.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): (row: unknown) => Mapped<Location> {
@@ -32,16 +32,32 @@ export function compileTreatmentRows(profile: ClinicProfile): (row: unknown) => 
 
 /** Prepares the mapping of patient rows. */
 export function compilePatientRows(profile: ClinicProfile): (row: unknown) => Mapped<Patient> {
-  return compileRows(profile.patients.fields, (row, id) => ({
+  const consents = compileFields(profile.patients.consents);
+  return compileRows(profile.patients.fields, (row, id, json) => ({
     id,
     firstName: row.text('firstName'),
     lastName: row.text('lastName'),
+    email: row.text('email'),
+    phone: row.text('phone'),
+    mobilePhone: row.text('mobilePhone'),
+    language: row.text('language'),
+    consents: readConsents(json, consents),
+    isActive: row.flag('isActive') ?? true,
   }));
+}
+
+/** Only true and false count as told: a date or a word may mean either. */
+function readConsents(json: JsonObject, readers: ReadonlyMap<string, ValueReader>): Record<string, boolean> {
+  const told = [...readers].flatMap(([name, read]) => {
+    const value = read(json);
+    return typeof value === 'boolean' ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(told);
 }
 
 function compileRows<Name extends string, Model>(
   fields: Record<Name | 'id', readonly string[]>,
-  build: (row: RowReader<Name | 'id'>, id: string) => Model,
+  build: (row: RowReader<Name | 'id'>, id: string, json: JsonObject) => Model,
 ): (row: unknown) => Mapped<Model> {
   const readers = compileFields(fields);
   return (json) => {
@@ -49,7 +65,7 @@ function compileRows<Name extends string, Model>(
     const row = new RowReader(json, readers);
     const id = row.id('id');
     if (id === null) return { setAside: { recordId: null, code: 'missing-id', field: 'id' } };
-    const record = build(row, id);
+    const record = build(row, id, json);
     return row.fault === null ? { record } : { setAside: { recordId: id, ...row.fault } };
   };
 }

@@ -14,6 +14,8 @@ export interface TenantSource {
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
   patients(signal: AbortSignal): Promise<Patient[]>;
+  /** One patient as they are now. */
+  readPatient(id: string, signal: AbortSignal): Promise<Lookup<Patient>>;
   readAppointments(
     query: { agendaIds: string[] | null; window: TimeWindow },
     signal: AbortSignal,
@@ -38,6 +40,7 @@ export function createTenantSource(client: ClinicClient, configuredId: string | 
     locations: list(client.listLocations),
     treatments: list(client.listTreatments),
     patients: list(client.listPatients),
+    readPatient: async (id, signal) => client.getPatient(await tenantId(signal), id, signal),
     readAppointments: async (query, signal) => client.readAppointments(await tenantId(signal), query, signal),
     readAppointment: async (id, signal) => client.readAppointment(await tenantId(signal), id, signal),
   };

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { HttpDoor } from '../http/door.ts';
 import type { Logger } from '../log/logger.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
-import type { Clock, TimeWindow } from '../model/time.ts';
+import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 
 /** What a connector can do, as data: callers and the contract suite read it and never ask for more. */
 export interface ConnectorSupports {
@@ -41,6 +41,63 @@ export interface ConnectorContext<TargetSettings> {
   clock: Clock;
 }
 
+/** What changed in a container, or all that is there. */
+export interface RemoteChanges {
+  /** `whole`: `items` is every object of ours that overlaps the window. `since`: what isn't named is as it was at the cursor. */
+  scope: 'whole' | 'since';
+  /** Ours only, each once, as they are now. */
+  items: RemoteItem[];
+  /** With `since`: remote ids of objects that are gone; strangers' and unknown ones may be among them. */
+  removed: string[];
+  /** To ask with the next time: opaque, without patient data. Null where no feed is offered, so that every reading is whole. */
+  cursor: string | null;
+}
+
+/** A vendor's promise to tell us when something changes in a container. What it tells is a hint: a reading decides. */
+export interface NotificationChannel {
+  /** Our own id, 32 hexadecimal characters of chance; a part of the address. */
+  id: string;
+  /** What the vendor needs to prolong or end it: opaque. */
+  handle: string;
+  expiresAt: Instant;
+}
+
+/** What is asked of a vendor for a new channel. */
+export interface ChannelRequest {
+  id: string;
+  /** Comes back with every notification: 43 characters of base64url. */
+  secret: string;
+  /** Where the vendor is to post; ends with the id. */
+  address: string;
+  /** How long it should last; the vendor may give less. */
+  expiresAt: Instant;
+}
+
+/** How a target's notifications are begun and ended. All methods throw MirrorError. */
+export interface NotificationChannels {
+  open(container: string, request: ChannelRequest, signal: AbortSignal): Promise<NotificationChannel>;
+  /** Prolongs a channel; null when this vendor can't, or doesn't know it any more: the caller opens another. */
+  extend(channel: NotificationChannel, expiresAt: Instant, signal: AbortSignal): Promise<NotificationChannel | null>;
+  /** Ends a channel; one that is gone already is no error. */
+  close(channel: NotificationChannel, signal: AbortSignal): Promise<void>;
+}
+
+/** A request that came to a channel's address. Header names are in lower case. */
+export interface NotificationRequest {
+  query: URLSearchParams;
+  headers: Readonly<Record<string, string | undefined>>;
+  body: string;
+}
+
+/** What a notification says. `changed`: look at the target; `missed`: look at all of it; `extend` and `ended`: about the channel itself. */
+export type NotificationEvent = 'opened' | 'changed' | 'missed' | 'extend' | 'ended';
+
+/** How a connector reads a request: a handshake to be answered as plain text, what it says under which secret, or nothing readable. */
+export type NotificationReading =
+  | { kind: 'handshake'; answer: string }
+  | { kind: 'events'; events: readonly { secret: string; event: NotificationEvent }[] }
+  | { kind: 'unreadable' };
+
 /** One target, opened. All methods throw MirrorError for what concerns the whole target (login, calendar gone, throttled). */
 export interface Connector {
   /**
@@ -58,6 +115,17 @@ export interface Connector {
   read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem[]>;
   /** Those of the keys that are there (deleted ones are not). */
   find(container: string, keys: readonly ItemKey[], signal: AbortSignal): Promise<RemoteItem[]>;
+  /**
+   * What changed since a cursor, or everything without one. A cursor that the vendor no longer takes, or that was made for another
+   * window, leads to a whole reading.
+   */
+  changes?(
+    container: string,
+    query: { cursor: string | null; window: TimeWindow },
+    signal: AbortSignal,
+  ): Promise<RemoteChanges>;
+  /** Absent where the vendor has no notifications. */
+  channels?: NotificationChannels;
 }
 
 /** A connector's one export: what it is, what it needs, how to open it. */
@@ -71,4 +139,6 @@ export interface ConnectorModule<TargetSettings = unknown> {
   /** Schema of the vendor's own part of a target in the tenant file (strict: unknown keys refused). */
   readonly settingsSchema: z.ZodType<TargetSettings>;
   open(context: ConnectorContext<TargetSettings>): Connector;
+  /** Reads what was posted to a channel's address; pure. Absent where the vendor has no notifications. */
+  readNotification?(request: NotificationRequest): NotificationReading;
 }

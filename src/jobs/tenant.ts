@@ -18,6 +18,7 @@ export interface ClinicSource {
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
   patients(signal: AbortSignal): Promise<Patient[]>;
+  readPatient(id: string, signal: AbortSignal): Promise<Lookup<Patient>>;
   readAppointments(
     query: { agendaIds: string[] | null; window: TimeWindow },
     signal: AbortSignal,

@@ -73,6 +73,8 @@ export type Outcome =
       versionTag: string | null;
       /** Set only when the remote object does not bear the name derived from the key. */
       remoteId: string | null;
+      /** The object as the answer shows it, where the target tells; it may spell things otherwise than we sent them. */
+      stored?: CalendarItem;
     }
   | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
   /** The target will not take this key again: the caller sends the operation anew with the next epoch. */

@@ -65,6 +65,15 @@ export interface Patient {
   id: string;
   firstName: string | null;
   lastName: string | null;
+  email: string | null;
+  /** As the clinic writes them; `mobilePhone` is the one for text messages. */
+  phone: string | null;
+  mobilePhone: string | null;
+  /** BCP 47 tag or what the clinic has in its place; null when it tells none. */
+  language: string | null;
+  /** What the patient agreed to, by the names of the profile's `patients.consents`; one that the clinic doesn't tell is absent. */
+  consents: Readonly<Record<string, boolean>>;
+  isActive: boolean;
 }
 
 /** A source row that could not become a record: set aside, counted and shown; the others go on. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pagingSchema, parameter, path } from './clinic-paging.ts';
+import { name } from './common-schemas.ts';
 
 /** The statuses of the model; the clinic room's compiler run proves that they agree. */
 const STATUSES = [
@@ -58,9 +59,26 @@ const agendas = z.strictObject(
   ),
 );
 const treatments = z.strictObject(resource(z.strictObject({ id: at('id'), name: at('name') }).prefault({})));
-const patients = z.strictObject(
-  resource(z.strictObject({ id: at('id'), firstName: at('firstName'), lastName: at('lastName') }).prefault({})),
-);
+const patients = z.strictObject({
+  ...resource(
+    z
+      .strictObject({
+        id: at('id'),
+        firstName: at('firstName'),
+        lastName: at('lastName'),
+        email: at('email'),
+        phone: at('phone'),
+        mobilePhone: at('mobilePhone'),
+        language: at('language'),
+        isActive: at('isActive'),
+      })
+      .prefault({}),
+  ),
+  consents: z
+    .record(name, paths)
+    .default({ privacy: ['consents.privacy.granted'], marketing: ['consents.marketing.granted'] })
+    .describe('Names of our own for what patients agree to, and where their rows say yes or no to it.'),
+});
 
 const flag = z.strictObject({
   path,

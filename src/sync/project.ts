@@ -1,5 +1,12 @@
 import type { CalendarItem, ItemTime } from '../model/items.ts';
-import type { Agenda, Appointment, AppointmentStatus, Location, Patient, Treatment } from '../model/records.ts';
+import type {
+  Agenda,
+  Appointment,
+  AppointmentPatient,
+  AppointmentStatus,
+  Location,
+  Treatment,
+} from '../model/records.ts';
 import { toZonedIso } from '../model/zones.ts';
 
 /** How much the title tells. The default, `appointment`, names nobody. */
@@ -25,7 +32,7 @@ export interface Directory {
   locations: ReadonlyMap<string, Location>;
   treatments: ReadonlyMap<string, Treatment>;
   /** Filled only when a target's title names patients. */
-  patients: ReadonlyMap<string, Patient>;
+  patients: ReadonlyMap<string, AppointmentPatient>;
 }
 
 const TEXTS = {

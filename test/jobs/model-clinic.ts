@@ -47,6 +47,10 @@ export function createModelClinic(): ModelClinic {
       clinic.counts.patients += 1;
       return clinic.patientList;
     },
+    async readPatient(id) {
+      const found = clinic.patientList.find((patient) => patient.id === id);
+      return found === undefined ? { absent: true } : { found: structuredClone(found) };
+    },
     async readAppointments(query) {
       clinic.counts.lists += 1;
       if (clinic.listError !== null) throw clinic.listError;

@@ -1,0 +1,69 @@
+import type { z } from 'zod';
+import type { HttpDoor } from '../../http/door.ts';
+import type { Logger } from '../../log/logger.ts';
+import type { Clock, Instant } from '../../model/time.ts';
+import type { SecretSchemas } from '../../settings/secret-reference.ts';
+
+/** One reminder, decided and ready to be handed over. Patient data: never logged, never kept. */
+export interface Reminder {
+  /** The same for every try of one reminder, unguessable, tells nothing: 32 characters of `[0-9a-v]`. */
+  id: string;
+  tenant: string;
+  rule: string;
+  appointment: { id: string; agendaId: string; startAt: Instant; endAt: Instant; zone: string };
+  /** `phone` is E.164; what the clinic doesn't tell is null. */
+  recipient: { patientId: string | null; email: string | null; phone: string | null };
+  content: ReminderContent;
+}
+
+/** What a person reads. */
+export interface ReminderContent {
+  language: 'it' | 'en';
+  /** Name that the sender goes by; a neutral one where the clinic's own would tell of health. */
+  sender: string;
+  subject: string;
+  text: string;
+  /** For the .ics of an e-mail: null where the tenant's policy leaves it out. */
+  calendarEntry: { title: string; location: string | null } | null;
+  /** Addresses at which the patient confirms or cancels; null when the tenant does not offer them. */
+  links: { confirm: string; cancel: string } | null;
+}
+
+/** What became of handing over one reminder. */
+export type Delivery =
+  | { result: 'sent'; reference: string | null }
+  /** Not sent and never will be: the recipient opted out, the address can't be reached, the receiver is gone for good. */
+  | { result: 'refused'; code: string; optedOut: boolean; channelGone: boolean }
+  /** Surely not sent; to be tried again. */
+  | { result: 'later'; code: string; retryAfterMs: number | null }
+  /** May have been sent: no answer, or one that can't be read. */
+  | { result: 'unknown'; code: string };
+
+/** An opened channel. */
+export interface ReminderChannel {
+  /** Hands one reminder over. Never throws for what the other side does. @throws MirrorError `settings` or `authorization` */
+  send(reminder: Reminder, signal: AbortSignal): Promise<Delivery>;
+}
+
+/** What a channel is given. */
+export interface ChannelContext<ChannelSettings> {
+  settings: ChannelSettings;
+  tenant: string;
+  /** Where the other side may report back; null without a public address. */
+  callbackUrl: string | null;
+  http: HttpDoor;
+  log: Logger;
+  clock: Clock;
+}
+
+/** A channel's one export. */
+export interface ChannelModule<ChannelSettings = unknown> {
+  readonly kind: string;
+  /** What a recipient must have. */
+  readonly needs: 'nothing' | 'email' | 'phone';
+  /** The other side knows a repeated id, so an unclear answer may be followed by another try; else it is at most one. */
+  readonly deduplicates: boolean;
+  /** Schema of its part of the tenant file (strict). */
+  settingsSchema(secrets: SecretSchemas): z.ZodType<ChannelSettings>;
+  open(context: ChannelContext<ChannelSettings>): ReminderChannel;
+}
