@@ -8,7 +8,7 @@ import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock } from '../model/time.ts';
-import { SECOND_MS } from '../model/time.ts';
+import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import { missingScopes } from '../oauth/scopes.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
@@ -16,6 +16,7 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBudgetShare, type Priority } from '../state/budget.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import { createHoldStore } from '../state/holds.ts';
+import { createJournal } from '../state/journal.ts';
 import { createLeases } from '../state/leases.ts';
 import { createLinkStore } from '../state/links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
@@ -137,6 +138,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     log,
   });
   const links = createLinkStore(redis, tenant.id);
+  const journalKeepMs = settings.journal.keepDays * DAY_MS;
   const connection = (id: string) => requireEntry(connections, id);
   const client = requireEntry(settings.clinicClients, tenant.clinic.client);
   const clinic = createClinicClient({
@@ -160,7 +162,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       clinic: createTenantSource(clinic, tenant.clinic.tenantId, clock),
       targets: new Map([...tenant.targets.values()].map((target) => [target.id, open(target)])),
       links,
-      outbox: createOutbox(redis, tenant.id, sealer, links),
+      outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
+      journal: createJournal(redis, tenant.id, journalKeepMs),
       records: createTargetStore(redis, tenant.id),
       holds: createHoldStore(redis, tenant.id),
       runs: createRunStore(redis, tenant.id),

@@ -1,7 +1,8 @@
 import type { DeletionClass, Hold, PlannedChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import { HOUR_MS } from '../model/time.ts';
-import { absentCandidates, type Diff, diff, type TargetState } from '../sync/diff.ts';
+import type { Lease } from '../state/leases.ts';
+import { absentCandidates, type Diff, type DiffInput, diff, type TargetState } from '../sync/diff.ts';
 import { exclusionOf } from '../sync/feed.ts';
 import { deletionClass, guard } from '../sync/guard.ts';
 import { project } from '../sync/project.ts';
@@ -57,12 +58,12 @@ export async function planTarget(
   confirmation: Confirmation,
   state: TargetState,
 ): Promise<TargetPlan> {
+  const rules = rulesOf(tenant, target, survey, await tenant.journal.pinned(target.id, tenant.clock()));
   const difference = diff({
     appointments: appointmentsOf(survey, confirmation),
     vanished: confirmation.vanished,
     window: windowOf(target, survey.startedAt),
-    belongs: (appointment) => exclusionOf(appointment, target.configuration) === null,
-    project: (appointment, key) => project(appointment, policyOf(tenant, target), survey.directory, key),
+    ...rules,
     identity: target.identity,
     state,
   });
@@ -149,11 +150,7 @@ function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedCh
 }
 
 /** Carries a plan into the state: outbox, holds, released links, the guard's hour. */
-export async function commitPlan(
-  tenant: OpenTenant,
-  plan: TargetPlan,
-  lease: Parameters<OpenTenant['outbox']['put']>[3],
-): Promise<void> {
+export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Lease, run: string): Promise<void> {
   const now = tenant.clock();
   const { id, configuration } = plan.target;
   for (const kind of ['first-run', 'cancelled', 'vanished'] as const) {
@@ -165,7 +162,7 @@ export async function commitPlan(
     const deletions = plan.passed.filter((change) => countsAs(change, kind) && !plan.approved.has(change.recordId));
     if (deletions.length > 0) await tenant.records.noteDeletions(id, kind, deletions, now);
   }
-  await tenant.outbox.put(id, plan.passed, now, lease);
+  await tenant.outbox.put(id, plan.passed, now, lease, run);
   await tenant.records.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
@@ -181,7 +178,23 @@ function* appointmentsOf(survey: Survey, confirmation: Confirmation): Generator<
   yield* confirmation.found;
 }
 
-function policyOf(tenant: OpenTenant, { configuration }: OpenTarget) {
+/**
+ * What a target's configuration says of each appointment.
+ * @param pinned records that a person put back: they belong whatever the rules say, unless the clinic cancelled them
+ */
+export function rulesOf(
+  { configuration: { language, zone } }: OpenTenant,
+  { configuration }: OpenTarget,
+  { directory }: Pick<Survey, 'directory'>,
+  pinned: ReadonlySet<string>,
+): Pick<DiffInput, 'belongs' | 'project'> {
   const { title, fields, statuses } = configuration;
-  return { title, fields, statuses, language: tenant.configuration.language, zone: tenant.configuration.zone };
+  return {
+    belongs: (appointment) => pinned.has(appointment.id) || exclusionOf(appointment, configuration) === null,
+    project(appointment, key) {
+      const { id, status } = appointment;
+      const shown = pinned.has(id) && status !== 'cancelled' ? [...statuses, status] : statuses;
+      return project(appointment, { title, fields, statuses: shown, language, zone }, directory, key);
+    },
+  };
 }

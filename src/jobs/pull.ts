@@ -2,7 +2,7 @@ import { asMirrorError } from '../model/errors.ts';
 import type { RemoteItem } from '../model/operations.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { RunReport } from '../state/runs.ts';
+import { type RunReport, runIdOf } from '../state/runs.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { type Adoption, adopt } from '../sync/adopt.ts';
 import type { TargetState } from '../sync/diff.ts';
@@ -47,7 +47,7 @@ export async function pullTenant(
     if (activeTargets(tenant).length === 0) return await reportRun(tenant, startedAt, null, null);
     for (const target of activeTargets(tenant)) await endImpossibleWaits(tenant, target);
     const cycle = await planCycle(tenant, { lease, progress: options.progress ?? (() => {}) }, guarded);
-    for (const plan of cycle.plans) await commitPlan(tenant, plan, lease);
+    for (const plan of cycle.plans) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
     await noteFreshness(tenant, cycle);
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {

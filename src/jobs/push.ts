@@ -207,10 +207,11 @@ function settlementOf(
         entry,
         kind: 'done',
         link: { recordId, startAt, fingerprint: fingerprint ?? '', versionTag, epoch, remoteId, drift: null },
+        ...(link === null ? {} : { effect: 'updated' }),
       };
     }
     case 'deleted':
-      return { entry, kind: 'done', link: null };
+      return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted' }) };
     case 'key-burnt': {
       const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
       if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };

@@ -1,5 +1,5 @@
 import type { MirrorError } from '../model/errors.ts';
-import type { RunReport, TargetRun } from '../state/runs.ts';
+import { type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import type { OpenTenant } from './tenant.ts';
 
@@ -18,7 +18,7 @@ export async function reportRun(
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
   }
   const run: RunReport = {
-    id: startedAt.toString(36),
+    id: runIdOf(startedAt),
     startedAt,
     finishedAt: tenant.clock(),
     snapshot:

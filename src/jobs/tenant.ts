@@ -5,6 +5,7 @@ import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import type { Clock, TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { HoldStore } from '../state/holds.ts';
+import type { Journal } from '../state/journal.ts';
 import type { Leases } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { Outbox } from '../state/outbox.ts';
@@ -48,6 +49,7 @@ export interface OpenTenant {
   records: TargetStore;
   holds: HoldStore;
   runs: RunStore;
+  journal: Journal;
   leases: Leases;
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };

@@ -118,6 +118,14 @@ const schedule = z
   })
   .prefault({});
 
+const journal = z
+  .strictObject({
+    keepDays: wholeNumber(1, 366)
+      .default(30)
+      .describe('How long it is kept what each run changed and deleted, for undo; no content is'),
+  })
+  .prefault({});
+
 const push = z
   .strictObject({
     sliceOperations: wholeNumber(1, 10_000).default(200).describe('Most operations of one turn of a target'),
@@ -161,6 +169,7 @@ export function settingsSchema(secrets: SecretSchemas) {
       .describe('Registrations of this daemon at Microsoft'),
     schedule,
     guard,
+    journal,
     push,
     tokens,
     leases: z

@@ -13,6 +13,9 @@
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit                 |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
+ * | `cm:{T}:journal:<run>`                | hash   | retention         | lane              | undo                  |
+ * | `cm:{T}:journals`                    | zset   | retention         | lane              | undo                  |
+ * | `cm:{T}:pins:<target>`               | zset   | until expiry      | undo              | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
  * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
@@ -39,6 +42,9 @@ export const keys = {
   restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
   holds: (tenant: string) => tenantKey(tenant, 'holds'),
   runs: (tenant: string) => tenantKey(tenant, 'runs'),
+  journal: (tenant: string, run: string) => tenantKey(tenant, 'journal', run),
+  journals: (tenant: string) => tenantKey(tenant, 'journals'),
+  pins: (tenant: string, target: string) => tenantKey(tenant, 'pins', target),
   credential: (tenant: string, connection: string) => tenantKey(tenant, 'credential', connection),
   login: (state: string) => `cm:{login}:${state}`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),

@@ -3,6 +3,7 @@ import type { CalendarItem } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
+import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
 import { FENCE, type Lease } from './leases.ts';
 import { encodeLink, fenced, KeyIndex, type LinkStore, slices } from './links.ts';
@@ -17,12 +18,17 @@ export interface OutboxEntry extends PendingChange {
   sent: boolean;
   /** Epoch of the key to use; above the link's when the target burnt the last one. */
   epoch: number;
+  /** The run that decided it; null when it was put in before runs were noted. */
+  run: string | null;
 }
 
 /** What the lane learned of one entry. */
 export type Settlement =
-  /** Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. */
-  | { entry: OutboxEntry; kind: 'done'; link: Link | null }
+  /**
+   * Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. `effect`, when an
+   * object that was there before has changed or gone, goes to the journal of the run that wanted it.
+   */
+  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
   /** To be tried again at `dueAt`, `parked` when only a change or a person will help. */
   | { entry: OutboxEntry; kind: 'retry'; error: string; dueAt: Instant; parked: boolean }
   /** The key is burnt: at once again with the next epoch. */
@@ -32,8 +38,14 @@ export type Settlement =
 export interface Outbox {
   /** Everything that waits, without content. */
   pending(target: string): Promise<Map<string, PendingChange>>;
-  /** Puts changes in, replacing older ones for the same records. Fenced by the planner's lease. */
-  put(target: string, changes: readonly PlannedChange[], now: Instant, lease: Lease): Promise<void>;
+  /** Puts the changes of a run in, replacing older ones for the same records. Fenced by the planner's lease. */
+  put(
+    target: string,
+    changes: readonly PlannedChange[],
+    now: Instant,
+    lease: Lease,
+    run?: string | null,
+  ): Promise<void>;
   /** At most `limit` entries that are due, oldest first. */
   due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
   /** Notes, before the call, that the entries are being sent. Fenced by the lane's lease. */
@@ -70,6 +82,7 @@ interface StoredEntry {
   /** sent before */ i: boolean;
   /** key epoch */ k: number;
   /** sealed item */ x: string | null;
+  /** run */ u: string | null;
 }
 
 // KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
@@ -101,14 +114,22 @@ for i = 2, #ARGV, 2 do
 end
 return 1`;
 
-// KEYS: lease, outbox, due, failing, buckets… ARGV: token, now, then (kind, recordId, revision, …4) tuples:
-// done: bucket position, link or '', -, - | retry: error, due, parked, - | next-epoch: -, -, -, epoch
+// KEYS: lease, outbox, due, failing, journals, buckets and journals of runs… ARGV: token, now, journal's life, target, then
+// (kind, recordId, revision, …5) tuples:
+// done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch
 const SETTLE = `${FENCE}
-for i = 3, #ARGV, 7 do
+for i = 5, #ARGV, 8 do
   local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
   if kind == 'done' then
     local bucket = KEYS[tonumber(ARGV[i + 3])]
     if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
+    if ARGV[i + 5] ~= '' then
+      local journal = KEYS[tonumber(ARGV[i + 5])]
+      redis.call('HSET', journal, ARGV[4] .. '\t' .. id, ARGV[i + 6])
+      redis.call('PEXPIRE', journal, ARGV[3])
+      redis.call('ZADD', KEYS[5], 'NX', ARGV[2], ARGV[i + 7])
+      redis.call('PEXPIRE', KEYS[5], ARGV[3])
+    end
   end
   local old = redis.call('HGET', KEYS[2], id)
   if old then
@@ -150,7 +171,13 @@ end
 return 1`;
 
 /** Opens the outboxes of a tenant. */
-export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer, links: LinkStore): Outbox {
+export function createOutbox(
+  redis: RedisClient,
+  tenant: string,
+  sealer: Sealer,
+  links: LinkStore,
+  journalKeepMs = JOURNAL_KEEP_MS,
+): Outbox {
   const names = (target: string) => ({
     outbox: keys.outbox(tenant, target),
     due: keys.outboxDue(tenant, target),
@@ -163,12 +190,12 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
       const stored = await redis.hgetall(names(target).outbox);
       return new Map(Object.entries(stored).map(([id, value]) => [id, toPending(id, parse(value))]));
     },
-    async put(target, changes, now, lease) {
+    async put(target, changes, now, lease, run = null) {
       const { outbox, due, failing } = names(target);
       for (const slice of slices(changes, 250)) {
         const pairs = slice.flatMap((change) => [
           change.recordId,
-          JSON.stringify(storedOf(change, now, sealer, context(target, change.recordId))),
+          JSON.stringify(storedOf(change, { now, run }, sealer, context(target, change.recordId))),
         ]);
         const named = [lease.key, keys.target(tenant, target), outbox, due, failing];
         await fenced(redis.eval(PUT, named.length, ...named, lease.token, now, ...pairs));
@@ -195,13 +222,17 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
     async settle(target, settlements, now, lease) {
       const layout = await links.layout(target);
       const { outbox, due, failing } = names(target);
-      const named = new KeyIndex(lease.key, outbox, due, failing);
+      const named = new KeyIndex(lease.key, outbox, due, failing, keys.journals(tenant));
       const tuples = settlements.flatMap((settlement) => {
-        const { recordId } = settlement.entry;
-        const bucket = named.position(links.bucketKey(target, layout, recordId));
-        return [settlement.kind, recordId, settlement.entry.revision, ...settlementArguments(settlement, bucket)];
+        const { recordId, revision, run } = settlement.entry;
+        const places: Places = {
+          bucket: named.position(links.bucketKey(target, layout, recordId)),
+          journal: run === null ? '' : named.position(keys.journal(tenant, run)),
+        };
+        return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places, now)];
       });
-      await fenced(redis.eval(SETTLE, named.keys.length, ...named.keys, lease.token, now, ...tuples));
+      const head = [lease.token, now, journalKeepMs, target];
+      await fenced(redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
     },
     async hurry(target, now) {
       const { outbox, due } = names(target);
@@ -244,14 +275,28 @@ export function createOutbox(redis: RedisClient, tenant: string, sealer: Sealer,
   };
 }
 
-function settlementArguments(settlement: Settlement, bucket: number): (string | number)[] {
-  if (settlement.kind === 'done') return [bucket, settlement.link === null ? '' : encodeLink(settlement.link), '', ''];
-  if (settlement.kind === 'next-epoch') return ['', '', '', settlement.entry.epoch + 1];
-  const { error, dueAt, parked } = settlement;
-  return [error, dueAt, parked ? '1' : '0', ''];
+/** Positions of keys in the script's list. */
+interface Places {
+  bucket: number;
+  journal: number | '';
 }
 
-function storedOf(change: PlannedChange, now: Instant, sealer: Sealer, context: string): StoredEntry {
+function settlementArguments(settlement: Settlement, places: Places, now: Instant): (string | number)[] {
+  const { entry } = settlement;
+  if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
+  if (settlement.kind === 'retry') return [settlement.error, settlement.dueAt, settlement.parked ? '1' : '0', '', ''];
+  const { link, effect } = settlement;
+  const stored = link === null ? '' : encodeLink(link);
+  if (effect === undefined || entry.run === null) return [places.bucket, stored, '', '', ''];
+  return [places.bucket, stored, places.journal, journalLine(effect, entry.reason, now), entry.run];
+}
+
+function storedOf(
+  change: PlannedChange,
+  { now, run }: { now: Instant; run: string | null },
+  sealer: Sealer,
+  context: string,
+): StoredEntry {
   const { wanted } = change;
   const present = wanted.want === 'present';
   return {
@@ -268,6 +313,7 @@ function storedOf(change: PlannedChange, now: Instant, sealer: Sealer, context: 
     i: false,
     k: 0,
     x: present ? sealer.seal(JSON.stringify(wanted.item), context) : null,
+    u: run,
   };
 }
 
@@ -309,5 +355,6 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as CalendarItem),
     sent: stored.i,
     epoch: stored.k,
+    run: stored.u ?? null,
   };
 }

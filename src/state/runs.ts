@@ -34,6 +34,11 @@ export interface RunReport {
 
 const KEPT_RUNS = 50;
 
+/** The id of the run that began then. One at a time per tenant, so a moment names it. */
+export function runIdOf(startedAt: Instant): string {
+  return startedAt.toString(36);
+}
+
 /** The reports of one tenant, newest first. */
 export interface RunStore {
   add(report: RunReport): Promise<void>;

@@ -4,6 +4,7 @@ import type { AppointmentStatus } from '../../src/model/records.ts';
 import type { Clock } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
+import { createJournal } from '../../src/state/journal.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
@@ -56,6 +57,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     records: createTargetStore(redis, id),
     holds: createHoldStore(redis, id),
     runs: createRunStore(redis, id),
+    journal: createJournal(redis, id),
     leases: createLeases(redis, id, choice.leaseTtlMs ?? 60_000),
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,

@@ -1,0 +1,96 @@
+import type { ReasonCode } from '../model/operations.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+
+/** What a run did to an object that was there before it; creations are not kept. */
+export type JournalEffect = 'updated' | 'deleted';
+
+/** One line of a run's journal: no content, so what is restored comes from the clinic. */
+export interface JournalEntry {
+  target: string;
+  recordId: string;
+  effect: JournalEffect;
+  reason: ReasonCode;
+  at: Instant;
+}
+
+/** A run that changed or deleted something. */
+export interface JournaledRun {
+  run: string;
+  /** When its first change was acknowledged. */
+  at: Instant;
+  updated: number;
+  deleted: number;
+}
+
+/** How long journals are kept unless the settings say otherwise. */
+export const JOURNAL_KEEP_MS = 30 * DAY_MS;
+/** Most runs that a listing gives. */
+const LISTED_RUNS = 100;
+
+/** The journals of one tenant. The outbox writes them, in the step that acknowledges a change. */
+export interface Journal {
+  /** Every line of a run; empty when it changed nothing, is unknown or too old. */
+  read(run: string): Promise<JournalEntry[]>;
+  /** Runs with a journal, newest first, at most 100. */
+  list(now: Instant): Promise<JournaledRun[]>;
+  /** Keeps records in a target although its rules leave them out, until then. */
+  pin(target: string, recordIds: readonly string[], untilAt: Instant): Promise<void>;
+  unpin(target: string, recordIds: readonly string[]): Promise<void>;
+  pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
+}
+
+/** Opens the journals of a tenant. @param keepMs how long a journal is kept after its last line */
+export function createJournal(redis: RedisClient, tenant: string, keepMs = JOURNAL_KEEP_MS): Journal {
+  return {
+    read: async (run) => entriesOf(await redis.hgetall(keys.journal(tenant, run))),
+    async list(now) {
+      const index = keys.journals(tenant);
+      await redis.zremrangebyscore(index, '-inf', now - keepMs);
+      const scored = await redis.zrevrange(index, 0, LISTED_RUNS - 1, 'WITHSCORES');
+      const runs: JournaledRun[] = [];
+      for (let at = 0; at < scored.length; at += 2) {
+        const run = scored[at] as string;
+        const lines = await redis.hvals(keys.journal(tenant, run));
+        const deleted = lines.filter((line) => line.startsWith('deleted')).length;
+        if (lines.length > 0) runs.push({ run, at: Number(scored[at + 1]), updated: lines.length - deleted, deleted });
+      }
+      return runs;
+    },
+    async pin(target, recordIds, untilAt) {
+      const pipeline = redis.pipeline();
+      for (const recordId of recordIds) pipeline.zadd(keys.pins(tenant, target), untilAt, recordId);
+      await pipeline.exec();
+    },
+    async unpin(target, recordIds) {
+      if (recordIds.length > 0) await redis.zrem(keys.pins(tenant, target), ...recordIds);
+    },
+    async pinned(target, now) {
+      const key = keys.pins(tenant, target);
+      await redis.zremrangebyscore(key, '-inf', now);
+      return new Set(await redis.zrangebyscore(key, now, '+inf'));
+    },
+  };
+}
+
+const SEPARATOR = '\t';
+
+/** A line as it is stored. */
+export function journalLine(effect: JournalEffect, reason: ReasonCode, at: Instant): string {
+  return [effect, reason, at].join(SEPARATOR);
+}
+
+function entriesOf(stored: Record<string, string>): JournalEntry[] {
+  return Object.entries(stored).map(([field, line]) => {
+    const at = field.indexOf(SEPARATOR);
+    const [effect, reason, when] = line.split(SEPARATOR);
+    return {
+      target: field.slice(0, at),
+      recordId: field.slice(at + 1),
+      effect: effect as JournalEffect,
+      reason: reason as ReasonCode,
+      at: Number(when),
+    };
+  });
+}
