@@ -14,12 +14,14 @@ import {
 import { planTenant } from '../control/plan.ts';
 import { status } from '../control/status.ts';
 import { syncTenant } from '../control/sync.ts';
+import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
 import { renderAudit } from './render-audit.ts';
 import { renderExplanation, renderHolds } from './render-explain.ts';
 import { renderPlan } from './render-plan.ts';
 import { renderStatus } from './render-status.ts';
 import { renderSync } from './render-sync.ts';
+import { renderRuns, renderUndo } from './render-undo.ts';
 import { renderTime, WIDTH, wrap } from './table.ts';
 
 /** What the commands need from outside; `cli.ts` gives it. */
@@ -180,6 +182,7 @@ export function createProgram(outside: CliOutside): Command {
     );
 
   addHolds(program, outside, options, print);
+  addUndo(program, outside, options, print);
   addCredentials(program, outside, options);
   return program;
 }
@@ -214,6 +217,42 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
         }),
       );
   }
+}
+
+function addUndo(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
+  program
+    .command('runs [tenant]')
+    .description('show the runs that changed or deleted something, newest first')
+    .option('--json', 'as JSON')
+    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        const runs = await listRuns(estate, tenant);
+        print(json, { runs }, renderRuns(runs));
+      }),
+    );
+  program
+    .command('undo <run>')
+    .description('put back what a run deleted, and bring what it changed to what the clinic says now')
+    .option('--tenant <tenant>', 'needed when two tenants have a run of that id')
+    .option('--dry-run', 'only show what would come of it')
+    .option('--release', "let the target's rules decide again about what an undo put back")
+    .option('--json', 'as JSON, with every line')
+    .action((run: string, choice: { tenant?: string; dryRun?: boolean; release?: boolean; json?: boolean }) =>
+      outside.withEstate(options(), async ({ estate }) => {
+        if (choice.release === true) {
+          const result = await releaseRun(estate, run, { tenant: choice.tenant });
+          return print(choice.json, result, `${result.released} items of ${result.tenant} go by the rules again.`);
+        }
+        const progress = outside.progress();
+        const view = await undoRun(estate, run, { tenant: choice.tenant, dryRun: choice.dryRun === true }, progress, {
+          stop: outside.signal,
+          abort: outside.signal,
+        }).finally(() => progress.end());
+        print(choice.json, view, renderUndo(view));
+        if (!view.dryRun && view.records.some(({ result }) => result === 'waiting' || result === 'unread'))
+          outside.exit(1);
+      }),
+    );
 }
 
 function addCredentials(program: Command, outside: CliOutside, options: () => GlobalOptions): void {

@@ -88,16 +88,17 @@ async function explainTarget(
   appointment: Appointment | null,
   holds: readonly Hold[],
 ): Promise<TargetExplanation> {
-  const [links, pending, record] = await Promise.all([
+  const [links, pending, record, pinned] = await Promise.all([
     tenant.links.readSome(target.id, [recordId]),
     tenant.outbox.pendingOf(target.id, recordId),
     tenant.records.read(target.id),
+    tenant.journal.pinned(target.id, tenant.clock()),
   ]);
   const link = links.get(recordId);
   return {
     target: target.id,
     connector: target.configuration.connector,
-    decision: decide(tenant, target, source, appointment),
+    decision: decide(tenant, target, source, appointment, pinned.has(recordId)),
     link:
       link === undefined
         ? null
@@ -123,6 +124,7 @@ function decide(
   target: OpenTarget,
   source: SourceView,
   appointment: Appointment | null,
+  isPinned: boolean,
 ): TargetExplanation['decision'] {
   const no = (because: string) => ({ shown: false, because });
   if (tenant.configuration.paused) return no('the tenant is paused');
@@ -130,12 +132,14 @@ function decide(
   if (source.state === 'absent') return no('the clinic has no such appointment');
   if (appointment === null) return no('the clinic could not be asked, or its answer could not be used');
   const { statuses } = target.configuration;
-  const exclusion = exclusionOf(appointment, target.configuration);
+  const exclusion = isPinned ? null : exclusionOf(appointment, target.configuration);
   if (exclusion !== null) return no(EXCLUSIONS[exclusion]);
-  if (!statuses.includes(appointment.status)) return no(`the target does not show the status ${appointment.status}`);
+  const isStatusShown = statuses.includes(appointment.status) || (isPinned && appointment.status !== 'cancelled');
+  if (!isStatusShown) return no(`the target does not show the status ${appointment.status}`);
   const window = windowOf(target, tenant.clock());
   if (appointment.time.endAt <= window.fromAt) return no('it lies before the window: what was written stays');
   if (appointment.time.startAt >= window.toAt)
     return no('it lies beyond the window: it is written when it comes nearer');
+  if (isPinned) return { shown: true, because: "an undo put it back, whatever the target's rules say" };
   return { shown: true, because: 'its agenda feeds this target, its status is shown, and it lies in the window' };
 }

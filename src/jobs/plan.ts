@@ -38,16 +38,23 @@ export interface Cycle {
   left: readonly { target: string; code: string }[];
 }
 
-/** Ids that a complete snapshot did not show although the target has, or is about to have, something for them. */
-export function missingFrom(survey: Survey, target: OpenTarget, state: TargetState): string[] {
+/**
+ * Ids that a complete snapshot did not show although the target has, or is about to have, something for them.
+ * @param pinned records that a person put back: their agendas may feed no target, so that no list shows them
+ */
+export function missingFrom(
+  survey: Survey,
+  target: OpenTarget,
+  state: TargetState,
+  pinned: ReadonlySet<string>,
+): string[] {
   const { snapshot } = survey;
   if (snapshot.completeness !== 'complete') return [];
   const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
-  return absentCandidates(
-    state,
-    windowOf(target, survey.startedAt),
-    (id) => snapshot.records.has(id) || present.has(id),
-  );
+  const seen = (id: string) => snapshot.records.has(id) || present.has(id);
+  const absent = new Set(absentCandidates(state, windowOf(target, survey.startedAt), seen));
+  for (const id of pinned) if (!seen(id)) absent.add(id);
+  return [...absent];
 }
 
 /** Plans one target: what differs, less what the guard keeps back. Writes nothing. */
@@ -166,6 +173,8 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   await tenant.records.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
+  const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
+  await tenant.journal.unpin(id, vanished);
 }
 
 function countsAs(change: PlannedChange, kind: DeletionClass): boolean {

@@ -77,7 +77,11 @@ export async function planCycle(
   const survey = await surveyClinic(tenant, configured, signal);
   options.progress('reading the targets');
   const { states, left } = await openStates(tenant, configured, survey, options.lease, signal);
-  const missing = new Map([...states].map(([target, state]) => [target.id, missingFrom(survey, target, state)]));
+  const missing = new Map<string, string[]>();
+  for (const [target, state] of states) {
+    const pinned = await tenant.journal.pinned(target.id, tenant.clock());
+    missing.set(target.id, missingFrom(survey, target, state, pinned));
+  }
   const absent = new Set([...missing.values()].flat());
   if (absent.size > 0) options.progress('reading absent appointments alone', 0, absent.size);
   const confirmation = await confirmAbsence(tenant, missing, signal);

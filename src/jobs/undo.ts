@@ -1,0 +1,67 @@
+import type { JournalEffect, JournalEntry } from '../state/journal.ts';
+import { type Confirmation, confirmAbsence, type Survey, surveyClinic, windowOf } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/**
+ * What can be done for a record that a run changed or deleted:
+ * - `there`: the clinic has it, so the target can be brought to what the clinic says;
+ * - `cancelled`, `gone`: the clinic has cancelled it, or has it no more: its content is nowhere to be had;
+ * - `outside-window`: it lies before or beyond what the target shows;
+ * - `unusable`: its row can't be used;
+ * - `unread`: the clinic could not be asked, or not for so many at once: undo again;
+ * - `no-target`: the target is paused or configured no longer.
+ */
+export type Recovery = 'there' | 'cancelled' | 'gone' | 'outside-window' | 'unusable' | 'unread' | 'no-target';
+
+/** One record of a run that is to be undone. */
+export interface Recoverable {
+  target: string;
+  recordId: string;
+  effect: JournalEffect;
+  recovery: Recovery;
+}
+
+/** Asks the clinic about everything that a run changed or deleted. Writes nothing. */
+export async function lookAtRun(
+  tenant: OpenTenant,
+  entries: readonly JournalEntry[],
+  signal: AbortSignal,
+): Promise<Recoverable[]> {
+  const targets = new Map(
+    [...tenant.targets.values()]
+      .filter(({ id, configuration }) => !configuration.paused && entries.some(({ target }) => target === id))
+      .map((target) => [target.id, target]),
+  );
+  if (targets.size === 0) return entries.map((entry) => recoverable(entry, 'no-target'));
+  const survey = await surveyClinic(tenant, [...targets.values()], signal);
+  const listed = (recordId: string) => survey.snapshot.records.has(recordId);
+  const missing = new Map(
+    [...targets.keys()].map((id) => [
+      id,
+      entries.filter(({ target, recordId }) => target === id && !listed(recordId)).map(({ recordId }) => recordId),
+    ]),
+  );
+  const confirmation = await confirmAbsence(tenant, missing, signal);
+  return entries.map((entry) => recoverable(entry, recoveryOf(entry, targets.get(entry.target), survey, confirmation)));
+}
+
+function recoverable({ target, recordId, effect }: JournalEntry, recovery: Recovery): Recoverable {
+  return { target, recordId, effect, recovery };
+}
+
+function recoveryOf(
+  { recordId }: JournalEntry,
+  target: OpenTarget | undefined,
+  { snapshot, startedAt }: Survey,
+  confirmation: Confirmation,
+): Recovery {
+  if (target === undefined) return 'no-target';
+  const found = snapshot.records.get(recordId) ?? confirmation.found.find(({ id }) => id === recordId);
+  if (found === undefined) {
+    if (snapshot.setAside.some((row) => row.recordId === recordId)) return 'unusable';
+    return confirmation.vanished.has(recordId) ? 'gone' : 'unread';
+  }
+  if (found.status === 'cancelled') return 'cancelled';
+  const { fromAt, toAt } = windowOf(target, startedAt);
+  return found.time.startAt < toAt && found.time.endAt > fromAt ? 'there' : 'outside-window';
+}
