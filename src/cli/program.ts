@@ -208,9 +208,10 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
     holds
       .command(`${verb} <tenant> <hold>`)
       .description(what)
-      .action((tenant: string, id: string) =>
+      .option('--items <number>', 'only if it still has this many', Number)
+      .action((tenant: string, id: string, { items }: { items?: number }) =>
         outside.withEstate(options(), async ({ estate }) => {
-          const { hold } = await decideHold(estate, tenant, id, decision);
+          const { hold } = await decideHold(estate, tenant, id, decision, items ?? null);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
           outside.out(`Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`);

@@ -69,6 +69,6 @@ export function renderHolds(holds: readonly TenantHold[]): string {
   const hint =
     open === undefined
       ? ''
-      : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id}\n              clinic-mirror holds reject ${open.tenant} ${open.id}`;
+      : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id} --items ${open.recordIds.length}\n              clinic-mirror holds reject ${open.tenant} ${open.id}`;
   return renderTable(columns, rows) + hint;
 }

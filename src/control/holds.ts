@@ -23,17 +23,19 @@ export async function listHolds(estate: Estate, only?: string): Promise<TenantHo
 /**
  * Decides a hold: approved, its deletions go with the next cycle, which is asked for at once; rejected, the objects stay and
  * are not held again for a week.
- * @throws MirrorError `settings`, code `no-such-hold` or `hold-decided`
+ * @param items how many the person saw in it, so that one that grew meanwhile is not approved unseen; null when nobody counted
+ * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided` or `hold-changed`
  */
 export async function decideHold(
   estate: Estate,
   tenantId: string,
   holdId: string,
   decision: 'approved' | 'rejected',
+  items: number | null = null,
 ): Promise<{ hold: TenantHold; effectiveAt: Instant }> {
   const tenant = requireTenant(estate, tenantId);
   const now = estate.clock();
-  const hold = await tenant.holds.decide(holdId, decision, now, now + DECISION_MS);
+  const hold = await tenant.holds.decide(holdId, decision, now, now + DECISION_MS, items);
   if (hold.kind === 'first-run' && decision === 'approved') {
     await tenant.records.write(hold.target, { firstRunApprovedAt: now });
   }

@@ -14,8 +14,17 @@ export interface HoldStore {
   list(): Promise<Hold[]>;
   /** Makes the open hold of this target and kind cover exactly these records; none closes it. One that is being decided stays. */
   cover(target: string, kind: Hold['kind'], recordIds: readonly string[], context: HoldContext): Promise<Hold | null>;
-  /** @throws MirrorError `settings`, code `no-such-hold` or `hold-decided` */
-  decide(id: string, state: 'approved' | 'rejected', now: Instant, expiresAt: Instant): Promise<Hold>;
+  /**
+   * @param items how many a person saw in it; null when nobody counted
+   * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, or `hold-changed` when it holds another number by now
+   */
+  decide(
+    id: string,
+    state: 'approved' | 'rejected',
+    now: Instant,
+    expiresAt: Instant,
+    items?: number | null,
+  ): Promise<Hold>;
   /**
    * Rejects open holds that expired and forgets decisions that did. A first run that nobody decided is forgotten too, so that the
    * next plan asks for it again. @returns the holds that were rejected so
@@ -61,12 +70,16 @@ export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
       await redis.hset(key, born.id, JSON.stringify(born));
       return born;
     },
-    async decide(id, state, now, expiresAt) {
+    async decide(id, state, now, expiresAt, items = null) {
       for (;;) {
         const value = await redis.hget(key, id);
         if (value === null) throw holdError('no-such-hold', `there is no hold "${id}"`);
         const hold = JSON.parse(value) as Hold;
         if (hold.state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${hold.state} already`);
+        const count = hold.recordIds.length;
+        if (items !== null && items !== count) {
+          throw holdError('hold-changed', `the hold "${id}" has ${count} items now, not ${items}`);
+        }
         const decided: Hold = { ...hold, state, decidedAt: now, expiresAt };
         if (await change(hold, decided)) return decided;
       }

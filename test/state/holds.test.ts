@@ -67,6 +67,15 @@ describe('a hold', () => {
     await expect(holds.decide('zzzzz', 'approved', NOW, NOW)).rejects.toMatchObject({ code: 'no-such-hold' });
   });
 
+  test('that grew since a person looked is not approved unseen', async () => {
+    const holds = open();
+    const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
+    await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
+    const decide = (items: number) => holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, items);
+    await expect(decide(2)).rejects.toMatchObject({ actor: 'settings', code: 'hold-changed' });
+    expect(await decide(3)).toMatchObject({ state: 'approved', recordIds: ['1', '2', '3'] });
+  });
+
   test('that was decided is not changed by what is held later', async () => {
     const holds = open();
     const first = await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
