@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { auditTarget } from '../src/jobs/audit.ts';
 import type { DriftReport } from '../src/state/targets.ts';
-import { RADICALE_USERS } from '../test/e2e/support/small-configuration.ts';
+import { RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { startRedis } from '../tools/redis.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
-import { RADICALE_USERS } from './support/small-configuration.ts';
+import { RADICALE_USERS } from './support/small-targets.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();

@@ -7,7 +7,8 @@ import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { dumpRedis } from './support/dump-redis.ts';
-import { RADICALE_USERS, type SmallTarget, type SmallTenant } from './support/small-configuration.ts';
+import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
+import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
 

@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Comparison, compare } from '../../../demo/compare.ts';
 import { runCli } from '../../../demo/daemon.ts';
-import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
+import {
+  authorizeInBrowser,
+  type ClinicSandbox,
+  type Credentials,
+  startClinicSandbox,
+} from '../../../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/index.ts';
+import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
@@ -17,18 +23,19 @@ import { loadConfiguration } from '../../../src/settings/load.ts';
 import {
   type Built,
   buildTenants,
-  emptyRadicale,
   type SmallTarget,
   type SmallTenant,
   type SmallWorldOptions,
   secretsFor,
   writeConfiguration,
 } from './small-configuration.ts';
+import { emptyRadicale } from './small-targets.ts';
 
 /** A clinic, its targets and a configuration that joins them; the product runs in this process or as its own. */
 export interface SmallWorld {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
+  graph: GraphSandbox;
   /** The product reaches the clinic's API through it, but not the authorization server. */
   clinicProxy: FaultProxy;
   tenants: SmallTenant[];
@@ -39,7 +46,7 @@ export interface SmallWorld {
   dir: string;
   /** Opens the product in this process; closed with the world. */
   open(log?: Logger): Composition;
-  /** Logs in to the clinic and to every Google account of a tenant, or of all. */
+  /** Logs in to the clinic and to every account of a tenant, or of all. */
   logIn(options?: LogInOptions): Promise<void>;
   /** One whole cycle in this process. */
   cycle(tenant?: string): Promise<SyncResult>;
@@ -53,6 +60,8 @@ export interface SmallWorld {
 export interface LogInOptions {
   tenant?: string;
   connections?: string[];
+  /** Whose calendars; default: those of the target's own account. */
+  account?: string;
   clinicScopes?: string[];
   googleScopes?: string[];
 }
@@ -60,14 +69,19 @@ export interface LogInOptions {
 /** Starts a small world. Nobody is logged in yet. */
 export async function startSmallWorld(options: SmallWorldOptions): Promise<SmallWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-e2e-'));
-  const [clinic, google] = await Promise.all([startClinic(options), startGoogleSandbox(options.google)]);
+  const [clinic, google, graph] = await Promise.all([
+    startClinic(options),
+    startGoogleSandbox(options.google),
+    startGraphSandbox(options.graph),
+  ]);
+  const { radicale } = options;
   const clinicProxy = await startFaultProxy(clinic.baseUrl);
-  if (options.radicale !== undefined) await emptyRadicale(options.radicale);
-  const built = await buildTenants(options, clinic, google);
+  if (radicale !== undefined) await emptyRadicale(radicale);
+  const built = await buildTenants(options, clinic, { google, graph, radicale });
   const configDir = join(dir, 'config');
-  await writeConfiguration(configDir, options, built, { clinic, google, clinicUrl: clinicProxy.url });
-  const env = { REDIS_URL: options.redisUrl, ...secretsFor(clinic, google) };
-  return openWorld({ clinic, google, clinicProxy, configDir, env, dir }, built);
+  await writeConfiguration(configDir, options, built, { clinic, google, graph, clinicUrl: clinicProxy.url });
+  const env = { REDIS_URL: options.redisUrl, ...secretsFor({ clinic, google, graph }) };
+  return openWorld({ clinic, google, graph, clinicProxy, configDir, env, dir }, built);
 }
 
 function startClinic(options: SmallWorldOptions): Promise<ClinicSandbox> {
@@ -81,10 +95,10 @@ function startClinic(options: SmallWorldOptions): Promise<ClinicSandbox> {
   });
 }
 
-type Servers = Pick<SmallWorld, 'clinic' | 'google' | 'clinicProxy' | 'configDir' | 'env' | 'dir'>;
+type Servers = Pick<SmallWorld, 'clinic' | 'google' | 'graph' | 'clinicProxy' | 'configDir' | 'env' | 'dir'>;
 
 function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
-  const { clinic, google, clinicProxy, configDir, env, dir } = servers;
+  const { clinic, google, graph, clinicProxy, configDir, env, dir } = servers;
   const compositions: Composition[] = [];
   const open = (log: Logger = silentLogger) => {
     const configuration = loadConfiguration({ dir: configDir, env, connectors, mode: 'strict' });
@@ -109,7 +123,7 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
     async close() {
       await Promise.all(compositions.map((composition) => composition.close()));
       await Promise.all([clinicProxy, ...targets.map(({ proxy }) => proxy)].map((proxy) => proxy.close()));
-      await Promise.all([clinic.close(), google.close()]);
+      await Promise.all([clinic.close(), google.close(), graph.close()]);
       await rm(dir, { recursive: true, force: true });
     },
   };
@@ -121,17 +135,10 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
     if (options.tenant !== undefined && options.tenant !== id) continue;
     const accounts = world.targets.filter(({ tenant, account }) => tenant === id && account !== '');
     for (const connection of options.connections ?? ['clinic', ...accounts.map(({ target }) => target)]) {
-      const account = accounts.find(({ target }) => target === connection)?.account ?? '';
+      const target = accounts.find((each) => each.target === connection);
       const visits: Promise<unknown>[] = [];
       const visit = async (url: string) => {
-        const { clinicScopes, googleScopes } = options;
-        const back =
-          connection === 'clinic'
-            ? authorizeInBrowser(url, { ...user, ...(clinicScopes === undefined ? {} : { scopes: clinicScopes }) })
-            : world.google.authorizeInBrowser(url, {
-                account,
-                ...(googleScopes === undefined ? {} : { scopes: googleScopes }),
-              });
+        const back = target === undefined ? visitClinic(url, user, options) : visitAccount(world, url, target, options);
         await (await fetch(await back)).text();
       };
       const desk = loginDesk(composition);
@@ -139,6 +146,20 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
       await Promise.all(visits);
     }
   }
+}
+
+function visitClinic(url: string, user: Credentials, { clinicScopes: scopes }: LogInOptions): Promise<string> {
+  return authorizeInBrowser(url, { ...user, ...(scopes === undefined ? {} : { scopes }) });
+}
+
+function visitAccount(
+  { google, graph }: SmallWorld,
+  url: string,
+  target: SmallTarget,
+  { account = target.account, googleScopes: scopes }: LogInOptions,
+): Promise<string> {
+  if (target.family === 'outlook-calendar') return graph.authorizeInBrowser(url, { account });
+  return google.authorizeInBrowser(url, { account, ...(scopes === undefined ? {} : { scopes }) });
 }
 
 function cycle(composition: Composition, tenant: string): Promise<SyncResult> {

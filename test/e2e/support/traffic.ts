@@ -3,11 +3,16 @@ import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 const INNER_CALL = /^(POST|PUT|PATCH|DELETE|GET) \/\S+/gm;
 const WRITE = /^(POST|PUT|PATCH|DELETE|MKCALENDAR|MKCOL|PROPPATCH)$/;
 
-/** The methods of every call that passed a proxy, those within Google's batches one by one. */
+/** The addresses of batches, at Google and at Graph. */
+export const BATCHES = /^\/batch|\/\$batch$/;
+
+/** The methods of every call that passed a proxy, those within batches one by one. */
 export function callsAt({ requests }: FaultProxy): string[] {
-  return requests.flatMap(({ method, url, body }) =>
-    url.startsWith('/batch') ? [...body.matchAll(INNER_CALL)].map((match) => match[1] ?? '') : [method],
-  );
+  return requests.flatMap(({ method, url, body }) => {
+    if (!BATCHES.test(url)) return [method];
+    if (!url.endsWith('$batch')) return [...body.matchAll(INNER_CALL)].map((match) => match[1] ?? '');
+    return (JSON.parse(body) as { requests: { method: string }[] }).requests.map((part) => part.method);
+  });
 }
 
 /** Deletions that were asked of a target. */

@@ -1,0 +1,98 @@
+import {
+  type RemoteReader,
+  readCaldavEvents,
+  readGoogleEvents,
+  readOutlookEvents,
+} from '../../../demo/read-targets.ts';
+import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
+import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
+import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+import type { PrivateRadicale } from '../../../tools/radicale.ts';
+
+/** Every kind of calendar that a small world can have. */
+export const FAMILIES = ['google-calendar', 'outlook-calendar', 'caldav'] as const;
+
+/** A kind of calendar, by its connector. */
+export type Family = (typeof FAMILIES)[number];
+
+/** The servers that calendars lie at. */
+export interface CalendarServers {
+  google: GoogleSandbox;
+  graph: GraphSandbox;
+  radicale?: PrivateRadicale | undefined;
+}
+
+/** A calendar seen from outside, and what the tenant's file says of it. */
+export interface BuiltTarget {
+  /** Account at Google or mailbox at Microsoft; empty for CalDAV, which nobody logs in to. */
+  account: string;
+  proxy: FaultProxy;
+  read: RemoteReader;
+  connection: object;
+  settings: object;
+}
+
+const DAV_PASSWORD = 'small-dav-password';
+
+/** The Radicale users that small worlds log in as. */
+export const RADICALE_USERS = ['clinic-1', 'clinic-2'].map((name) => ({ name, password: DAV_PASSWORD }));
+
+/** Makes the account of a target, and a proxy before its server. */
+export function buildTarget(
+  family: Family,
+  tenant: string,
+  name: string,
+  servers: CalendarServers,
+): Promise<BuiltTarget> {
+  return BUILDERS[family](tenant, name, `Calendar of ${name}`, servers);
+}
+
+const BUILDERS: Record<
+  Family,
+  (tenant: string, name: string, summary: string, servers: CalendarServers) => Promise<BuiltTarget>
+> = {
+  async 'google-calendar'(tenant, name, summary, { google }) {
+    const account = `${name}@${tenant}.example`;
+    google.addAccount(account);
+    const proxy = await startFaultProxy(google.calendarApiUrl);
+    return {
+      connection: { kind: 'google', client: 'main' },
+      settings: { calendar: { create: summary }, rootUrl: proxy.url },
+      account,
+      proxy,
+      read: () => readGoogleEvents(google, account, summary),
+    };
+  },
+  async 'outlook-calendar'(tenant, name, summary, { graph }) {
+    const account = `${name}@${tenant}.example`;
+    graph.addMailbox(account);
+    const proxy = await startFaultProxy(graph.graphUrl);
+    return {
+      connection: { kind: 'microsoft', client: 'main', directory: graph.tenantId },
+      settings: { mailbox: 'me', calendar: { create: summary }, rootUrl: proxy.url },
+      account,
+      proxy,
+      read: () => readOutlookEvents(graph, account, summary),
+    };
+  },
+  async caldav(tenant, _name, summary, { radicale }) {
+    if (radicale === undefined) throw new Error('a CalDAV target needs a Radicale');
+    const { url } = radicale;
+    const proxy = await startFaultProxy(url);
+    return {
+      connection: { kind: 'caldav', username: tenant, password: { env: 'DAV_PASSWORD' } },
+      settings: { calendar: { home: `${proxy.url}/${tenant}/`, create: summary } },
+      account: '',
+      proxy,
+      read: () => readCaldavEvents(`${url}/${tenant}/`, { username: tenant, password: DAV_PASSWORD }),
+    };
+  },
+};
+
+/** Calendars of an earlier test would be taken for ours. */
+export async function emptyRadicale({ url, users }: PrivateRadicale): Promise<void> {
+  for (const { name, password } of users) {
+    const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+    await fetch(`${url}/${name}/`, { method: 'DELETE', headers: { authorization } });
+  }
+}
