@@ -18,6 +18,16 @@
  * | `cm:{T}:pins:<target>`               | zset   | until expiry      | undo              | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
  * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
+ * | `cm:{T}:channels`                    | hash   | target's          | channels' upkeep  | upkeep, status        |
+ * | `cm:{channel-<id>}:channel`          | string | channel's         | channels' upkeep  | receiver, upkeep      |
+ * | `cm:{T}:reminder:<id>`               | hash   | retention         | planner, sender   | sender, operator      |
+ * | `cm:{T}:reminder-claim:<id>`         | string | two minutes       | sender            | sender                |
+ * | `cm:{T}:reminders-open`              | zset   | until settled     | planner, sender   | planner, status       |
+ * | `cm:{T}:reminders-settled`           | zset   | retention         | planner, sender   | operator              |
+ * | `cm:{T}:reminders-of:<appointment>`  | set    | retention         | planner           | operator              |
+ * | `cm:{T}:reminder-counts`             | hash   | for ever          | planner, sender   | metrics               |
+ * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
+ * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`, `cm:{B}:budget:*`   | string | seconds           | budget            | budget                |
@@ -46,7 +56,17 @@ export const keys = {
   journals: (tenant: string) => tenantKey(tenant, 'journals'),
   pins: (tenant: string, target: string) => tenantKey(tenant, 'pins', target),
   credential: (tenant: string, connection: string) => tenantKey(tenant, 'credential', connection),
+  channels: (tenant: string) => tenantKey(tenant, 'channels'),
+  channel: (id: string) => `cm:{channel-${id}}:channel`,
   login: (state: string) => `cm:{login}:${state}`,
+  reminder: (tenant: string, id: string) => tenantKey(tenant, 'reminder', id),
+  reminderClaim: (tenant: string, id: string) => tenantKey(tenant, 'reminder-claim', id),
+  remindersOpen: (tenant: string) => tenantKey(tenant, 'reminders-open'),
+  remindersSettled: (tenant: string) => tenantKey(tenant, 'reminders-settled'),
+  remindersOf: (tenant: string, appointment: string) => tenantKey(tenant, 'reminders-of', appointment),
+  reminderCounts: (tenant: string) => tenantKey(tenant, 'reminder-counts'),
+  remindersHour: (tenant: string, hour: number) => tenantKey(tenant, 'reminders-hour', hour),
+  optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
   budget: (budget: string) => `cm:{budget-${budget}}:budget`,

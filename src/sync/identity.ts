@@ -1,9 +1,8 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { base32hex } from '../model/base32.ts';
 import type { CalendarItem } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 
-/** RFC 4648 section 7, lower case: what Google allows in an event id. */
-const BASE32HEX = '0123456789abcdefghijklmnopqrstuv';
 const KEY_BYTES = 20;
 const MARK_BYTES = 10;
 const NONCE_BYTES = 12;
@@ -99,20 +98,4 @@ function decryptLocator(locator: string, key: KeyObject): string | null {
 
 function hmac(key: KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
-}
-
-function base32hex(bytes: Uint8Array): string {
-  let text = '';
-  let bits = 0;
-  let buffer = 0;
-  for (const byte of bytes) {
-    buffer = (buffer << 8) | byte;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += BASE32HEX[(buffer >> bits) & 31];
-    }
-    buffer &= (1 << bits) - 1;
-  }
-  return bits === 0 ? text : text + BASE32HEX[(buffer << (5 - bits)) & 31];
 }

@@ -1,0 +1,89 @@
+import type { Instant } from './time.ts';
+
+/**
+ * Where a reminder stands:
+ * - `planned`: it waits for its time, or for another try;
+ * - `sending`: it is being handed over, or was when its worker died;
+ * - `sent`: the other side took it;
+ * - `dropped`: it was not and will not be handed over, for a {@link DropReason};
+ * - `unknown`: it may have been handed over; never tried again.
+ */
+export type ReminderState = 'planned' | 'sending' | 'sent' | 'dropped' | 'unknown';
+
+/** Reasons that end with a newer plan: the same reminder may be planned again, as when an appointment is moved back. */
+export const WITHDRAWALS = ['cancelled', 'moved', 'vanished', 'excluded'] as const;
+
+/** Why a reminder was withdrawn before its time. */
+export type Withdrawal = (typeof WITHDRAWALS)[number];
+
+/**
+ * Why a reminder was dropped; stable, a metric label.
+ * - `booked-late`: the appointment was booked or moved so late that the reminder would have come at once;
+ * - `missed`: its time had passed before it was planned;
+ * - `too-late`: its time passed and the grace with it, or the appointment is too near;
+ * - `quiet-hours`: late, and the night would have been the only time left;
+ * - `source-unreachable`: the clinic could not be asked whether the appointment still stands;
+ * - `unusable`: the clinic's row can't be used;
+ * - `arrived`: the patient is there already, or the visit is over;
+ * - `rule-gone`: the rule or the channel is no longer configured;
+ * - `patient-gone`, `no-consent`, `no-address`, `opted-out`: of the patient;
+ * - `refused`: the other side won't take it; `channel-gone`: it won't take any;
+ * - `channel-failed`: the other side could not take it within the grace;
+ * - `hourly-limit`: the tenant's limit was reached until the grace ended.
+ */
+export type DropReason =
+  | Withdrawal
+  | 'booked-late'
+  | 'missed'
+  | 'too-late'
+  | 'quiet-hours'
+  | 'source-unreachable'
+  | 'unusable'
+  | 'arrived'
+  | 'rule-gone'
+  | 'patient-gone'
+  | 'no-consent'
+  | 'no-address'
+  | 'opted-out'
+  | 'refused'
+  | 'channel-gone'
+  | 'channel-failed'
+  | 'hourly-limit';
+
+/** What makes a reminder that one and no other. */
+export interface ReminderKey {
+  appointmentId: string;
+  startAt: Instant;
+  rule: string;
+  /** Name of the tenant's channel. */
+  channel: string;
+}
+
+/** A reminder that should come, as a plan gives it. */
+export interface PlannedReminder extends ReminderKey {
+  id: string;
+  dueAt: Instant;
+  /** Zone that the patient reads the time in; the quiet hours' too. */
+  zone: string;
+}
+
+/** One line of the ledger: no content and nobody's name. */
+export interface LedgerEntry extends PlannedReminder {
+  state: ReminderState;
+  /** When it was first planned. */
+  plannedAt: Instant;
+  /** When it is looked at next, while it is `planned` or `sending`. */
+  wakeAt: Instant;
+  /** How often it was handed over, or may have been. */
+  attempts: number;
+  /** When it came to be sent, dropped or unknown. */
+  settledAt: Instant | null;
+  reason: DropReason | null;
+  /** Code of the last try that did not succeed. */
+  lastCode: string | null;
+  /** The other side's name for what it took. */
+  reference: string | null;
+}
+
+/** What opt-outs are remembered by. */
+export type AddressKind = 'email' | 'phone';

@@ -1,0 +1,41 @@
+/** A text with fields in braces, as the settings allow them. */
+export interface TextTemplate {
+  subject: string;
+  text: string;
+}
+
+/** A language that texts are shipped in. */
+export type Language = 'it' | 'en';
+
+/**
+ * The texts that are sent unless a rule brings its own: when and where, nothing of why. They fit in one text message of 160
+ * characters (3GPP TS 23.038 section 6.2.1) when sender and number are short.
+ */
+export const SHIPPED_TEXTS: Readonly<Record<Language, { withPhone: TextTemplate; withoutPhone: TextTemplate }>> = {
+  it: {
+    withPhone: {
+      subject: 'Promemoria appuntamento {day} alle {time}',
+      text: 'Promemoria: appuntamento {day} alle {time}, {clinic}. Per disdire o spostare: {phone}.',
+    },
+    withoutPhone: {
+      subject: 'Promemoria appuntamento {day} alle {time}',
+      text: 'Promemoria: appuntamento {day} alle {time}, {clinic}.',
+    },
+  },
+  en: {
+    withPhone: {
+      subject: 'Reminder: appointment on {day} at {time}',
+      text: 'Reminder: appointment on {day} at {time}, {clinic}. To cancel or change it: {phone}.',
+    },
+    withoutPhone: {
+      subject: 'Reminder: appointment on {day} at {time}',
+      text: 'Reminder: appointment on {day} at {time}, {clinic}.',
+    },
+  },
+};
+
+/** Titles of the calendar entries that e-mails may carry. */
+export const ENTRY_TITLES: Readonly<Record<Language, string>> = { it: 'Appuntamento', en: 'Appointment' };
+
+/** Locales whose times have 24 hours and no characters that a text message can't hold. */
+export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };

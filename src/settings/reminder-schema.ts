@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { mapOf, NAME, NAME_REMEDY, name, text, wholeNumber } from './common-schemas.ts';
+
+/** Fields that a text may name in braces. */
+export const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
+/** Name of such a field. */
+export type TextField = (typeof TEXT_FIELDS)[number];
+
+const LOCAL_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
+/** ISO 8601 duration of days, hours and minutes; no months, whose length varies. */
+const OFFSET = /^P(?!$)(?:(\d{1,3})D)?(?:T(?!$)(?:(\d{1,3})H)?(?:(\d{1,4})M)?)?$/;
+
+const STATUSES = ['booked', 'confirmed', 'unknown'] as const;
+
+const localTime = z.string().regex(LOCAL_TIME, 'give a local time such as "18:00", in quotes');
+
+/** An offset: calendar days, which keep the local time, and an exact rest in minutes. */
+const offset = z
+  .string()
+  .regex(OFFSET, 'give a duration of days, hours and minutes, such as P1D or PT2H')
+  .transform((written) => {
+    const [, days = '0', hours = '0', minutes = '0'] = OFFSET.exec(written) ?? [];
+    return { days: Number(days), minutes: Number(hours) * 60 + Number(minutes) };
+  })
+  .refine(({ days, minutes }) => days + minutes > 0 && days <= 60, 'give more than nothing and at most 60 days');
+
+/** A text with fields in braces; an unknown field is a fault, found at the start. */
+const template = text.max(1_000).refine((written) => fieldsOf(written) !== null, {
+  error: `fields in braces are: ${TEXT_FIELDS.map((field) => `{${field}}`).join(' ')}`,
+});
+
+/** The fields that a text names; null when it names an unknown one or a brace stands alone. */
+export function fieldsOf(written: string): TextField[] | null {
+  const named = [...written.matchAll(/\{([^{}]*)\}/g)].map(([, field = '']) => field);
+  if (/[{}]/.test(written.replaceAll(/\{[^{}]*\}/g, ''))) return null;
+  return named.every((field): field is TextField => TEXT_FIELDS.some((known) => known === field)) ? named : null;
+}
+
+function oneOrAll(value: z.ZodType<string, string>) {
+  const list = z.array(value).min(1);
+  return z
+    .union([z.literal('all'), list.refine((ids) => new Set(ids).size === ids.length, 'name each one once')])
+    .default('all');
+}
+
+const texts = z.strictObject({ subject: template.optional(), text: template });
+
+const rule = z
+  .strictObject({
+    before: offset
+      .optional()
+      .describe('How long before the start: P1D is the same local time a day before, PT2H exactly two hours'),
+    at: z
+      .strictObject({
+        daysBefore: wholeNumber(0, 60).describe('Days before that of the appointment'),
+        time: localTime.describe('Local time, such as "18:00"'),
+      })
+      .optional()
+      .describe('A fixed local time in place of before'),
+    channels: z
+      .array(z.string().regex(NAME, NAME_REMEDY))
+      .min(1)
+      .refine((names) => new Set(names).size === names.length, 'name each one once')
+      .describe('Names of channels above; each gets the reminder'),
+    agendas: oneOrAll(text).describe('Ids of the agendas whose appointments are reminded of, or all'),
+    treatments: oneOrAll(text).describe('Ids of the treatments whose appointments are reminded of, or all'),
+    statuses: z.array(z.enum(STATUSES)).min(1).default(['booked', 'confirmed']).describe('Appointments to remind of'),
+    minimumLeadMinutes: wholeNumber(0, 10_080).optional().describe('In place of the one above'),
+    graceMinutes: wholeNumber(1, 1_440).optional().describe('In place of the one above'),
+    texts: z
+      .strictObject({ it: texts.optional(), en: texts.optional() })
+      .optional()
+      .describe(`Texts of your own by language. Fields: ${TEXT_FIELDS.map((field) => `{${field}}`).join(' ')}`),
+  })
+  .refine(({ before, at }) => (before === undefined) !== (at === undefined), 'give either before or at');
+
+const channel = z.strictObject({
+  kind: z.string().describe('What kind of channel this is'),
+  consent: name
+    .optional()
+    .describe(
+      "Name among patients.consents of the clinic profile: only who agreed to it gets this channel's reminders",
+    ),
+  settings: z.unknown().optional().describe("The channel's own part"),
+});
+
+/** Schema of `reminders` in a tenant file. Each channel's own part is left to its module. */
+export const reminderSchema = z
+  .strictObject({
+    sender: text
+      .optional()
+      .describe("Name that reminders come from; a neutral one where the clinic's own tells of health"),
+    phone: text.optional().describe('Telephone number of the clinic, for texts'),
+    phoneRegion: z
+      .string()
+      .regex(/^[A-Z]{2}$/, 'give a country code of two letters, such as IT')
+      .default('IT')
+      .describe('Country of telephone numbers without an international prefix'),
+    calendarEntry: z.boolean().default(false).describe('E-mails carry a calendar entry'),
+    quietHours: z
+      .strictObject({
+        from: localTime.default('21:00').describe('Local time from which nothing is sent'),
+        to: localTime.default('08:00').describe('Local time until which nothing is sent'),
+      })
+      .prefault({})
+      .refine(leavesADay, 'leave at least four hours a day in which reminders may be sent')
+      .describe('In the zone of the location, else of the tenant'),
+    minimumLeadMinutes: wholeNumber(0, 10_080)
+      .default(60)
+      .describe(
+        'A reminder comes at least this long before the start, and none at all when the appointment was booked or moved less than this before the reminder is due',
+      ),
+    graceMinutes: wholeNumber(1, 1_440)
+      .default(120)
+      .describe('A late reminder is still sent this long, never at night'),
+    unreachableMinutes: wholeNumber(1, 1_440)
+      .default(60)
+      .describe('A due reminder waits this long for a clinic that does not answer; then it is dropped'),
+    maxPerHour: wholeNumber(1, 100_000).default(200).describe('Most reminders that begin to be sent in an hour'),
+    keepDays: wholeNumber(1, 1_096).default(90).describe('How long it is kept what became of each reminder'),
+    channels: mapOf(channel).describe('Ways to reach a patient'),
+    rules: mapOf(rule).describe('When to remind of what'),
+  })
+  .superRefine(({ channels, rules }, context) => {
+    for (const [id, { channels: named }] of rules) {
+      for (const [index, each] of named.entries()) {
+        if (channels.has(each)) continue;
+        const message = `name one of: ${[...channels.keys()].join(', ') || 'none yet, add it to channels'}`;
+        context.addIssue({ code: 'custom', path: ['rules', id, 'channels', index], message });
+      }
+    }
+  });
+
+/** `reminders` of a tenant file as read. */
+export type ReminderFile = z.output<typeof reminderSchema>;
+/** One rule as read. */
+export type ReminderRuleFile = z.output<typeof rule>;
+
+const LEAST_DAY_MINUTES = 240;
+
+/** A local time as minutes since midnight. */
+export function minuteOfDay(written: string): number {
+  const [hours, minutes] = written.split(':').map(Number);
+  return (hours ?? 0) * 60 + (minutes ?? 0);
+}
+
+function leavesADay({ from, to }: { from: string; to: string }): boolean {
+  const night = (minuteOfDay(to) - minuteOfDay(from) + 1_440) % 1_440;
+  return 1_440 - night >= LEAST_DAY_MINUTES;
+}

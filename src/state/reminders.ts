@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import type { DropReason, LedgerEntry, PlannedReminder, ReminderState, Withdrawal } from '../model/reminders.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
+
+/** How long a worker may be at one reminder, unless told; then another one takes it up. */
+export const CLAIM_MS = 2 * MINUTE_MS;
+
+/** A claim on one reminder: its holder decides what becomes of it. */
+export interface Claim {
+  /** As it stood when it was claimed; `sending` when a worker died over it. */
+  entry: LedgerEntry;
+  token: string;
+}
+
+/** How handing over ended, or why it did not begin. */
+export type Settlement =
+  | { state: 'sent'; reference: string | null }
+  | { state: 'dropped'; reason: DropReason; code: string | null }
+  | { state: 'unknown'; code: string };
+
+/** What became of a tenant's reminders. Each is unique by its id, which is made of appointment, start, rule and channel. */
+export interface ReminderLedger {
+  /** Plans, or says at once why it is not sent. What was handed over, or may have been, stays. @returns whether it changed */
+  plan(reminder: PlannedReminder, dropped: DropReason | null, now: Instant): Promise<boolean>;
+  /** @returns false when it is being handed over or has come to its end */
+  withdraw(id: string, reason: Withdrawal, now: Instant): Promise<boolean>;
+  /** Takes a reminder for the time of a claim; null when nothing is left to do for it. */
+  claim(id: string): Promise<Claim | { busyMs: number } | null>;
+  /**
+   * Writes down that it will be handed over. `limit`: so many began in this hour already.
+   * `lost`: it was withdrawn, or the claim is over: it must not be handed over.
+   */
+  intend(
+    claim: Claim,
+    options: { now: Instant; maxPerHour: number; mayRepeat: boolean },
+  ): Promise<'go' | 'limit' | 'lost'>;
+  /** @returns false when somebody else has settled it */
+  settle(claim: Claim, settlement: Settlement, now: Instant): Promise<boolean>;
+  /** Looks at it again then. @param options.notSent it was surely not handed over */
+  postpone(claim: Claim, options: { wakeAt: Instant; code: string | null; notSent: boolean }): Promise<boolean>;
+  read(id: string): Promise<LedgerEntry | null>;
+  readSome(ids: readonly string[]): Promise<Map<string, LedgerEntry>>;
+  /** Everything that is planned or being sent, the next one first. */
+  open(): Promise<LedgerEntry[]>;
+  /** What was settled, newest first. */
+  settled(limit: number): Promise<LedgerEntry[]>;
+  /** Everything of an appointment, the first one due first. */
+  ofAppointment(appointmentId: string): Promise<LedgerEntry[]>;
+  /** How many came to each state, and for which reason, since the ledger began. */
+  counts(): Promise<{ state: ReminderState; reason: string | null; count: number }[]>;
+  openCount(): Promise<number>;
+}
+
+/**
+ * Opens the ledger of a tenant.
+ * @param options.keepMs how long an entry is kept after its appointment began
+ * @param options.claimMs how long a worker may be at one reminder, by the clock of Redis
+ */
+export function createReminderLedger(
+  redis: RedisClient,
+  tenant: string,
+  { keepMs, claimMs = CLAIM_MS }: { keepMs: number; claimMs?: number },
+): ReminderLedger {
+  const entryKey = (id: string) => keys.reminder(tenant, id);
+  const claimKey = (id: string) => keys.reminderClaim(tenant, id);
+  const open = keys.remindersOpen(tenant);
+  const settled = keys.remindersSettled(tenant);
+  const counts = keys.reminderCounts(tenant);
+  const readMany = (ids: readonly string[]) => readEntries(redis, ids.map(entryKey));
+  return {
+    async plan(reminder, dropped, now) {
+      const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
+      const lifeMs = Math.max(startAt - now, 0) + keepMs;
+      const places = [entryKey(id), open, settled, counts, keys.remindersOf(tenant, appointmentId)];
+      const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone];
+      return (await redis.eval(PLAN, 5, ...places, id, now, keepMs, dropped ?? '', ...facts)) === 1;
+    },
+    async withdraw(id, reason, now) {
+      return (await redis.eval(WITHDRAW, 4, entryKey(id), open, settled, counts, id, now, keepMs, reason)) === 1;
+    },
+    async claim(id) {
+      const token = randomUUID();
+      const answer = await redis.eval(CLAIM, 3, entryKey(id), open, claimKey(id), id, token, claimMs);
+      if (typeof answer === 'number') return { busyMs: answer };
+      const entry = Array.isArray(answer) ? entryOf(fieldsOf(answer)) : null;
+      return entry === null ? null : { entry, token };
+    },
+    async intend({ entry, token }, { now, maxPerHour, mayRepeat }) {
+      const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
+      const may = mayRepeat ? '1' : '0';
+      const places = [entryKey(entry.id), claimKey(entry.id), hour];
+      const answer = await redis.eval(INTEND, 3, ...places, token, String(maxPerHour), may);
+      return answer === 'go' || answer === 'limit' ? answer : 'lost';
+    },
+    async settle({ entry: { id }, token }, settlement, now) {
+      const { state } = settlement;
+      const reason = state === 'dropped' ? settlement.reason : '';
+      const code = state === 'sent' ? '' : (settlement.code ?? '');
+      const reference = state === 'sent' ? (settlement.reference ?? '') : '';
+      const places = [entryKey(id), open, settled, counts, claimKey(id)];
+      return (await redis.eval(SETTLE, 5, ...places, id, now, keepMs, token, state, reason, code, reference)) === 1;
+    },
+    async postpone({ entry: { id }, token }, { wakeAt, code, notSent }) {
+      const places = [entryKey(id), open, claimKey(id)];
+      return (
+        (await redis.eval(POSTPONE, 3, ...places, id, token, String(wakeAt), code ?? '', notSent ? '1' : '0')) === 1
+      );
+    },
+    read: async (id) => entryOf(await redis.hgetall(entryKey(id))),
+    readSome: async (ids) => new Map((await readMany(ids)).map((entry) => [entry.id, entry])),
+    open: async () => readMany(await redis.zrange(open, 0, -1)),
+    settled: async (limit) => readMany(await redis.zrevrange(settled, 0, limit - 1)),
+    async ofAppointment(appointmentId) {
+      const entries = await readMany(await redis.smembers(keys.remindersOf(tenant, appointmentId)));
+      return entries.sort((one, other) => one.dueAt - other.dueAt);
+    },
+    async counts() {
+      return Object.entries(await redis.hgetall(counts)).map(([name, count]) => {
+        const [state = '', reason = ''] = name.split(':');
+        return { state: state as ReminderState, reason: reason === '' ? null : reason, count: Number(count) };
+      });
+    },
+    openCount: () => redis.zcard(open),
+  };
+}
+
+async function readEntries(redis: RedisClient, names: readonly string[]): Promise<LedgerEntry[]> {
+  if (names.length === 0) return [];
+  const pipeline = redis.pipeline();
+  for (const name of names) pipeline.hgetall(name);
+  const answers = (await pipeline.exec()) ?? [];
+  return answers.flatMap(([error, fields]) => {
+    if (error !== null) throw error;
+    const entry = entryOf(fields as Record<string, string>);
+    return entry === null ? [] : [entry];
+  });
+}
+
+/** A list of names and values, as HGETALL gives it within a script. */
+function fieldsOf(list: readonly unknown[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let at = 0; at < list.length; at += 2) fields[String(list[at])] = String(list[at + 1]);
+  return fields;
+}
+
+function entryOf(fields: Record<string, string>): LedgerEntry | null {
+  if (fields.state === undefined) return null;
+  const textOrNull = (value: string | undefined) => (value === undefined || value === '' ? null : value);
+  return {
+    id: fields.id ?? '',
+    appointmentId: fields.appointmentId ?? '',
+    startAt: Number(fields.startAt),
+    rule: fields.rule ?? '',
+    channel: fields.channel ?? '',
+    zone: fields.zone ?? 'UTC',
+    dueAt: Number(fields.dueAt),
+    state: fields.state as ReminderState,
+    plannedAt: Number(fields.plannedAt),
+    wakeAt: Number(fields.wakeAt),
+    attempts: Number(fields.attempts),
+    settledAt: textOrNull(fields.settledAt) === null ? null : Number(fields.settledAt),
+    reason: textOrNull(fields.reason) as DropReason | null,
+    lastCode: textOrNull(fields.lastCode),
+    reference: textOrNull(fields.reference),
+  };
+}
