@@ -3,12 +3,16 @@ import { createAdminServer, LOGIN_CALLBACK_PATH } from './admin/server.ts';
 import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
+import { connectors } from './connectors/registry.ts';
 import type { Estate } from './control/estate.ts';
 import { requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
-import { createMetrics } from './control/metrics.ts';
+import { createMetrics, type Metrics } from './control/metrics.ts';
+import { createNotificationReceiver } from './control/notifications.ts';
 import { resumeTargets } from './control/resume.ts';
 import { auditTenant } from './jobs/audit.ts';
+import { keepChannels, withoutChannels } from './jobs/channels.ts';
+import { lookAtTarget } from './jobs/look.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
@@ -19,6 +23,7 @@ import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
+import { createChannelDirectory } from './state/channels.ts';
 import { checkRedis } from './state/redis.ts';
 
 /** A running daemon. */
@@ -37,6 +42,9 @@ const PULL_CONCURRENCY = 4;
 const REFRESH_CONCURRENCY = 2;
 /** Tenants whose targets are read back at once. */
 const AUDIT_CONCURRENCY = 1;
+/** Targets that are looked at after a hint, and tenants whose notifications are looked after, at once. */
+const LOOK_CONCURRENCY = 4;
+const CHANNEL_CONCURRENCY = 2;
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going.
@@ -55,7 +63,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   opened.defer(() => composition.close());
   await checkRedis(composition.redis, signal);
   const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
-  const app = await createAdminServer(adminVerbs(composition, metrics.render, publicUrl), { publicUrl, log });
+  const app = await createAdminServer(adminVerbs(composition, metrics, publicUrl), { publicUrl, log });
   const server = await listen(app, settings.http);
   const workers = startWorkers({
     redisUrl: settings.redis.url.reveal(),
@@ -64,6 +72,8 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
       pull: PULL_CONCURRENCY,
       push: settings.push.targetConcurrency,
       audit: AUDIT_CONCURRENCY,
+      look: LOOK_CONCURRENCY,
+      channels: CHANNEL_CONCURRENCY,
       'refresh-tokens': REFRESH_CONCURRENCY,
     },
     lockMs: settings.leases.ttlMs,
@@ -95,9 +105,12 @@ export function loginDesk(composition: Composition): LoginDesk {
     clock: composition.estate.clock,
     log: composition.log,
     callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
+    beforeLogout: (tenant, connection, logOut, signal) =>
+      withoutChannels(requireEntry(composition.estate.tenants, tenant), connection, logOut, signal),
     async onLogin(tenant) {
       await resumeTargets(requireEntry(composition.estate.tenants, tenant));
       await composition.queues.pullNow(tenant);
+      await composition.queues.keepChannels(tenant, { hurry: true });
     },
     target(tenant, connection) {
       const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
@@ -130,6 +143,7 @@ export function credentialCopies(composition: Composition): {
       const result = await requireEntry(composed, id).credentials.importBackup(backup);
       await resumeTargets(tenant);
       await composition.queues.pullNow(id);
+      await composition.queues.keepChannels(id, { hurry: true });
       return result;
     },
   };
@@ -167,6 +181,22 @@ function handlersOf(composition: Composition): JobHandlers {
       const drifted = await auditTenant(tenant, stop);
       if (drifted) await queues.pullNow(id);
     },
+    async look({ tenant: id, target: targetId, whole }, { stop }) {
+      const tenant = estate.tenants.get(id);
+      const target = tenant?.targets.get(targetId);
+      if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
+      if (target.configuration.paused) return;
+      const { restore, againInMs } = await lookAtTarget(tenant, target, stop);
+      if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, whole: whole ?? false });
+      if (restore) await queues.pullNow(id);
+    },
+    async channels({ tenant: id, hurry }, { stop }) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined) return;
+      const kept = await keepChannels(tenant, { hurry: hurry ?? false }, stop);
+      if (kept === null) return queues.keepChannels(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
+      for (const target of kept.opened) await queues.look(id, target, { delayMs: 0 });
+    },
     async 'refresh-tokens'({ tenant: id }, { stop }) {
       const entry = composed.get(id);
       if (entry === undefined) return;
@@ -190,13 +220,19 @@ async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<v
 
 /** Schedules every tenant, forgets those that are gone, and begins with one pull each. */
 async function schedule({ queues, estate, configuration }: Composition): Promise<void> {
-  const { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds } = configuration.settings.schedule;
+  const { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, channelCheckEverySeconds } =
+    configuration.settings.schedule;
   const all = new Set(estate.tenants.keys());
   const running = new Set([...estate.tenants.values()].filter((t) => !t.configuration.paused).map(({ id }) => id));
   await queues.keepOnly('pull', running);
   await queues.keepOnly('audit', running);
   await queues.keepOnly('refresh-tokens', all);
-  for (const tenant of all) await queues.repeat('refresh-tokens', tenant, tokenCheckEverySeconds * SECOND_MS);
+  await queues.keepOnly('channels', all);
+  for (const tenant of all) {
+    await queues.repeat('refresh-tokens', tenant, tokenCheckEverySeconds * SECOND_MS);
+    await queues.repeat('channels', tenant, channelCheckEverySeconds * SECOND_MS);
+    await queues.keepChannels(tenant);
+  }
   for (const tenant of running) {
     await queues.repeat('pull', tenant, pullEverySeconds * SECOND_MS);
     await queues.repeat('audit', tenant, auditEverySeconds * SECOND_MS);
@@ -204,9 +240,10 @@ async function schedule({ queues, estate, configuration }: Composition): Promise
   }
 }
 
-function adminVerbs(composition: Composition, metrics: () => Promise<string>, publicUrl: string): AdminVerbs {
+function adminVerbs(composition: Composition, metrics: Metrics, publicUrl: string): AdminVerbs {
   return {
-    metrics,
+    metrics: metrics.render,
+    takeNotification: openReceiver(composition, metrics),
     async readiness() {
       const { status } = composition.redis;
       return status === 'ready' ? [] : [{ what: 'redis', why: `the connection is ${status}` }];
@@ -224,6 +261,21 @@ function adminVerbs(composition: Composition, metrics: () => Promise<string>, pu
       }
     },
   };
+}
+
+function openReceiver({ configuration, estate, queues, redis }: Composition, { countNotification }: Metrics) {
+  const { settleMs } = configuration.settings.notifications;
+  const readers = [...connectors].flatMap(([name, { readNotification }]) =>
+    readNotification === undefined ? [] : [[name, readNotification] as const],
+  );
+  return createNotificationReceiver({
+    readers: new Map(readers),
+    directory: createChannelDirectory(redis, estate.clock),
+    look: (tenant, target, { whole }) => queues.look(tenant, target, { delayMs: settleMs, whole }),
+    keepChannels: (tenant) => queues.keepChannels(tenant),
+    count: countNotification,
+    clock: estate.clock,
+  });
 }
 
 function loginOutcome(code: string): LoginOutcome {

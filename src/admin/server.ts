@@ -1,5 +1,6 @@
 import helmet from '@fastify/helmet';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { NOTIFICATIONS_PATH } from '../jobs/open-channel.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { LOGIN_PAGE_STYLE_SOURCE, loginPage, loginStatus } from './login-page.ts';
@@ -17,10 +18,15 @@ export interface AdminServerOptions {
 
 /** A probe that waits longer for an answer would count it as none. */
 const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
+/** Vendors post again what is not answered within three seconds (Graph, concepts/change-notifications-delivery-webhooks). */
+const NOTIFICATION_TIMEOUT_MS = 2.5 * SECOND_MS;
+/** A notification holds a few hundred bytes; Graph may put many into one request. */
+const NOTIFICATION_BODY_BYTES = 256 * 1_024;
 /** Longer than the exchange of a code for tokens takes with its retries. */
 const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
 
-/** Builds the HTTP port: health, readiness, metrics and the way back of logins; all else is 404. {@link listen} opens it. */
+/** Builds the HTTP port: health, readiness, metrics, the way back of logins and
+ * the receiver of notifications; all else is 404. {@link listen} opens it. */
 export async function createAdminServer(verbs: AdminVerbs, options: AdminServerOptions): Promise<FastifyInstance> {
   const app = fastify({
     logger: false,
@@ -50,6 +56,7 @@ export async function createAdminServer(verbs: AdminVerbs, options: AdminServerO
   addHooks(app, options.log);
   addProbes(app, verbs, options.log);
   addLoginCallback(app, verbs, options);
+  await app.register(async (scope) => addNotifications(scope, verbs));
   return app;
 }
 
@@ -147,4 +154,30 @@ function callbackUrl(request: FastifyRequest, options: AdminServerOptions): stri
 
 function answerLogin(reply: FastifyReply, result: LoginResult): FastifyReply {
   return reply.code(loginStatus(result.outcome)).type('text/html; charset=utf-8').send(loginPage(result));
+}
+
+/** Everything is acknowledged, so that a stranger learns nothing; what failed here is posted again by the vendor. */
+function addNotifications(scope: FastifyInstance, verbs: AdminVerbs): void {
+  scope.removeAllContentTypeParsers();
+  // The body as text, whatever it says it is: the connector reads it.
+  scope.addContentTypeParser(
+    '*',
+    { parseAs: 'string', bodyLimit: NOTIFICATION_BODY_BYTES },
+    async (_request: FastifyRequest, body: string | Buffer) => body.toString(),
+  );
+  scope.post<{ Params: { connector: string; channelId: string } }>(
+    `${NOTIFICATIONS_PATH}/:connector/:channelId`,
+    { bodyLimit: NOTIFICATION_BODY_BYTES, handlerTimeout: NOTIFICATION_TIMEOUT_MS },
+    async (request, reply) => {
+      const { connector, channelId } = request.params;
+      const query = new URL(request.url, 'http://localhost').searchParams;
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+      );
+      const body = typeof request.body === 'string' ? request.body : '';
+      const answer = await verbs.takeNotification({ connector, channelId, query, headers, body });
+      if (answer === null) return reply.code(202).send();
+      return reply.code(200).type('text/plain; charset=utf-8').send(answer);
+    },
+  );
 }

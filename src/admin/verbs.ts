@@ -24,6 +24,15 @@ export interface LoginResult {
   language: 'it' | 'en';
 }
 
+/** What somebody posted below `/notifications`. Header names are in lower case. */
+export interface PostedNotification {
+  connector: string;
+  channelId: string;
+  query: URLSearchParams;
+  headers: Readonly<Record<string, string | undefined>>;
+  body: string;
+}
+
 /** What the HTTP port asks of the daemon. */
 export interface AdminVerbs {
   /** What isn't ready; nothing when all is. Asked often, so it must be cheap. */
@@ -35,4 +44,9 @@ export interface AdminVerbs {
    * @param callback.url the whole address that the browser came to; it holds a code, so it is never logged
    */
   completeLogin(callback: { url: string }): Promise<LoginResult>;
+  /**
+   * Takes a vendor's notification. Anybody can post one: what is not genuine is ignored, and nothing of it may be logged.
+   * @returns a text to answer with, or null for a bare acknowledgement
+   */
+  takeNotification(posted: PostedNotification): Promise<string | null>;
 }

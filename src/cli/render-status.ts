@@ -29,7 +29,32 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }
+  lines.push(...renderNotifications(tenant.targets));
   return lines.join('\n');
+}
+
+/** Who is told of changes; the others by the reason why not. */
+function renderNotifications(targets: readonly TargetStatus[]): string[] {
+  const lines: string[] = [];
+  const polled = new Map<string, string[]>();
+  for (const { target, notifications } of targets) {
+    const { sinceAt, untilAt, reason } = notifications;
+    if (untilAt === null) {
+      const why = reason ?? 'not-yet';
+      polled.set(why, [...(polled.get(why) ?? []), target]);
+    } else {
+      const trouble = reason === null ? '' : `, not prolonged so far (${reason})`;
+      const since = renderTime(sinceAt);
+      lines.push(
+        wrap(`${target}: told of changes since ${since}, until ${renderTime(untilAt)}${trouble}`, WIDTH, '  '),
+      );
+    }
+  }
+  if (polled.size > 0) {
+    const groups = [...polled].map(([reason, names]) => `${names.join(', ')} (${reason})`);
+    lines.push(wrap(`changes by hand found by polling alone: ${groups.join('; ')}`, WIDTH, '  '));
+  }
+  return lines.length === 0 ? [] : ['', ...lines];
 }
 
 function renderConnection(connection: ConnectionStatus, now: Instant): string {

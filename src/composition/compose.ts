@@ -1,5 +1,6 @@
 import { createClinicClient } from '../clinic/index.ts';
 import { createTenantSource } from '../clinic/tenant-source.ts';
+import type { Connector } from '../connectors/connector.ts';
 import { connectors } from '../connectors/registry.ts';
 import type { ConnectionStatus, Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
@@ -14,6 +15,7 @@ import type { PendingLogin } from '../oauth/store.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBudgetShare, type Priority } from '../state/budget.ts';
+import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
@@ -151,8 +153,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     log,
   });
   const identityKey = settings.secrets.identityKey.reveal();
-  const open = (target: TargetConfiguration) =>
-    openTarget(target, { tenant: tenant.formerly ?? tenant.id, identityKey, http, log, clock, connection });
+  const parts = { tenant: tenant.formerly ?? tenant.id, identityKey, http, log, clock, connection };
+  const open = (target: TargetConfiguration) => openTarget(target, parts);
   return {
     connections,
     credentials,
@@ -168,6 +170,12 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       holds: createHoldStore(redis, tenant.id),
       runs: createRunStore(redis, tenant.id),
       leases,
+      notifications: {
+        url: settings.notifications.url ?? null,
+        store: createChannelStore(redis, tenant.id),
+        directory: createChannelDirectory(redis, clock),
+        channelsOf: (channel) => (connections.has(channel.connection) ? openChannels(channel, parts) : null),
+      },
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,
       clock,
@@ -176,36 +184,57 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   };
 }
 
-function openTarget(
-  target: TargetConfiguration,
-  parts: {
-    tenant: string;
-    identityKey: Uint8Array;
-    http: ReturnType<typeof createHttpDoor>;
-    log: Logger;
-    clock: Clock;
-    connection(id: string): OpenConnection;
-  },
-): OpenTarget {
-  const module = requireEntry(connectors, target.connector);
+interface ConnectorParts {
+  tenant: string;
+  identityKey: Uint8Array;
+  http: ReturnType<typeof createHttpDoor>;
+  log: Logger;
+  clock: Clock;
+  connection(id: string): OpenConnection;
+}
+
+function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTarget {
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id);
-  const connection = parts.connection(target.connection);
-  const connector = module.open({
-    settings: target.settings,
-    mark: identity.mark,
-    authorizer: connection.authorizer(target.id),
-    http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
-    log: parts.log.child({ target: target.id }),
-    clock: parts.clock,
-  });
   return {
     id: target.id,
     configuration: target,
     identity,
-    supports: module.supports,
-    connector,
+    supports: requireEntry(connectors, target.connector).supports,
+    connector: openConnector(target, identity.mark, parts),
     preparedContainer: null,
   };
+}
+
+/** A connector under the settings that a channel was opened with: its target may have others by now, or be gone. */
+function openChannels(channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>, parts: ConnectorParts) {
+  const module = connectors.get(channel.connector);
+  const settings = module?.settingsSchema.safeParse(channel.settings);
+  const { kind } = parts.connection(channel.connection);
+  if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
+  const opened = openConnector({ ...channel, id: 'channels', settings: settings.data }, '', parts);
+  return opened.channels ?? null;
+}
+
+/** @param mark what the connector's own objects bear; nothing is read or written without one */
+function openConnector(
+  {
+    id,
+    connector,
+    connection: login,
+    settings,
+  }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
+  mark: string,
+  parts: ConnectorParts,
+): Connector {
+  const connection = parts.connection(login);
+  return requireEntry(connectors, connector).open({
+    settings,
+    mark,
+    authorizer: connection.authorizer(id),
+    http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
+    log: parts.log.child({ target: id }),
+    clock: parts.clock,
+  });
 }
 
 /** Scopes that the targets on a connection need, each once. */

@@ -17,6 +17,13 @@ export interface LoginDesk {
   log: Logger;
   /** Where the running daemon takes answers of logins, as browsers reach it. */
   callbackUrl: string;
+  /** Ends what a login keeps open at its vendor, as well as can be, then does `logOut`. */
+  beforeLogout<Result>(
+    tenant: string,
+    connection: string,
+    logOut: () => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result>;
   /** Told of every login that was made: what waited for it goes on. */
   onLogin(tenant: string): Promise<void>;
 }
@@ -58,7 +65,7 @@ export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connecti
 /** Ends a login: revoked at the provider as well as can be, forgotten here whatever the provider says. */
 export function logOut(desk: LoginDesk, tenant: string, connection: string, signal: AbortSignal): Promise<Revocation> {
   const { place, server } = desk.target(tenant, connection);
-  return disconnect(place, server, desk.log, signal);
+  return desk.beforeLogout(tenant, connection, () => disconnect(place, server, desk.log, signal), signal);
 }
 
 /** Ends a login whose answer came to the daemon's own address. */

@@ -1,12 +1,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObserver } from '../http/door.ts';
 import type { Estate } from './estate.ts';
+import type { NotificationResult } from './notifications.ts';
 import { type Status, status } from './status.ts';
 
 /** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
 export interface Metrics {
   /** To be told of every request. */
   observeHttp: HttpObserver;
+  /** To be told of every request to the receiver of notifications. @param connector one of ours, or `none` */
+  countNotification(connector: string, result: NotificationResult): void;
   /** Text in Prometheus' exposition format 0.0.4, computed from the state at this moment. */
   render(): Promise<string>;
 }
@@ -31,8 +34,15 @@ export function createMetrics(estate: () => Estate | null): Metrics {
     buckets: DURATION_BUCKETS,
     registers: [registry],
   });
+  const notifications = new Counter({
+    name: 'clinic_mirror_notifications_total',
+    help: 'Requests to the receiver of notifications, by connector and what became of them',
+    labelNames: ['connector', 'result'],
+    registers: [registry],
+  });
   const gauges = createGauges(registry);
   return {
+    countNotification: (connector, result) => notifications.inc({ connector, result }),
     observeHttp(label, httpStatus, durationMs) {
       requests.inc({ call: label, status: httpStatus === 0 ? 'none' : `${Math.floor(httpStatus / 100)}xx` });
       durations.observe({ call: label }, durationMs / 1_000);
@@ -56,6 +66,7 @@ const TARGET_GAUGES = {
   edited: ['clinic_mirror_target_edited', 'Objects that the last audit found edited by hand'],
   removed: ['clinic_mirror_target_removed', 'Objects that the last audit found deleted by hand'],
   churning: ['clinic_mirror_target_churning', 'Objects that are no longer restored today'],
+  heard: ['clinic_mirror_target_heard', '1 while the vendor tells us of changes, 0 while only polling finds them'],
   stopped: ['clinic_mirror_target_stopped', '1 while the whole target stands still'],
 } as const;
 
@@ -114,6 +125,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
       for (const name of ['edited', 'removed', 'churning'] as const) {
         if (each.drift !== null) gauges.targets[name].set(labels, each.drift[name]);
       }
+      gauges.targets.heard.set(labels, each.notifications.untilAt === null ? 0 : 1);
       gauges.targets.stopped.set(labels, each.trouble === null ? 0 : 1);
       for (const [effect, count] of Object.entries({ created, updated, deleted, adopted })) {
         gauges.outcomes.set({ ...labels, effect }, count);

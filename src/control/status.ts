@@ -4,6 +4,7 @@ import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { DriftReport, TargetTrouble } from '../state/targets.ts';
 import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
+import { type NotificationStatus, notificationStatus } from './notification-status.ts';
 
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
@@ -37,6 +38,7 @@ export interface TargetStatus {
   trouble: TargetTrouble | null;
   /** What the last audit found done by hand; null before the first. */
   drift: DriftReport | null;
+  notifications: NotificationStatus;
   /** What it was given since its state began. */
   created: number;
   updated: number;
@@ -95,11 +97,12 @@ export async function targetStatus(
   holds: readonly Hold[],
   lastRun: RunReport | null = null,
 ): Promise<TargetStatus> {
-  const [record, counts, links, oldestPendingAt] = await Promise.all([
+  const [record, counts, links, oldestPendingAt, channels] = await Promise.all([
     tenant.records.read(target.id),
     tenant.outbox.counts(target.id),
     tenant.links.count(target.id),
     tenant.outbox.oldestAt(target.id),
+    tenant.notifications.store.read(),
   ]);
   const held = holds
     .filter((hold) => hold.target === target.id && hold.state === 'open')
@@ -119,6 +122,7 @@ export async function targetStatus(
     oldestPendingAt,
     trouble,
     drift,
+    notifications: notificationStatus(tenant, target, record.container, channels),
     created,
     updated,
     deleted,

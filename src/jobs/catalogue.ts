@@ -11,6 +11,10 @@ export const JOBS = {
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
   /** Reads back what one tenant's targets hold. Repeats per tenant. */
   audit: { data: z.object({ tenant: z.string() }) },
+  /** Reads one target back because its vendor said that it changed. `whole`: the vendor lost count of what it told. */
+  look: { data: z.object({ tenant: z.string(), target: z.string(), whole: z.boolean().optional() }) },
+  /** Looks after one tenant's notifications, paused ones too. Repeats per tenant; `hurry`: what rests is tried at once. */
+  channels: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
   /** Looks after one tenant's logins, paused ones too. Repeats per tenant. */
   'refresh-tokens': { data: z.object({ tenant: z.string() }) },
 } as const;

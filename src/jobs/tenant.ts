@@ -1,9 +1,10 @@
-import type { Connector, ConnectorSupports } from '../connectors/connector.ts';
+import type { Connector, ConnectorSupports, NotificationChannels } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import type { Clock, TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import type { ChannelDirectory, ChannelStore, KeptChannel } from '../state/channels.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Leases } from '../state/leases.ts';
@@ -38,6 +39,16 @@ export interface OpenTarget {
   preparedContainer: string | null;
 }
 
+/** How a tenant's targets are told of changes. */
+export interface TenantNotifications {
+  /** How vendors reach the receiver, without its path; null: no channel is opened, and polling finds all. */
+  url: string | null;
+  store: ChannelStore;
+  directory: ChannelDirectory;
+  /** To end a channel whose target may be gone; null when its login is no longer configured, so that it runs out by itself. */
+  channelsOf(channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>): NotificationChannels | null;
+}
+
 /** Everything that the work on one tenant needs, put together by `main.ts`. */
 export interface OpenTenant {
   id: string;
@@ -51,6 +62,7 @@ export interface OpenTenant {
   runs: RunStore;
   journal: Journal;
   leases: Leases;
+  notifications: TenantNotifications;
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;

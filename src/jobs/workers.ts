@@ -34,11 +34,18 @@ export interface WorkQueues {
   pullNow(tenant: string): Promise<void>;
   /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
+  /**
+   * Has a target looked at after the delay. Asking again while that waits changes nothing; while the look is under way, another one
+   * follows it.
+   */
+  look(tenant: string, target: string, options: { delayMs: number; whole?: boolean }): Promise<void>;
+  /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
+  keepChannels(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Jobs that repeat per tenant. */
-export type RepeatedJob = 'pull' | 'audit' | 'refresh-tokens';
+export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'refresh-tokens';
 
 /** Running workers. */
 export interface Workers {
@@ -105,6 +112,16 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
     async wake(tenant, target, delayMs) {
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
       await queueOf('push').add('push', { tenant, target }, { ...JOB_OPTIONS, delay: delayMs, deduplication });
+    },
+    async look(tenant, target, { delayMs, whole = false }) {
+      const id = `${tenant}/${target}${whole ? '/whole' : ''}`;
+      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
+      await queueOf('look').add('look', { tenant, target, whole }, options);
+    },
+    async keepChannels(tenant, { delayMs = 0, hurry = false } = {}) {
+      const id = `${tenant}${hurry ? '/hurry' : ''}`;
+      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
+      await queueOf('channels').add('channels', { tenant, hurry }, options);
     },
     async close() {
       clearInterval(timer);

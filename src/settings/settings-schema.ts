@@ -115,6 +115,18 @@ const schedule = z
       .default(21_600)
       .describe('How often what the targets hold is read back and compared'),
     tokenCheckEverySeconds: wholeNumber(10, 86_400).default(120).describe('How often logins are looked after'),
+    channelCheckEverySeconds: wholeNumber(10, 3_600).default(300).describe('How often notifications are looked after'),
+  })
+  .prefault({});
+
+const notifications = z
+  .strictObject({
+    url: baseAddress
+      .optional()
+      .describe('How Google and Microsoft reach /notifications of this port; without it targets are only polled'),
+    settleMs: wholeNumber(0, 60_000)
+      .default(1_000)
+      .describe('A target that is said to have changed is looked at after this time, once for all that was said in it'),
   })
   .prefault({});
 
@@ -168,6 +180,7 @@ export function settingsSchema(secrets: SecretSchemas) {
       .prefault({})
       .describe('Registrations of this daemon at Microsoft'),
     schedule,
+    notifications,
     guard,
     journal,
     push,

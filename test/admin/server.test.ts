@@ -22,6 +22,7 @@ async function open(verbs: Partial<AdminVerbs> = {}, publicUrl = 'https://mirror
   const all: AdminVerbs = {
     readiness: async () => [],
     metrics: async () => 'pulls_total 3\n',
+    takeNotification: async () => null,
     completeLogin: async ({ url }) => {
       callbacks.push(url);
       return { outcome: 'connected', language: 'en' };

@@ -40,6 +40,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         oldestPendingAt: null,
         trouble: null,
         drift: null,
+        notifications: { sinceAt: null, untilAt: null, reason: 'not-offered' },
         created: 0,
         updated: 0,
         deleted: 0,

@@ -53,6 +53,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   oldestPendingAt: times,
   trouble: troubles,
   drift: drifts,
+  notifications: fc.record({ sinceAt: times, untilAt: times, reason: fc.option(names) }),
   created: counts,
   updated: counts,
   deleted: counts,

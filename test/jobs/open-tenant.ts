@@ -3,6 +3,7 @@ import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import type { Clock } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
+import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createJournal } from '../../src/state/journal.ts';
 import { createLeases } from '../../src/state/leases.ts';
@@ -39,6 +40,10 @@ export interface TenantChoice {
   slice?: OpenTenant['slice'];
   leaseTtlMs?: number;
   log?: Logger;
+  /** How vendors reach the receiver; else nothing is opened. */
+  notificationsUrl?: string;
+  /** How a channel is ended. */
+  channelsOf?: OpenTenant['notifications']['channelsOf'];
 }
 
 /** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */
@@ -59,6 +64,12 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     runs: createRunStore(redis, id),
     journal: createJournal(redis, id),
     leases: createLeases(redis, id, choice.leaseTtlMs ?? 60_000),
+    notifications: {
+      url: choice.notificationsUrl ?? null,
+      store: createChannelStore(redis, id),
+      directory: createChannelDirectory(redis, clock),
+      channelsOf: choice.channelsOf ?? (() => null),
+    },
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,
     clock,

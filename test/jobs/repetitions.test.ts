@@ -14,7 +14,7 @@ function onlooker(name: string): () => Promise<string[]> {
   return async () => (await queue.getJobSchedulers()).map(({ key }) => key).sort();
 }
 
-test.each(['pull', 'audit', 'refresh-tokens'] as const)(
+test.each(['pull', 'audit', 'channels', 'refresh-tokens'] as const)(
   'a repeated %s goes on after Redis was emptied',
   async (name) => {
     const queues = openQueues(redis.url, 20);

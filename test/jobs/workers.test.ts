@@ -27,11 +27,12 @@ function queues(): WorkQueues {
 }
 
 function workers(handlers: Partial<JobHandlers>, options: { log?: Logger; push?: number } = {}): Workers {
-  const idle = { pull: async () => {}, push: async () => {}, audit: async () => {}, 'refresh-tokens': async () => {} };
+  const idle = async () => {};
+  const allIdle = { pull: idle, push: idle, audit: idle, look: idle, channels: idle, 'refresh-tokens': idle };
   const started = startWorkers({
     redisUrl: redis.url,
-    handlers: { ...idle, ...handlers },
-    concurrency: { pull: 2, push: options.push ?? 4, audit: 1, 'refresh-tokens': 1 },
+    handlers: { ...allIdle, ...handlers },
+    concurrency: { pull: 2, push: options.push ?? 4, audit: 1, look: 2, channels: 1, 'refresh-tokens': 1 },
     log: options.log ?? silentLogger,
     lockMs: 30_000,
   });

@@ -1,0 +1,134 @@
+import type { NotificationEvent, NotificationReading, NotificationRequest } from '../connectors/connector.ts';
+import { type Clock, SECOND_MS } from '../model/time.ts';
+import { type ChannelAddressee, type ChannelDirectory, isChannelSecret } from '../state/channels.ts';
+
+/** A request that came to the receiver. */
+export interface ReceivedNotification extends NotificationRequest {
+  /** As the address says; anybody can write anything there. */
+  connector: string;
+  channelId: string;
+}
+
+/**
+ * What became of a request, for the metric:
+ * - `hint`: somebody changed something in a target, and it will be looked at;
+ * - `upkeep`: about the channel itself, which will be looked after;
+ * - `opened`: the vendor's first word on a new channel;
+ * - `handshake`: the vendor checked the address of a channel that we had just asked for;
+ * - `unknown`: no such channel, or one that has ended, or a check of an address that nobody asked for;
+ * - `wrong-secret`: a channel's id without its secret;
+ * - `unreadable`: nothing that this vendor sends;
+ * - `limited`: not looked up, since too many unknown ones came.
+ */
+export type NotificationResult =
+  | 'hint'
+  | 'upkeep'
+  | 'opened'
+  | 'handshake'
+  | 'unknown'
+  | 'wrong-secret'
+  | 'unreadable'
+  | 'limited';
+
+/** What the receiver works with; put together by `main.ts`. */
+export interface ReceiverParts {
+  /** How the connectors that have notifications read a request. */
+  readers: ReadonlyMap<string, (request: NotificationRequest) => NotificationReading>;
+  directory: ChannelDirectory;
+  /** Has a target looked at; many calls in a row make one look. */
+  look(tenant: string, target: string, options: { whole: boolean }): Promise<void>;
+  /** Has a tenant's channels looked after now. */
+  keepChannels(tenant: string): Promise<void>;
+  /** Counts a request; `connector` is one of ours, or `none`. */
+  count(connector: string, result: NotificationResult): void;
+  clock: Clock;
+}
+
+/**
+ * Takes what vendors post. It says the same to everybody, save for the vendor's check of an address that we have just asked for: a
+ * stranger learns nothing, not even which channels there are.
+ * @returns a text to answer with, or null for a bare acknowledgement
+ * @throws when Redis fails: the vendor posts again
+ */
+export type NotificationReceiver = (received: ReceivedNotification) => Promise<string | null>;
+
+const CHANNEL_ID = /^[0-9a-f]{32}$/;
+/** Ids that nobody knows are looked up so often in a second, in each process; those that were known a while ago always are. */
+const UNKNOWN_PER_SECOND = 200;
+/** Ids that are remembered as known: far more than one daemon has targets. */
+const REMEMBERED = 10_000;
+
+/** Opens the receiver. */
+export function createNotificationReceiver(parts: ReceiverParts): NotificationReceiver {
+  const find = limitedFind(parts);
+  return async (received) => {
+    const { connector, channelId } = received;
+    const read = parts.readers.get(connector);
+    const reading = read?.(received) ?? { kind: 'unreadable' };
+    const say = (result: NotificationResult) => parts.count(read === undefined ? 'none' : connector, result);
+    const ignore = (result: NotificationResult) => {
+      say(result);
+      return null;
+    };
+    if (reading.kind === 'unreadable') return ignore('unreadable');
+    const addressee = CHANNEL_ID.test(channelId) ? await find(channelId) : null;
+    if (addressee === 'limited') return ignore('limited');
+    if (addressee === null || addressee.connector !== connector) return ignore('unknown');
+    if (reading.kind === 'handshake') {
+      say(addressee.isOpening ? 'handshake' : 'unknown');
+      return addressee.isOpening ? reading.answer : null;
+    }
+    const genuine = reading.events.filter(({ secret }) => isChannelSecret(secret, addressee.secretHash));
+    if (genuine.length < reading.events.length) say('wrong-secret');
+    if (genuine.length > 0) say(await act(parts, channelId, addressee, new Set(genuine.map(({ event }) => event))));
+    return null;
+  };
+}
+
+async function act(
+  { directory, look, keepChannels }: ReceiverParts,
+  channelId: string,
+  addressee: ChannelAddressee,
+  events: ReadonlySet<NotificationEvent>,
+): Promise<NotificationResult> {
+  const { tenant, targets } = addressee;
+  // After its end nobody knows what was not told.
+  const whole = events.has('missed') || events.has('ended');
+  const isHint = whole || events.has('changed');
+  if (isHint) for (const target of targets) await look(tenant, target, { whole });
+  const asked = events.has('ended') ? 'ended' : 'extend';
+  if (events.has(asked)) {
+    await directory.ask(channelId, addressee, asked);
+    await keepChannels(tenant);
+  }
+  if (isHint) return 'hint';
+  return events.has(asked) ? 'upkeep' : 'opened';
+}
+
+/** One GET for each id, but not for ever new ones: a flood of those costs next to nothing. */
+function limitedFind({ directory, clock }: ReceiverParts) {
+  const known = new Set<string>();
+  let second = 0;
+  let unknown = 0;
+  return async (id: string): Promise<ChannelAddressee | null | 'limited'> => {
+    const now = Math.floor(clock() / SECOND_MS);
+    if (now !== second) unknown = 0;
+    second = now;
+    if (!known.has(id)) {
+      if (unknown >= UNKNOWN_PER_SECOND) return 'limited';
+      // Counted before the answer, so that many at once don't slip through.
+      unknown += 1;
+    }
+    const addressee = await directory.find(id);
+    if (addressee === null) {
+      known.delete(id);
+      return null;
+    }
+    if (!known.has(id)) {
+      unknown = Math.max(0, unknown - 1);
+      if (known.size >= REMEMBERED) known.clear();
+      known.add(id);
+    }
+    return addressee;
+  };
+}

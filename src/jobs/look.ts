@@ -1,0 +1,33 @@
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { auditTarget } from './audit.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** How a look at one target ended. */
+export interface Look {
+  /** Something is to be restored: a cycle should follow at once. */
+  restore: boolean;
+  /** The target could not be looked at now: when it should be tried again. Null when nothing is left to look for. */
+  againInMs: number | null;
+}
+
+/** The lane has a turn of at most `push.sliceSeconds`; nobody waits for the answer. */
+const BUSY_MS = SECOND_MS;
+/** Asking again costs two reads of Redis, so a target that needs a person may rest for long. */
+const LONGEST_WAIT_MS = MINUTE_MS;
+
+/**
+ * Reads back one target because somebody said that it changed. A hint is never lost: while the target is written to or rests, the
+ * look is to come again.
+ */
+export async function lookAtTarget(tenant: OpenTenant, target: OpenTarget, signal: AbortSignal): Promise<Look> {
+  const report = await auditTarget(tenant, target, signal);
+  if (report !== null) {
+    const restore = report.calendarReplaced === true || report.edited + report.removed + report.unlinked > 0;
+    return { restore, againInMs: null };
+  }
+  const { container, adoptedAt, pausedUntil } = await tenant.records.read(target.id);
+  // A target whose links are not built yet is read whole by the cycle that builds them.
+  if (container === null || adoptedAt === null) return { restore: false, againInMs: null };
+  const restsForMs = (pausedUntil ?? 0) - tenant.clock();
+  return { restore: false, againInMs: restsForMs > 0 ? Math.min(restsForMs, LONGEST_WAIT_MS) : BUSY_MS };
+}
