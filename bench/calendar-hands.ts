@@ -1,9 +1,11 @@
 import ICAL from 'ical.js';
 import type { GoogleSandbox } from '../sandbox/google/index.ts';
+import type { GraphSandbox, SeenEvent } from '../sandbox/graph/index.ts';
+import type { TargetIdentity } from '../src/sync/identity.ts';
 
 /** An event as it lies in a calendar, whoever made it. */
 export interface HandledEvent {
-  /** Google's event id, CalDAV's UID. */
+  /** Google's event id, CalDAV's UID; at Outlook, which names events anew, our locator, or the id of a foreign one. */
   id: string;
   title: string;
   /** Everything that a person sees, as text to compare. */
@@ -15,6 +17,8 @@ export interface HandledEvent {
 /** A person at the calendar's own pages; nothing of the product is used, and no request of its is counted as the product's. */
 export interface CalendarHands {
   events(): Promise<HandledEvent[]>;
+  /** The id that the event of an appointment has here. */
+  idOf(identity: TargetIdentity, recordId: string): string;
   retitle(id: string, title: string): Promise<void>;
   remove(id: string): Promise<void>;
   /** Adds an event of the person's own. */
@@ -33,6 +37,7 @@ export function googleHands(google: GoogleSandbox, account: string): CalendarHan
     return only(list.items.filter(({ primary }) => primary !== true)).id;
   };
   return {
+    idOf: (identity, recordId) => identity.key(recordId, 0),
     async events() {
       return google.events(await calendarId()).map((event) => {
         const { summary, description, location, start, end, visibility, transparency, extendedProperties } = event;
@@ -52,6 +57,45 @@ export function googleHands(google: GoogleSandbox, account: string): CalendarHan
       google.addByHand(await calendarId(), { summary: title, start, end });
     },
     removeCalendar: async () => google.deleteCalendar(await calendarId()),
+  };
+}
+
+/** The one calendar of a mailbox beside its own. */
+export function outlookHands(graph: GraphSandbox, mailbox: string): CalendarHands {
+  const calendarId = () => {
+    const own = graph.defaultCalendar(mailbox);
+    return only(graph.calendars(mailbox).filter(({ id }) => id !== own)).id;
+  };
+  const seen = () => graph.events(mailbox, calendarId());
+  const find = (id: string) => only(seen().filter((event) => handledInOutlook(event).id === id)).id;
+  return {
+    idOf: (identity, recordId) => identity.locator(recordId),
+    events: async () => seen().map(handledInOutlook),
+    retitle: async (id, title) => void graph.editByHand(mailbox, find(id), { subject: title }),
+    remove: async (id) => graph.deleteByHand(mailbox, find(id)),
+    async add(title) {
+      const [start, end] = ['2027-03-10T12:00:00', '2027-03-10T13:00:00'].map((dateTime) => {
+        return { dateTime, timeZone: 'UTC' };
+      });
+      graph.addByHand(mailbox, calendarId(), { subject: title, start, end });
+    },
+    removeCalendar: async () => graph.deleteCalendar(mailbox, calendarId()),
+  };
+}
+
+/** The key is another one when an event had to be made anew, and a person sees nothing of it. */
+function handledInOutlook(event: SeenEvent): HandledEvent {
+  const { subject, body, location, start, end, isAllDay, showAs, sensitivity, isReminderOn, attendees } = event;
+  const properties = new Map(
+    event.singleValueExtendedProperties.map(({ id, value }) => [id.replace(/^.* Name /, ''), value]),
+  );
+  properties.delete('MirrorKey');
+  const seen = { subject, body, location, start, end, isAllDay, showAs, sensitivity, isReminderOn, attendees };
+  return {
+    id: properties.get('MirrorLocator') ?? event.id,
+    title: subject,
+    content: JSON.stringify({ ...seen, properties: [...properties].sort() }),
+    own: properties.has('MirrorMark'),
   };
 }
 
@@ -80,6 +124,7 @@ export function caldavHands(home: string, login: { username: string; password: s
   const urlOf = async (id: string) => `${await calendarUrl()}${id}.ics`;
   const put = (url: string, body: string) => send('PUT', url, body, { 'content-type': 'text/calendar' });
   return {
+    idOf: (identity, recordId) => identity.key(recordId, 0),
     async events() {
       const text = await send('GET', await calendarUrl());
       return ICAL.Component.fromString(text).getAllSubcomponents('vevent').map(handled);

@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
-import { auditTarget } from '../src/jobs/audit.ts';
+import { auditNow } from '../src/control/audit.ts';
+import type { Estate } from '../src/control/estate.ts';
 import type { DriftReport } from '../src/state/targets.ts';
-import { RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
+import { FAMILIES, type Family, RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { startRedis } from '../tools/redis.ts';
-import { type CalendarHands, caldavHands, googleHands, type HandledEvent } from './calendar-hands.ts';
+import { type CalendarHands, caldavHands, googleHands, type HandledEvent, outlookHands } from './calendar-hands.ts';
 
 const USAGE = `npm run read-back -- [--events 1000] [--edited 100] [--removed 100] [--json]
 
@@ -14,11 +15,9 @@ Fills a calendar of each family, changes it by hand, and lets one audit and one 
 calendar is read and compared. Figures go to standard output, progress to standard error; the exit code is 0 when every
 calendar showed exactly what its policy promises. Google's quotas are lifted: what is timed is the product.`;
 
-const FAMILIES = ['google-calendar', 'caldav'] as const;
 const POLICIES = ['repair', 'keep', 'report'] as const;
 /** In the table, which has to fit a terminal. */
-const SHORT = { 'google-calendar': 'Google', caldav: 'CalDAV' } as const;
-type Family = (typeof FAMILIES)[number];
+const SHORT = { 'google-calendar': 'Google', 'outlook-calendar': 'Outlook', caldav: 'CalDAV' } as const;
 type Policy = (typeof POLICIES)[number];
 
 /** Events of a person's own in the same calendar. */
@@ -141,15 +140,18 @@ async function runTrial(choice: TrialChoice): Promise<Trial> {
 function handsOf(world: SmallWorld, { family, radicale }: TrialChoice): CalendarHands {
   const { tenant, account } = only(world.targets);
   if (family === 'google-calendar') return googleHands(world.google, account);
+  if (family === 'outlook-calendar') return outlookHands(world.graph, account);
   return caldavHands(`${radicale?.url}/${tenant}/`, { username: tenant, password: world.env.DAV_PASSWORD ?? '' });
 }
 
 async function observe(world: SmallWorld, hands: CalendarHands, { family, policy, size }: TrialChoice): Promise<Trial> {
-  const { tenant, target } = openTarget(world);
+  const { composed, estate } = world.open();
+  const target = only([...only([...composed.values()]).tenant.targets.values()]);
+  const readBack = () => auditOnce(estate, world);
   const ids = book(world, size.events);
   await world.logIn();
   await world.cycle();
-  const eventOf = (recordId: string) => target.identity.key(recordId, 0);
+  const eventOf = (recordId: string) => hands.idOf(target.identity, recordId);
   const edited = ids.slice(0, size.edited).map(eventOf);
   const removed = ids.slice(size.edited, size.edited + size.removed).map(eventOf);
   for (let index = 0; index < FOREIGN; index += 1) await hands.add(`Foreign ${index}`);
@@ -157,12 +159,11 @@ async function observe(world: SmallWorld, hands: CalendarHands, { family, policy
   for (const id of edited) await hands.retitle(id, BY_HAND);
   for (const id of removed) await hands.remove(id);
 
-  const audit = await costOf(world, () => auditTarget(tenant, target, NEVER));
-  if (audit.value === null) throw new Error('the target could not be audited');
+  const audit = await costOf(world, readBack);
   const { checked, unlinked, churning, fields, ...found } = audit.value;
   const cycle = await costOf(world, () => world.cycle());
   const after = await hands.events();
-  const second = await auditTarget(tenant, target, NEVER);
+  const second = await readBack();
   const quiet = await costOf(world, () => world.cycle());
 
   const someOf = (from: number, count: number) =>
@@ -179,16 +180,18 @@ async function observe(world: SmallWorld, hands: CalendarHands, { family, policy
     cycle: cycle.cost,
     restored: { edited: sameIn(before, after, edited), removed: sameIn(before, after, removed) },
     heldAfterCycle: held(before, after),
-    again: { edited: second?.edited ?? -1, removed: second?.removed ?? -1, cycle: quiet.cost },
+    again: { edited: second.edited, removed: second.removed, cycle: quiet.cost },
     moved: await moveSome(world, hands, before, toMove),
     ok: false,
   };
   return { ...trial, ok: isAsPromised(trial, size) };
 }
 
-function openTarget(world: SmallWorld) {
-  const tenant = only([...world.open().composed.values()]).tenant;
-  return { tenant, target: only([...tenant.targets.values()]) };
+/** As `clinic-mirror audit` does it. */
+async function auditOnce(estate: Estate, world: SmallWorld): Promise<DriftReport> {
+  const { drift } = only((await auditNow(estate, only(world.tenants).id, () => {}, NEVER)).targets);
+  if (drift === null) throw new Error('the target could not be audited');
+  return drift;
 }
 
 /** Appointments of half an hour, one after the other from tomorrow on. @returns their ids */

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { SmallWorldOptions } from './small-configuration.ts';
 import { type SmallWorld, startSmallWorld } from './small-world.ts';
 
@@ -12,3 +12,9 @@ export async function useSmallWorld(options: SmallWorldOptions): Promise<SmallWo
 
 /** What a comparison says when a target shows exactly what the clinic shows. */
 export const EXACT = { duplicates: 0, missing: 0 };
+
+/** Every target shows exactly what the clinic shows. */
+export async function expectExact(world: SmallWorld, when?: string): Promise<void> {
+  const comparisons = await world.compareAll();
+  expect(comparisons, when).toEqual(world.targets.map(() => expect.objectContaining(EXACT)));
+}
