@@ -2,6 +2,7 @@ import type { Connector, ConnectorSupports } from '../../src/connectors/connecto
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
+import { createModelFeed } from './model-feed.ts';
 
 /** An event in the target. `mark` is null for somebody else's. */
 export interface ModelObject {
@@ -30,6 +31,8 @@ export interface ModelTarget {
   addForeign(title: string): void;
   /** The calendar is gone; the next `prepare` makes an empty one. */
   replaceCalendar(): void;
+  /** The change feed takes none of the cursors that it gave so far. */
+  forgetCursors(): void;
   fault: (operation: Operation) => Fault | null;
   /** Thrown by the next calls instead of any outcome; stays until it is set to null. */
   wholeTargetError: MirrorError | null;
@@ -37,7 +40,7 @@ export interface ModelTarget {
   burnsKeys: boolean;
   /** Runs before each `apply` carries anything out. */
   beforeApply: (operations: readonly Operation[]) => Promise<void> | void;
-  readonly calls: { prepare: number; apply: number; read: number; operations: number };
+  readonly calls: { prepare: number; apply: number; read: number; changes: number; operations: number };
   /** The most `apply` calls that were under way at once. */
   mostAtOnce: number;
 }
@@ -47,6 +50,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
   let objects = new Map<string, ModelObject>();
   let foreign = 0;
   let under = 0;
+  const feed = createModelFeed();
   const target: ModelTarget = {
     supports: {
       operations: ['create', 'update', 'delete'],
@@ -60,7 +64,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
     wholeTargetError: null,
     burnsKeys: false,
     beforeApply: () => {},
-    calls: { prepare: 0, apply: 0, read: 0, operations: 0 },
+    calls: { prepare: 0, apply: 0, read: 0, changes: 0, operations: 0 },
     mostAtOnce: 0,
     objects: () => [...objects.values()].filter(({ deleted }) => !deleted),
     addForeign(title) {
@@ -74,6 +78,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
       container = `calendar-${Number(container.slice('calendar-'.length)) + 1}`;
       objects = new Map();
     },
+    forgetCursors: () => feed.forgetCursors(),
     open: (mark) => ({
       async prepare() {
         target.calls.prepare += 1;
@@ -106,6 +111,13 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
           .objects()
           .filter((object) => object.mark === mark && keys.includes(object.key))
           .map(remoteItem);
+      },
+      async changes(asked, { cursor }) {
+        target.calls.changes += 1;
+        if (target.wholeTargetError !== null) throw target.wholeTargetError;
+        if (asked !== container) throw calendarGone();
+        const there = target.objects();
+        return feed.since(container, cursor, there, there.filter((object) => object.mark === mark).map(remoteItem));
       },
     }),
   };
