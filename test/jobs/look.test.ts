@@ -1,0 +1,169 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { laneLease } from '../../src/jobs/lanes.ts';
+import { lookAtTarget } from '../../src/jobs/look.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { type JobHandlers, openQueues, startWorkers, type WorkQueues } from '../../src/jobs/workers.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { MINUTE_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle, NEVER, targetOf } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget, type ModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+const redis = useRedis();
+const opened: { close(graceMs: number): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close(1_000);
+});
+
+interface World {
+  tenant: OpenTenant;
+  model: ModelTarget;
+  clock: { now: number };
+}
+
+async function filled(): Promise<World> {
+  const clinic = createModelClinic();
+  for (let index = 0; index < 3; index += 1) clinic.appointments.set(`${index}`, appointmentOf(`${index}`));
+  const model = createModelTarget();
+  const clock = { now: NOW };
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => clock.now });
+  await cycle(tenant);
+  return { tenant, model, clock };
+}
+
+function retitle({ model }: World): void {
+  const [object] = model.objects();
+  if (object === undefined) throw new Error('the calendar is empty');
+  object.item.title = 'By hand';
+  object.version += 1;
+}
+
+function look({ tenant }: World) {
+  return lookAtTarget(tenant, targetOf(tenant), NEVER);
+}
+
+describe('a look at a target', () => {
+  test('finds what was changed by hand, and nothing else', async () => {
+    const world = await filled();
+    expect(await look(world)).toEqual({ restore: false, againInMs: null });
+    retitle(world);
+    expect(await look(world)).toEqual({ restore: true, againInMs: null });
+  });
+
+  test('at our own writes finds nothing to do', async () => {
+    const world = await filled();
+    expect(await look(world)).toEqual({ restore: false, againInMs: null });
+    await cycle(world.tenant);
+    expect(world.model.calls.operations).toBe(3);
+  });
+
+  test('comes again shortly while the lane is at work', async () => {
+    const world = await filled();
+    retitle(world);
+    const lane = await world.tenant.leases.tryTake(laneLease('doctor'));
+    expect(await look(world)).toEqual({ restore: false, againInMs: 1_000 });
+    await lane?.release();
+    expect(await look(world)).toEqual({ restore: true, againInMs: null });
+  });
+
+  test('comes again when the target has rested, and at least each minute', async () => {
+    const world = await filled();
+    const { tenant, clock } = world;
+    await tenant.records.write('doctor', { pausedUntil: clock.now + 20_000 });
+    expect(await look(world)).toEqual({ restore: false, againInMs: 20_000 });
+    await tenant.records.write('doctor', { pausedUntil: clock.now + 60 * MINUTE_MS });
+    expect(await look(world)).toEqual({ restore: false, againInMs: MINUTE_MS });
+  });
+
+  test('that the target refuses makes it rest, and comes again', async () => {
+    const world = await filled();
+    world.model.wholeTargetError = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
+    const { againInMs } = await look(world);
+    expect(againInMs).toBeGreaterThan(0);
+    expect((await world.tenant.records.read('doctor')).trouble?.code).toBe('server-error');
+  });
+
+  test('does not come again for a target that was never filled: a cycle reads it whole', async () => {
+    const model = createModelTarget();
+    const clinic = createModelClinic();
+    const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => NOW });
+    expect(await look({ tenant, model, clock: { now: NOW } })).toEqual({ restore: false, againInMs: null });
+  });
+});
+
+describe('hints', () => {
+  function queues(): WorkQueues {
+    const open = openQueues(redis.url);
+    opened.push(open);
+    return open;
+  }
+
+  function workers(handlers: Partial<JobHandlers>): void {
+    const idle = async () => {};
+    const allIdle = { pull: idle, push: idle, audit: idle, look: idle, channels: idle, 'refresh-tokens': idle };
+    const started = startWorkers({
+      redisUrl: redis.url,
+      handlers: { ...allIdle, ...handlers },
+      concurrency: { pull: 1, push: 1, audit: 1, look: 4, channels: 1, 'refresh-tokens': 1 },
+      log: silentLogger,
+      lockMs: 30_000,
+    });
+    opened.push(started);
+  }
+
+  test('a thousand at once make one look that is under way and one after it', async () => {
+    const waking = queues();
+    const gate = Promise.withResolvers<void>();
+    const seen: string[] = [];
+    workers({
+      look: async ({ target }) => {
+        seen.push(target);
+        if (seen.length === 1) await gate.promise;
+      },
+    });
+    const hint = () => waking.look('studio-rossi', 'doctor', { delayMs: 0 });
+    await hint();
+    await waitFor(() => seen.length === 1, { what: 'the first look' });
+    await Promise.all(Array.from({ length: 1_000 }, hint));
+    gate.resolve();
+    await waitFor(() => seen.length === 2, { what: 'the second look' });
+    await waking.look('studio-rossi', 'nurse', { delayMs: 0 });
+    await waitFor(() => seen.includes('nurse'), { what: 'the look at another target' });
+    expect(seen).toEqual(['doctor', 'doctor', 'nurse']);
+  });
+
+  test('within the time to settle make one look together', async () => {
+    const waking = queues();
+    const seen: string[] = [];
+    workers({ look: async ({ target }) => void seen.push(target) });
+    for (let index = 0; index < 100; index += 1) await waking.look('studio-rossi', 'doctor', { delayMs: 300 });
+    await waking.look('studio-rossi', 'nurse', { delayMs: 600 });
+    await waitFor(() => seen.includes('nurse'), { what: 'the look that was asked for last' });
+    expect(seen).toEqual(['doctor', 'nurse']);
+  });
+
+  test('about channels make one round that is under way and one after it', async () => {
+    const waking = queues();
+    const gate = Promise.withResolvers<void>();
+    let rounds = 0;
+    workers({
+      channels: async () => {
+        rounds += 1;
+        if (rounds === 1) await gate.promise;
+      },
+    });
+    await waking.keepChannels('studio-rossi');
+    await waitFor(() => rounds === 1, { what: 'the first round' });
+    await Promise.all(Array.from({ length: 100 }, () => waking.keepChannels('studio-rossi')));
+    gate.resolve();
+    await waking.keepChannels('other');
+    await waitFor(() => rounds === 3, { what: 'all rounds' });
+    expect(rounds).toBe(3);
+  });
+});
