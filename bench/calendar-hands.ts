@@ -2,6 +2,7 @@ import ICAL from 'ical.js';
 import type { GoogleSandbox } from '../sandbox/google/index.ts';
 import type { GraphSandbox, SeenEvent } from '../sandbox/graph/index.ts';
 import type { TargetIdentity } from '../src/sync/identity.ts';
+import { only } from './appointments.ts';
 
 /** An event as it lies in a calendar, whoever made it. */
 export interface HandledEvent {
@@ -164,10 +165,4 @@ function handled(event: ICAL.Component): HandledEvent {
       .join('\n'),
     own: event.hasProperty('x-clinic-mirror'),
   };
-}
-
-function only<Entry>(list: readonly Entry[]): Entry {
-  const [entry] = list;
-  if (entry === undefined || list.length > 1) throw new Error(`one calendar was expected and ${list.length} are there`);
-  return entry;
 }

@@ -7,6 +7,7 @@ import { FAMILIES, type Family, RADICALE_USERS } from '../test/e2e/support/small
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { startRedis } from '../tools/redis.ts';
+import { book, only, secondsSince } from './appointments.ts';
 import { type CalendarHands, caldavHands, googleHands, type HandledEvent, outlookHands } from './calendar-hands.ts';
 
 const USAGE = `npm run read-back -- [--events 1000] [--edited 100] [--removed 100] [--json]
@@ -25,7 +26,6 @@ const FOREIGN = 20;
 /** Of the edited and of the removed each, so many appointments are moved in the clinic at last. */
 const MOVED_SHARE = 0.1;
 const HALF_HOUR_MS = 1_800_000;
-const DAY_MS = 86_400_000;
 const BY_HAND = 'Written by hand';
 const NEVER = new AbortController().signal;
 
@@ -194,16 +194,6 @@ async function auditOnce(estate: Estate, world: SmallWorld): Promise<DriftReport
   return drift;
 }
 
-/** Appointments of half an hour, one after the other from tomorrow on. @returns their ids */
-function book(world: SmallWorld, count: number): string[] {
-  const { clinicId, agendaIds } = only(world.tenants);
-  const firstAt = Math.ceil(world.clinic.clock() / DAY_MS) * DAY_MS;
-  return Array.from({ length: count }, (_, index) => {
-    const slot = { agendaId: agendaIds[0] ?? '', start: firstAt + index * HALF_HOUR_MS };
-    return world.clinic.book(clinicId, slot).id;
-  });
-}
-
 /** Moves appointments behind all others and lets a cycle follow. */
 async function moveSome(
   world: SmallWorld,
@@ -297,16 +287,6 @@ function render(result: Size & { trials: readonly Trial[]; seconds: number; ok: 
     'HTTP and seconds: the audit + the cycle after it. By hand, missing: read from the calendar after both.',
     `${result.ok ? 'All as it should be' : 'NOT as it should be'}, ${result.seconds} seconds.`,
   ].join('\n');
-}
-
-function secondsSince(startedAt: number): number {
-  return Math.round((performance.now() - startedAt) / 10) / 100;
-}
-
-function only<Entry>(list: readonly Entry[]): Entry {
-  const [entry] = list;
-  if (entry === undefined || list.length > 1) throw new Error(`one was expected and ${list.length} are there`);
-  return entry;
 }
 
 process.exitCode = await main();
