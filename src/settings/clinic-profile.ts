@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { paths } from './clinic-fields.ts';
 import { pagingSchema, parameter, path } from './clinic-paging.ts';
+import { at, listRules, resourceProfiles } from './clinic-resources.ts';
 import { name } from './common-schemas.ts';
 
 /** The statuses of the model; the clinic room's compiler run proves that they agree. */
@@ -14,26 +16,8 @@ const STATUSES = [
   'unknown',
 ] as const;
 
-const paths = z.array(path).max(10).describe('Tried in this order, the first that holds a value wins; [] = not told.');
-const fixedQuery = z
-  .record(parameter, z.string())
-  .default({})
-  .describe('Parameters sent with every list call, such as one that includes cancelled rows.');
-
-/** Where a field of ours is in a row, unless the profile says otherwise. */
-function at(...defaults: string[]) {
-  return paths.default(defaults);
-}
-
 function resource<Fields extends z.ZodType>(fields: Fields) {
-  return {
-    fields,
-    query: fixedQuery,
-    paging: pagingSchema
-      .nullable()
-      .default(null)
-      .describe('Only where this list pages otherwise than the profile says.'),
-  };
+  return { fields, ...listRules };
 }
 
 const locations = z.strictObject(
@@ -257,6 +241,7 @@ export const clinicProfileSchema = z.strictObject({
   treatments: treatments.prefault({}),
   patients: patients.prefault({}),
   appointments: appointments.prefault({}),
+  ...resourceProfiles,
   errors: errors.prefault({}),
   limits: limits.prefault({}),
 });

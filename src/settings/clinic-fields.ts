@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { path } from './clinic-paging.ts';
+
+/**
+ * What a field holds:
+ * - `id`: an opaque string; a whole number is taken in digits;
+ * - `text`: as it is; `word`: one of an open enumeration, kept as the clinic spells it;
+ * - `flag`, `whole`: true or false, a whole number;
+ * - `decimal`: money and quantities as decimal text such as `125.12`, never a binary float;
+ * - `date`: `YYYY-MM-DD`; `instant`: epoch ms.
+ */
+export type ScalarKind = 'id' | 'text' | 'word' | 'flag' | 'whole' | 'decimal' | 'date' | 'instant';
+
+/** A single value, and where it is unless a profile says otherwise. A row without a needed one is set aside. */
+export interface ScalarField<Kind extends ScalarKind = ScalarKind, Needed extends boolean = boolean> {
+  kind: Kind;
+  needed: Needed;
+  paths: readonly string[];
+}
+
+/** Rows within a row: one (`record`) or several (`list`). */
+export interface NestedField<Kind extends 'record' | 'list' = 'record' | 'list', Inner extends Shape = Shape> {
+  kind: Kind;
+  shape: Inner;
+  paths: readonly string[];
+}
+
+/** The fields of one resource, by our names: what is read, written and compared with a specification. */
+export interface Shape {
+  readonly [name: string]: ScalarField | NestedField;
+}
+
+interface Scalars {
+  id: string;
+  text: string;
+  word: string;
+  flag: boolean;
+  whole: number;
+  decimal: string;
+  date: string;
+  instant: number;
+}
+
+type ValueOf<Field> =
+  Field extends NestedField<'list', infer Inner>
+    ? RecordOf<Inner>[]
+    : Field extends NestedField<'record', infer Inner>
+      ? RecordOf<Inner> | null
+      : Field extends ScalarField<infer Kind, infer Needed>
+        ? Scalars[Kind] | (Needed extends true ? never : null)
+        : never;
+
+/** A resource as the program has it. */
+export type RecordOf<Described extends Shape> = { [Name in keyof Described]: ValueOf<Described[Name]> };
+
+/** Where a profile says that the fields of a resource are: paths, tried in order. */
+export type FieldPaths<Described extends Shape> = {
+  [Name in keyof Described]: Described[Name] extends NestedField<'record' | 'list', infer Inner>
+    ? { at: readonly string[]; fields: FieldPaths<Inner> }
+    : readonly string[];
+};
+
+function scalar<Kind extends ScalarKind>(kind: Kind) {
+  return (...paths: string[]): ScalarField<Kind, false> => ({ kind, needed: false, paths });
+}
+
+/** Builders of fields; their arguments are the usual paths. */
+export const field = {
+  id: scalar('id'),
+  text: scalar('text'),
+  word: scalar('word'),
+  flag: scalar('flag'),
+  whole: scalar('whole'),
+  decimal: scalar('decimal'),
+  date: scalar('date'),
+  instant: scalar('instant'),
+  needed: <Kind extends ScalarKind>({ kind, paths }: ScalarField<Kind, false>): ScalarField<Kind, true> => ({
+    kind,
+    needed: true,
+    paths,
+  }),
+  record: <Inner extends Shape>(shape: Inner, ...paths: string[]): NestedField<'record', Inner> => ({
+    kind: 'record',
+    shape,
+    paths,
+  }),
+  list: <Inner extends Shape>(shape: Inner, ...paths: string[]): NestedField<'list', Inner> => ({
+    kind: 'list',
+    shape,
+    paths,
+  }),
+} as const;
+
+/** Schema of a list of paths. */
+export const paths = z
+  .array(path)
+  .max(10)
+  .describe('Tried in this order, the first that holds a value wins; [] = not told.');
+
+/** Schema of an object whose every key has a default. */
+export type Defaulted<Output> = z.ZodPrefault<z.ZodType<Output, object>>;
+
+/** Schema of the paths of a resource's fields in a profile, the usual ones as defaults. */
+export function fieldPaths<Described extends Shape>(described: Described): Defaulted<FieldPaths<Described>> {
+  const keys = Object.entries(described).map(([name, one]) => [name, schemaOf(one)] as const);
+  return z.strictObject(Object.fromEntries(keys)).prefault({}) as unknown as Defaulted<FieldPaths<Described>>;
+}
+
+function schemaOf(one: ScalarField | NestedField): z.ZodType {
+  if (one.kind !== 'record' && one.kind !== 'list') return paths.default([...one.paths]);
+  return z.strictObject({ at: paths.default([...one.paths]), fields: fieldPaths<Shape>(one.shape) }).prefault({});
+}
