@@ -26,8 +26,9 @@ export function createModelFeed(): ModelFeed {
       const next = `${container}/${serial}`;
       given.set(next, now);
       if (before === undefined) return { scope: 'whole', items: [...ours], removed: [], cursor: next };
-      const items = ours.filter(({ key }) => before.get(key) !== now.get(key));
-      const removed = [...before.keys()].filter((key) => !ours.some((item) => item.key === key));
+      const isTouched = (key: string) => before.get(key) !== now.get(key);
+      const items = ours.filter(({ key }) => isTouched(key));
+      const removed = [...before.keys()].filter((key) => isTouched(key) && !ours.some((item) => item.key === key));
       return { scope: 'since', items, removed, cursor: next };
     },
     forgetCursors: () => given.clear(),

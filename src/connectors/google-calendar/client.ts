@@ -5,7 +5,7 @@ import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
 import type { WireAnswer } from '../wire.ts';
-import { CALENDARS_PAGE_SIZE, EVENT_FIELDS, EVENTS_PAGE_SIZE, MARK_PROPERTY } from './limits.ts';
+import { CALENDARS_PAGE_SIZE, EVENT_FIELDS, EVENTS_PAGE_SIZE, HEAD_FIELDS, MARK_PROPERTY } from './limits.ts';
 
 /** The calls that go one by one; each gives the answer whatever its status. Throws MirrorError when no answer came. */
 export interface CalendarClient {
@@ -13,6 +13,7 @@ export interface CalendarClient {
   insertCalendar(content: { summary: string; description: string }, call: CallOptions): Promise<WireAnswer>;
   listCalendars(pageToken: string | null, call: CallOptions): Promise<WireAnswer>;
   listEvents(query: EventsQuery, call: CallOptions): Promise<WireAnswer>;
+  listChanges(query: ChangesQuery, call: CallOptions): Promise<WireAnswer>;
 }
 
 /** What every call needs. */
@@ -26,6 +27,13 @@ export interface EventsQuery {
   calendarId: string;
   mark: string;
   window: TimeWindow | null;
+  pageToken: string | null;
+}
+
+/** A page of the change feed; without a sync token only pages to the token that begins it, and no events. */
+export interface ChangesQuery {
+  calendarId: string;
+  syncToken: string | null;
   pageToken: string | null;
 }
 
@@ -59,6 +67,8 @@ export function createCalendarClient(
       ),
     listEvents: (query, options) =>
       call('google.events.list', options, (client, wire) => client.events.list(eventsParameters(query), wire)),
+    listChanges: (query, options) =>
+      call('google.events.changes', options, (client, wire) => client.events.list(changesParameters(query), wire)),
   };
 }
 
@@ -84,6 +94,17 @@ function eventsParameters({ calendarId, mark, window, pageToken }: EventsQuery) 
     maxResults: EVENTS_PAGE_SIZE,
     fields: `nextPageToken,items(${EVENT_FIELDS})`,
     ...(window === null ? {} : { timeMin: rfc3339(window.fromAt), timeMax: rfc3339(window.toAt) }),
+    ...page(pageToken),
+  };
+}
+
+/** All pages of one feed must be asked for with the same parameters (guides/sync), so there are none but the tokens. */
+function changesParameters({ calendarId, syncToken, pageToken }: ChangesQuery) {
+  return {
+    calendarId,
+    maxResults: EVENTS_PAGE_SIZE,
+    fields: `nextPageToken,nextSyncToken${syncToken === null ? '' : `,items(${HEAD_FIELDS})`}`,
+    ...(syncToken === null ? {} : { syncToken }),
     ...page(pageToken),
   };
 }

@@ -1,9 +1,11 @@
 import type { MirrorError } from '../../model/errors.ts';
-import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { type FlowEnd, runFlows } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
+import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, prepareCalendar } from './container.ts';
 import { calendarGone, isTargetWide, loginRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
@@ -21,6 +23,17 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
   const scopeOf = (calendarId: string) => ({ calendarId, mark, quotaUser: authorizer.quotaUser });
   const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) =>
     withLogin({ authorizer, loginRefused }, signal, (authorization) => send({ authorization, signal }));
+  const read = (container: string, window: TimeWindow | null, signal: AbortSignal) =>
+    readPages(
+      (pageToken) =>
+        call(signal, (options) => client.listEvents({ calendarId: container, mark, window, pageToken }, options)),
+      mark,
+    );
+  const find = async (container: string, keys: readonly ItemKey[], signal: AbortSignal) => {
+    const flows = keys.map((key) => findFlow(scopeOf(container), key));
+    const ends = await runFlows(flows, batches(signal));
+    return ends.flatMap((end) => toFound(end));
+  };
   return {
     prepare: (known, signal) => prepareCalendar(containerCalls(client, call, signal), settings, mark, known),
     async apply(container, operations, signal) {
@@ -28,20 +41,13 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
       const flows = operations.map((operation) => operationFlow(scope, operation));
       return toOutcomes(operations, await runFlows(flows, batches(signal)));
     },
-    async *read(container, window, signal) {
-      yield* readPages(
-        (pageToken) =>
-          call(signal, (options) => client.listEvents({ calendarId: container, mark, window, pageToken }, options)),
-        mark,
-      );
-    },
-    async find(container, keys, signal) {
-      const scope = scopeOf(container);
-      const ends = await runFlows(
-        keys.map((key) => findFlow(scope, key)),
-        batches(signal),
-      );
-      return ends.flatMap((end) => toFound(end));
+    read,
+    find,
+    changes(container, { cursor, window }, signal) {
+      const list = (syncToken: string | null, pageToken: string | null) =>
+        call(signal, (options) => client.listChanges({ calendarId: container, syncToken, pageToken }, options));
+      const readAll = () => read(container, window, signal);
+      return readChanges({ mark, list, readAll, find: (keys) => find(container, keys, signal) }, container, cursor);
     },
   };
 }

@@ -39,7 +39,7 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
 /** Inserts under our own id, so that a second insert of the same key is refused rather than doubled. */
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield* write(insertCall(scope, operation));
-  if (isSuccess(answer)) return written(operation, effect, answer, null);
+  if (isSuccess(answer)) return written(scope, operation, effect, answer, null);
   if (answer.status === 404) throw calendarGone();
   if (reasonOf(answer) !== 'duplicate') throw toMirrorError(answer);
   return (yield* settle(scope, operation, operation.key, 'adopted')) ?? (yield* unreadable());
@@ -49,7 +49,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   const id = operation.remoteId ?? operation.key;
   if (operation.versionTag !== null) {
     const answer = yield* write(putCall(scope, operation, id, operation.versionTag));
-    if (isSuccess(answer)) return written(operation, 'updated', answer, operation.remoteId);
+    if (isSuccess(answer)) return written(scope, operation, 'updated', answer, operation.remoteId);
     if (answer.status === 404) return yield* insert(scope, operation, 'recreated');
     if (answer.status !== 410 && answer.status !== 412) throw toMirrorError(answer);
   }
@@ -71,7 +71,7 @@ function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect)
     return { recordId: operation.recordId, result: 'written', effect, versionTag: event.etag, remoteId };
   }
   const put = yield* write(putCall(scope, operation, id, event.etag));
-  if (isSuccess(put)) return written(operation, event.cancelled ? 'revived' : effect, put, remoteId);
+  if (isSuccess(put)) return written(scope, operation, event.cancelled ? 'revived' : effect, put, remoteId);
   if (put.status === 412) throw changedMeanwhile();
   const error = toMirrorError(put);
   if (event.cancelled && isRefusedRevival(error)) return { recordId: operation.recordId, result: 'key-burnt' };
@@ -135,8 +135,16 @@ function readOwn(scope: FlowScope, answer: WireAnswer): OwnEvent | null {
   return readOwnEvent(answer.body, scope.mark);
 }
 
-function written(operation: Write, effect: Effect, answer: WireAnswer, remoteId: string | null): Outcome {
-  return { recordId: operation.recordId, result: 'written', effect, versionTag: etagOf(answer), remoteId };
+function written(
+  { mark }: FlowScope,
+  { recordId }: Write,
+  effect: Effect,
+  answer: WireAnswer,
+  remoteId: string | null,
+): Outcome {
+  const stored = readOwnEvent(answer.body, mark)?.item ?? null;
+  const outcome: Outcome = { recordId, result: 'written', effect, versionTag: etagOf(answer), remoteId };
+  return stored === null ? outcome : { ...outcome, stored };
 }
 
 function etagOf({ body }: WireAnswer): string | null {
@@ -144,8 +152,8 @@ function etagOf({ body }: WireAnswer): string | null {
   return typeof body.etag === 'string' ? body.etag : null;
 }
 
-/** Nobody gets a mail; of the event that was written only its version travels back. */
-const WRITE_QUERY = { sendUpdates: 'none', fields: 'etag' };
+/** Nobody gets a mail; the event travels back as it was stored, as far as we read events. */
+const WRITE_QUERY = { sendUpdates: 'none', fields: EVENT_FIELDS };
 
 function insertCall(scope: FlowScope, { key, item, locator }: Write): WireCall {
   const body = { id: key, ...toEvent(item, scope.mark, locator) };

@@ -12,6 +12,12 @@ export const BATCH_SIZE = 50;
 /** Largest page of `events.list` (reference of events.list, `maxResults`). */
 export const EVENTS_PAGE_SIZE = 2_500;
 
+/**
+ * Changed events that are read one by one; more of them, as after a first sync, cost less as one listing of all that is
+ * ours (each call of a batch is charged for itself). Our choice.
+ */
+export const CHANGES_READ_SINGLY = 2 * BATCH_SIZE;
+
 /** Largest page of `calendarList.list` (reference of calendarList.list, `maxResults`). */
 export const CALENDARS_PAGE_SIZE = 250;
 
@@ -45,3 +51,9 @@ export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
  */
 export const EVENT_FIELDS =
   'id,etag,status,eventType,summary,description,location,start,end,transparency,visibility,recurrence,recurringEventId,attendees,extendedProperties/private';
+
+/**
+ * What is asked of the change feed, which can't be filtered by property: whose each event is, and none of its content, since it may be
+ * somebody else's.
+ */
+export const HEAD_FIELDS = 'id,status,extendedProperties/private';

@@ -66,6 +66,8 @@ export const eventContentSchema = z.object({
 export const eventsPageSchema = z.object({
   items: z.array(z.unknown()).default([]),
   nextPageToken: z.string().optional(),
+  /** On the last page of a list without filters. */
+  nextSyncToken: z.string().optional(),
 });
 
 /** A calendar, or an entry of the calendar list. */
