@@ -3,6 +3,7 @@ import { compose } from '../src/composition/compose.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { type Status, status } from '../src/control/status.ts';
 import { silentLogger } from '../src/log/logger.ts';
+import { reminderChannels } from '../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../src/settings/load.ts';
 import type { World } from './world.ts';
 
@@ -14,7 +15,13 @@ export interface Watch {
 
 /** Opens the state for looking; the daemon is another process. */
 export function openWatch(world: Pick<World, 'configDir' | 'env'>): Watch {
-  const configuration = loadConfiguration({ dir: world.configDir, env: world.env, connectors, mode: 'strict' });
+  const configuration = loadConfiguration({
+    dir: world.configDir,
+    env: world.env,
+    connectors,
+    reminderChannels,
+    mode: 'strict',
+  });
   const composition = compose({ configuration, log: silentLogger, priority: 'background' });
   return { status: () => status(composition.estate), close: () => composition.close() };
 }

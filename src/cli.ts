@@ -9,6 +9,7 @@ import { createLogger } from './log/create-logger.ts';
 import { credentialCopies, loginDesk, startDaemon } from './main.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
+import { reminderChannels } from './reminders/channels/registry.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
 import { loadConfiguration } from './settings/load.ts';
@@ -34,7 +35,7 @@ function interrupt(): void {
 }
 
 function load({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Configuration {
-  return loadConfiguration({ dir: config, env: process.env, connectors, mode });
+  return loadConfiguration({ dir: config, env: process.env, connectors, reminderChannels, mode });
 }
 
 const outside: CliOutside = {

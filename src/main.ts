@@ -16,6 +16,7 @@ import { lookAtTarget } from './jobs/look.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
+import { remind } from './jobs/remind.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import type { JobHandlers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
@@ -42,6 +43,8 @@ const PULL_CONCURRENCY = 4;
 const REFRESH_CONCURRENCY = 2;
 /** Tenants whose targets are read back at once. */
 const AUDIT_CONCURRENCY = 1;
+/** Reminders that are handed over at once. */
+const REMIND_CONCURRENCY = 8;
 /** Targets that are looked at after a hint, and tenants whose notifications are looked after, at once. */
 const LOOK_CONCURRENCY = 4;
 const CHANNEL_CONCURRENCY = 2;
@@ -74,6 +77,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
       audit: AUDIT_CONCURRENCY,
       look: LOOK_CONCURRENCY,
       channels: CHANNEL_CONCURRENCY,
+      remind: REMIND_CONCURRENCY,
       'refresh-tokens': REFRESH_CONCURRENCY,
     },
     lockMs: settings.leases.ttlMs,
@@ -196,6 +200,11 @@ function handlersOf(composition: Composition): JobHandlers {
       const kept = await keepChannels(tenant, { hurry: hurry ?? false }, stop);
       if (kept === null) return queues.keepChannels(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
       for (const target of kept.opened) await queues.look(id, target, { delayMs: 0 });
+    },
+    async remind({ tenant: id, reminder }, signals) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      await remind(tenant, reminder, signals);
     },
     async 'refresh-tokens'({ tenant: id }, { stop }) {
       const entry = composed.get(id);

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectors } from '../src/connectors/registry.ts';
+import { reminderChannels } from '../src/reminders/channels/registry.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
@@ -9,6 +10,7 @@ const docs = join(import.meta.dirname, '../docs');
 const FILES = ['configuration.md', 'clinic-profile.md'];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
+const CHANNEL_PART = 'reminders.channels.<name>.settings.';
 
 /** The documents with their tables as they should be, by file name. */
 export function referenceDocuments(): Map<string, string> {
@@ -25,20 +27,30 @@ function withTables(text: string, tables: ReadonlyMap<string, string>): string {
 }
 
 function referenceTables(): Map<string, string> {
-  const schemas = jsonSchemas(connectors);
+  const schemas = jsonSchemas(connectors, reminderChannels);
   const keys = (file: string): SchemaKey[] => keysOfSchema(schemas.get(file) ?? {});
-  const tenant = keys('tenant.json').filter(({ path }) => !path.startsWith(VENDOR_PART));
+  const tenant = keys('tenant.json').filter(
+    ({ path }) => !path.startsWith(VENDOR_PART) && !path.startsWith(CHANNEL_PART),
+  );
   const tables = new Map([
     ['settings', renderKeys(keys('settings.json'))],
     ['tenant', renderKeys(tenant)],
     ['profile', renderKeys(keys('clinic-profile.json'))],
   ]);
   for (const name of connectors.keys()) {
-    const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)))]
+    const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)), new Map())]
       .filter(([file]) => file === 'tenant.json')
       .map(([, tenantSchema]) => tenantSchema);
     const own = keysOfSchema(schema ?? {}).filter(({ path }) => path.startsWith(VENDOR_PART));
     tables.set(name, renderKeys(own.map((key) => ({ ...key, path: key.path.slice('targets.<name>.'.length) }))));
+  }
+  for (const kind of reminderChannels.keys()) {
+    const only = new Map([...reminderChannels].filter(([each]) => each === kind));
+    const own = keysOfSchema(jsonSchemas(new Map(), only).get('tenant.json') ?? {}).filter(({ path }) =>
+      path.startsWith(CHANNEL_PART),
+    );
+    const named = own.map((key) => ({ ...key, path: key.path.slice('reminders.channels.<name>.'.length) }));
+    tables.set(`channel-${kind}`, renderKeys(named));
   }
   return tables;
 }

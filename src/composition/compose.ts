@@ -4,6 +4,7 @@ import type { Connector } from '../connectors/connector.ts';
 import { connectors } from '../connectors/registry.ts';
 import type { ConnectionStatus, Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
+import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
@@ -29,6 +30,7 @@ import { createSealer, type SealingKey } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
+import { openReminders } from './reminders.ts';
 
 const USER_AGENT = 'clinic-mirror';
 
@@ -58,6 +60,8 @@ export interface CompositionOptions {
   /** `interactive`: a person waits for what is done. */
   priority: Priority;
   observe?: HttpObserver;
+  /** To be told how late each reminder was sent. */
+  observeLag?: ObserveLag;
   clock?: Clock;
 }
 
@@ -71,7 +75,7 @@ export function compose(options: CompositionOptions): Composition {
   const credentialWriter = connectRedis(redisUrl);
   const queues = openQueues(redisUrl);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
-  const shared = { ...options, clock, redis, credentialWriter, ring };
+  const shared = { ...options, clock, redis, credentialWriter, ring, queues };
   const composed = new Map(
     [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
   );
@@ -106,6 +110,7 @@ interface Shared extends CompositionOptions {
   redis: RedisClient;
   credentialWriter: RedisClient;
   ring: SealingKey[];
+  queues: WorkQueues;
 }
 
 function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTenant {
@@ -176,6 +181,16 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         directory: createChannelDirectory(redis, clock),
         channelsOf: (channel) => (connections.has(channel.connection) ? openChannels(channel, parts) : null),
       },
+      reminders: openReminders({
+        tenant,
+        identityKey,
+        redis,
+        queues: shared.queues,
+        http,
+        log,
+        clock,
+        observeLag: shared.observeLag ?? (() => {}),
+      }),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,
       clock,

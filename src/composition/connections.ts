@@ -18,6 +18,7 @@ import { createRefresher, type Refresher } from '../oauth/refresh.ts';
 import { createAuthorizationServer } from '../oauth/server.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
 import type { LeaseTaker } from '../oauth/store.ts';
+import { reminderChannels } from '../reminders/channels/registry.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
 import type { CredentialStore } from '../state/credentials.ts';
@@ -83,13 +84,22 @@ export function openConnections(parts: ConnectionParts): Map<string, OpenConnect
   return connections;
 }
 
-/** Scopes that the clinic login needs for what the tenant's targets show. */
+/** Scopes that the clinic login needs for what the tenant's targets show and its reminders need. */
 export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
   const targets = [...tenant.targets.values()];
   const scopes = ['openid', 'offline_access', `${prefix}agenda`];
   if (targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
-  if (targets.some(({ title }) => title === 'initials' || title === 'full')) scopes.push(`${prefix}patients`);
+  const showsNames = targets.some(({ title }) => title === 'initials' || title === 'full');
+  if (showsNames || remindsPatients(tenant)) scopes.push(`${prefix}patients`);
   return scopes;
+}
+
+/** Whether a reminder needs an address or a consent, which stand with the patient. */
+function remindsPatients({ reminders }: TenantConfiguration): boolean {
+  const channels = [...(reminders?.channels.values() ?? [])];
+  return channels.some(
+    ({ kind, consent }) => consent !== undefined || requireEntry(reminderChannels, kind).needs !== 'nothing',
+  );
 }
 
 function clinicConnection(parts: ConnectionParts): OpenConnection {

@@ -15,6 +15,8 @@ export const JOBS = {
   look: { data: z.object({ tenant: z.string(), target: z.string(), whole: z.boolean().optional() }) },
   /** Looks after one tenant's notifications, paused ones too. Repeats per tenant; `hurry`: what rests is tried at once. */
   channels: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
+  /** Looks at one reminder: decides, and hands it over. Comes when it is due. */
+  remind: { data: z.object({ tenant: z.string(), reminder: z.string() }) },
   /** Looks after one tenant's logins, paused ones too. Repeats per tenant. */
   'refresh-tokens': { data: z.object({ tenant: z.string() }) },
 } as const;

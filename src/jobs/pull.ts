@@ -8,6 +8,14 @@ import { type Adoption, adopt } from '../sync/adopt.ts';
 import type { TargetState } from '../sync/diff.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { type Cycle, commitPlan, missingFrom, planTarget, type TargetPlan } from './plan.ts';
+import {
+  absentReminded,
+  type Learned,
+  planReminders,
+  REMINDERS,
+  remindedReading,
+  resumeReminders,
+} from './plan-reminders.ts';
 import { reportRun, targetRun } from './report.ts';
 import { confirmAbsence, type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -44,11 +52,14 @@ export async function pullTenant(
         'a hold expired undecided: nothing was removed',
       );
     }
-    if (activeTargets(tenant).length === 0) return await reportRun(tenant, startedAt, null, null);
+    await resumeReminders(tenant);
+    if (activeTargets(tenant).length === 0 && tenant.reminders === null)
+      return await reportRun(tenant, startedAt, null, null);
     for (const target of activeTargets(tenant)) await endImpossibleWaits(tenant, target);
     const cycle = await planCycle(tenant, { lease, progress: options.progress ?? (() => {}) }, guarded);
     for (const plan of cycle.plans) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
     await noteFreshness(tenant, cycle);
+    await planReminders(tenant, learnedOf(cycle));
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -74,7 +85,8 @@ export async function planCycle(
 ): Promise<Cycle> {
   const configured = activeTargets(tenant);
   options.progress('reading the clinic');
-  const survey = await surveyClinic(tenant, configured, signal);
+  const reminded = tenant.reminders === null ? null : remindedReading(tenant.reminders, tenant.clock());
+  const survey = await surveyClinic(tenant, configured, signal, reminded);
   options.progress('reading the targets');
   const { states, left } = await openStates(tenant, configured, survey, options.lease, signal);
   const missing = new Map<string, string[]>();
@@ -82,15 +94,28 @@ export async function planCycle(
     const pinned = await tenant.journal.pinned(target.id, tenant.clock());
     missing.set(target.id, missingFrom(survey, target, state, pinned));
   }
-  const absent = new Set([...missing.values()].flat());
+  const asked = new Map(missing).set(REMINDERS, await remindersMissing(tenant, survey));
+  const absent = new Set([...asked.values()].flat());
   if (absent.size > 0) options.progress('reading absent appointments alone', 0, absent.size);
-  const confirmation = await confirmAbsence(tenant, missing, signal);
+  const confirmation = await confirmAbsence(tenant, asked, signal);
   options.progress('planning');
   const plans: TargetPlan[] = [];
   for (const [target, state] of states) {
     plans.push(await planTarget(tenant, target, survey, confirmation, state));
   }
   return { survey, confirmation, plans, missing, left };
+}
+
+/** Appointments that wait for a reminder and that a complete list did not show. */
+async function remindersMissing(tenant: OpenTenant, { snapshot }: Survey): Promise<string[]> {
+  if (snapshot.completeness !== 'complete') return [];
+  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
+  return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
+}
+
+function learnedOf({ survey, confirmation }: Cycle): Learned {
+  const { found, vanished } = confirmation;
+  return { records: survey.snapshot.records, found, vanished, place: survey.directory };
 }
 
 function activeTargets(tenant: OpenTenant): OpenTarget[] {

@@ -5,6 +5,12 @@ import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Directory } from '../sync/project.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
+/** Appointments to be read: of these agendas, in this window. */
+export interface Reading {
+  window: TimeWindow;
+  agendas: 'all' | readonly string[];
+}
+
 /** What the clinic showed in one cycle. */
 export interface Survey {
   snapshot: AppointmentSnapshot;
@@ -35,16 +41,27 @@ export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
   return { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS };
 }
 
-/** Reads the clinic: the catalogue and every appointment that any of the targets may show. */
-export async function surveyClinic(tenant: OpenTenant, targets: OpenTarget[], signal: AbortSignal): Promise<Survey> {
+/**
+ * Reads the clinic: the catalogue and every appointment that any of the targets may show.
+ * @param reminded what is read besides, for reminders
+ */
+export async function surveyClinic(
+  tenant: OpenTenant,
+  targets: OpenTarget[],
+  signal: AbortSignal,
+  reminded: Reading | null = null,
+): Promise<Survey> {
   const startedAt = tenant.clock();
-  const windows = targets.map((target) => windowOf(target, startedAt));
+  const windows = [
+    ...targets.map((target) => windowOf(target, startedAt)),
+    ...(reminded === null ? [] : [reminded.window]),
+  ];
   const window = {
     fromAt: Math.min(...windows.map(({ fromAt }) => fromAt)),
     toAt: Math.max(...windows.map(({ toAt }) => toAt)),
   };
   const { directory, errors } = await readDirectory(tenant, targets, signal);
-  const snapshot = await tenant.clinic.readAppointments({ agendaIds: agendasOf(targets), window }, signal);
+  const snapshot = await tenant.clinic.readAppointments({ agendaIds: agendasOf(targets, reminded), window }, signal);
   if (namesPatients(targets) && lacksNames(snapshot)) {
     directory.patients = byId(await tenant.clinic.patients(signal));
   }
@@ -155,11 +172,12 @@ async function readDirectory(
   return { directory, errors };
 }
 
-function agendasOf(targets: readonly OpenTarget[]): string[] | null {
+function agendasOf(targets: readonly OpenTarget[], reminded: Reading | null): string[] | null {
   const ids = new Set<string>();
-  for (const { configuration } of targets) {
-    if (configuration.agendas === 'all') return null;
-    for (const id of configuration.agendas) ids.add(id);
+  const readings = [...targets.map(({ configuration }) => configuration), ...(reminded === null ? [] : [reminded])];
+  for (const { agendas } of readings) {
+    if (agendas === 'all') return null;
+    for (const id of agendas) ids.add(id);
   }
   return [...ids];
 }

@@ -13,6 +13,7 @@ import type { Outbox } from '../state/outbox.ts';
 import type { RunStore } from '../state/runs.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
+import type { OpenReminders } from './open-reminders.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
 export interface ClinicSource {
@@ -63,6 +64,8 @@ export interface OpenTenant {
   journal: Journal;
   leases: Leases;
   notifications: TenantNotifications;
+  /** Null where none are configured. */
+  reminders: OpenReminders | null;
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;

@@ -1,10 +1,11 @@
 import { type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectRedis } from '../state/redis.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
+import type { ReminderAlarms, Wake } from './open-reminders.ts';
 
 /** What is done for each job; `stop` asks for an early end between steps, `abort` in the middle of one. */
 export type JobHandlers = {
@@ -41,6 +42,8 @@ export interface WorkQueues {
   look(tenant: string, target: string, options: { delayMs: number; whole?: boolean }): Promise<void>;
   /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
   keepChannels(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
+  /** The alarms of a tenant's reminders. @param clock the one that their times go by */
+  reminderAlarms(tenant: string, clock: Clock): ReminderAlarms;
   close(): Promise<void>;
 }
 
@@ -123,10 +126,39 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
       await queueOf('channels').add('channels', { tenant, hurry }, options);
     },
+    reminderAlarms: (tenant, clock) => openAlarms(queueOf('remind'), tenant, clock),
     async close() {
       clearInterval(timer);
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       connection.disconnect();
+    },
+  };
+}
+
+/** Kept out of the queue once they are done, so that the same alarm may be set again. */
+const ALARM_OPTIONS: JobsOptions = { ...JOB_OPTIONS, removeOnComplete: true, removeOnFail: true };
+/** Alarms that are set in one go. */
+const ALARM_BATCH = 500;
+
+function openAlarms(queue: Queue, tenant: string, clock: Clock): ReminderAlarms {
+  // Neither part can hold a colon, which BullMQ forbids. One that rings at another time is another job.
+  const jobId = ({ id, wakeAt }: Wake) => `${tenant}-${id}-${wakeAt}`;
+  return {
+    async set(wakes) {
+      for (let at = 0; at < wakes.length; at += ALARM_BATCH) {
+        const jobs = wakes.slice(at, at + ALARM_BATCH).map((wake) => {
+          const delay = Math.max(0, wake.wakeAt - clock());
+          return {
+            name: 'remind',
+            data: { tenant, reminder: wake.id },
+            opts: { ...ALARM_OPTIONS, jobId: jobId(wake), delay },
+          };
+        });
+        await queue.addBulk(jobs);
+      }
+    },
+    async cancel(wakes) {
+      for (const wake of wakes) await queue.remove(jobId(wake));
     },
   };
 }

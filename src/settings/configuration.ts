@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ClinicProfile } from './clinic-profile.ts';
 import type { ConfigurationFault } from './faults.ts';
+import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import type { ConnectionConfiguration, TargetFile, TenantFile } from './tenant-schema.ts';
 
@@ -8,6 +9,11 @@ import type { ConnectionConfiguration, TargetFile, TenantFile } from './tenant-s
 export interface ConnectorDescription {
   readonly settingsSchema: z.ZodType;
   readonly connectionKinds: readonly string[];
+}
+
+/** What is read of a kind of channel to check a tenant's reminders; a channel module fits. */
+export interface ChannelDescription {
+  settingsSchema(secrets: SecretSchemas): z.ZodType;
 }
 
 /** One use of a connector by a tenant, all defaults filled in. */

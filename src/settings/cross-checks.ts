@@ -1,4 +1,4 @@
-import type { ConnectorDescription } from './configuration.ts';
+import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { faultAt } from './describe-issue.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
@@ -18,6 +18,9 @@ export interface KnownNames {
   /** Those of them that can log in as themselves: they have a secret or a certificate. */
   microsoftApps: readonly string[] | null;
   connectors: ReadonlyMap<string, ConnectorDescription>;
+  reminderChannels: ReadonlyMap<string, ChannelDescription>;
+  /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
+  consents(clinicClient: string): readonly string[] | null;
 }
 
 /** Keys of the mapping at a path; none when there is no mapping. */
@@ -44,7 +47,8 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
   );
   const connections = keysAt(file, ['connections']).flatMap((id) => checkLogin(file, ['connections', id], known));
   const targets = keysAt(file, ['targets']).flatMap((id) => checkTarget(file, ['targets', id], known));
-  return [...clients, ...connections, ...targets, ...checkDoubleTargets(file)];
+  const channels = keysAt(file, ['reminders', 'channels']).flatMap((id) => checkChannel(file, id, known));
+  return [...clients, ...connections, ...targets, ...checkDoubleTargets(file), ...channels];
 }
 
 function inSettings(section: string): string {
@@ -64,6 +68,17 @@ function checkLogin(file: YamlFile, at: ValuePath, known: KnownNames): Configura
   if (known.microsoftApps === null || known.microsoftApps.includes(client)) return [];
   const message = `the Microsoft client ${client} can't log in as itself`;
   return [faultAt(file, path, message, 'give it a clientSecret or a certificate in clinic-mirror.yaml')];
+}
+
+/** A channel of reminders must be of a kind that there is, and what it asks consent to must be read from the clinic. */
+function checkChannel(file: YamlFile, id: string, known: KnownNames): ConfigurationFault[] {
+  const at = ['reminders', 'channels', id];
+  const kinds = [...known.reminderChannels.keys()];
+  const consents = known.consents(String(file.valueAt(['clinic', 'client'])));
+  return [
+    ...checkName(file, [...at, 'kind'], kinds, 'kind of channel', 'choose one of these'),
+    ...checkName(file, [...at, 'consent'], consents, 'consent', 'add it to patients.consents in the clinic profile'),
+  ];
 }
 
 function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {

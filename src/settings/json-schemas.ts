@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { clinicProfileSchema } from './clinic-profile.ts';
-import type { ConnectorDescription } from './configuration.ts';
+import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { secretSchemas } from './secret-reference.ts';
 import { settingsSchema } from './settings-schema.ts';
 import { tenantSchema } from './tenant-schema.ts';
@@ -11,11 +11,15 @@ type JsonSchema = Record<string, unknown>;
  * JSON Schemas (draft 7, which editors know best) of the configuration files, by name of the file below `config/schema`. They
  * describe what may be written; checks between files are left to `config check`.
  */
-export function jsonSchemas(connectors: ReadonlyMap<string, ConnectorDescription>): Map<string, JsonSchema> {
+export function jsonSchemas(
+  connectors: ReadonlyMap<string, ConnectorDescription>,
+  channels: ReadonlyMap<string, ChannelDescription>,
+): Map<string, JsonSchema> {
   const secrets = secretSchemas({ env: {}, dir: '.' });
+  const channelSchemas = new Map([...channels].map(([kind, module]) => [kind, module.settingsSchema(secrets)]));
   return new Map([
     ['settings.json', toJsonSchema(settingsSchema(secrets), 'ref')],
-    ['tenant.json', withConnectors(toJsonSchema(tenantSchema(secrets)), connectors)],
+    ['tenant.json', withChannels(withConnectors(toJsonSchema(tenantSchema(secrets)), connectors), channelSchemas)],
     ['clinic-profile.json', toJsonSchema(clinicProfileSchema, 'ref')],
   ]);
 }
@@ -54,4 +58,29 @@ function withConnectors(tenant: JsonSchema, connectors: ReadonlyMap<string, Conn
     ...tenant,
     properties: { ...properties, targets: { ...properties.targets, additionalProperties: described } },
   };
+}
+
+const partsOfTenant = z.looseObject({
+  properties: z.looseObject({
+    reminders: z.looseObject({
+      properties: z.looseObject({
+        channels: z.looseObject({
+          additionalProperties: z.looseObject({ properties: z.record(z.string(), z.unknown()) }),
+        }),
+      }),
+    }),
+  }),
+});
+
+/** Adds the kinds of reminder channels, each with what its own schema says of `settings`. */
+function withChannels(tenant: JsonSchema, channels: ReadonlyMap<string, z.ZodType>): JsonSchema {
+  if (channels.size === 0) return tenant;
+  const parts = partsOfTenant.parse(tenant);
+  const channel = parts.properties.reminders.properties.channels.additionalProperties;
+  channel.properties = { ...channel.properties, kind: { enum: [...channels.keys()] } };
+  channel.anyOf = [...channels].map(([kind, schema]) => {
+    const { $schema: _draft, ...settings } = toJsonSchema(schema);
+    return { properties: { kind: { const: kind }, settings } };
+  });
+  return parts;
 }

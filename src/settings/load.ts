@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import { type ClinicProfile, clinicProfileSchema } from './clinic-profile.ts';
-import { type Configuration, type ConnectorDescription, deepFreeze, type TenantSetAside } from './configuration.ts';
+import {
+  type ChannelDescription,
+  type Configuration,
+  type ConnectorDescription,
+  deepFreeze,
+  type TenantSetAside,
+} from './configuration.ts';
 import { checkSettingsReferences, keysAt } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
@@ -19,6 +25,7 @@ export interface LoadOptions {
   dir: string;
   env: Readonly<Record<string, string | undefined>>;
   connectors: ReadonlyMap<string, ConnectorDescription>;
+  reminderChannels: ReadonlyMap<string, ChannelDescription>;
   /**
    * `strict`: any fault of any file is thrown. `set-aside`: a tenant with faults, or whose clinic profile has some, is left
    * out and listed, so that it stops no other; only faults of the settings are thrown.
@@ -39,6 +46,11 @@ export function loadConfiguration(options: LoadOptions): Configuration {
     microsoftClients: settings.file && keysAt(settings.file, ['microsoftClients']),
     microsoftApps: settings.file && microsoftApps(settings.file),
     connectors: options.connectors,
+    reminderChannels: options.reminderChannels,
+    consents(clinicClient) {
+      const profile = profiles.valid.get(String(settings.file?.valueAt(['clinicClients', clinicClient, 'profile'])));
+      return profile === undefined ? null : Object.keys(profile.patients.consents);
+    },
   });
   const rivals = options.mode === 'strict' ? tenants : tenants.filter((tenant) => tenant.faults.length === 0);
   const read = tenants.map((tenant) => ({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
+import { reminderSchema } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { guardOverrides } from './settings-schema.ts';
 
@@ -151,6 +152,7 @@ export function tenantSchema(secrets: SecretSchemas) {
     }),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),
+    reminders: reminderSchema.optional(),
   });
 }
 

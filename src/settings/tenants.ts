@@ -4,6 +4,7 @@ import { checkTenantReferences, type KnownNames, keysAt } from './cross-checks.t
 import { checkFile, faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { listYamlFiles, type NamedFile } from './list-files.ts';
+import type { ReminderFile } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
@@ -17,6 +18,8 @@ export interface ReadTenant {
   value: TenantFile | null;
   /** What the connectors' schemas made of each target's own part. */
   vendorSettings: ReadonlyMap<string, unknown>;
+  /** The same of each reminder channel. */
+  channelSettings: ReadonlyMap<string, unknown>;
   faults: ConfigurationFault[];
 }
 
@@ -29,7 +32,7 @@ export function readTenantFiles(dir: string, secrets: SecretSchemas, known: Know
 }
 
 function withoutFile(id: string, faults: ConfigurationFault[]): ReadTenant {
-  return { id, file: null, value: null, vendorSettings: new Map(), faults };
+  return { id, file: null, value: null, vendorSettings: new Map(), channelSettings: new Map(), faults };
 }
 
 function readTenantFile({ id, fileName }: NamedFile, secrets: SecretSchemas, known: KnownNames): ReadTenant {
@@ -37,13 +40,15 @@ function readTenantFile({ id, fileName }: NamedFile, secrets: SecretSchemas, kno
   if ('faults' in read) return withoutFile(id, read.faults);
   const checked = checkFile(read.file, tenantSchema(secrets));
   const vendor = readVendorSettings(read.file, known);
+  const channels = readChannelSettings(read.file, known, secrets);
   const ownFaults = 'faults' in checked ? checked.faults : [];
   return {
     id,
     file: read.file,
     value: 'value' in checked ? checked.value : null,
     vendorSettings: vendor.settings,
-    faults: [...ownFaults, ...checkTenantReferences(read.file, known), ...vendor.faults],
+    channelSettings: channels.settings,
+    faults: [...ownFaults, ...checkTenantReferences(read.file, known), ...vendor.faults, ...channels.faults],
   };
 }
 
@@ -55,6 +60,21 @@ function readVendorSettings(file: YamlFile, known: KnownNames) {
     const connector = known.connectors.get(String(file.valueAt(['targets', id, 'connector'])));
     if (connector === undefined) continue;
     const checked = checkFile(file, connector.settingsSchema, ['targets', id, 'settings']);
+    if ('faults' in checked) faults.push(...checked.faults);
+    else settings.set(id, checked.value);
+  }
+  return { settings, faults };
+}
+
+/** Each reminder channel's own part, checked by its module; channels of an unknown kind are passed over here. */
+function readChannelSettings(file: YamlFile, known: KnownNames, secrets: SecretSchemas) {
+  const settings = new Map<string, unknown>();
+  const faults: ConfigurationFault[] = [];
+  for (const id of keysAt(file, ['reminders', 'channels'])) {
+    const at = ['reminders', 'channels', id];
+    const module = known.reminderChannels.get(String(file.valueAt([...at, 'kind'])));
+    if (module === undefined) continue;
+    const checked = checkFile(file, module.settingsSchema(secrets), [...at, 'settings']);
     if ('faults' in checked) faults.push(...checked.faults);
     else settings.set(id, checked.value);
   }
@@ -90,7 +110,16 @@ export function buildTenant(tenant: ReadTenant, settings: Settings): TenantConfi
     const guard = mergeGuard(settings.guard, target.guard);
     return [id, { ...target, id, guard, settings: tenant.vendorSettings.get(id) }];
   });
-  return { ...tenant.value, id: tenant.id, targets: new Map(targets) };
+  const { reminders, ...value } = tenant.value;
+  const built = { ...value, id: tenant.id, targets: new Map(targets) };
+  return reminders === undefined ? built : { ...built, reminders: withSettings(reminders, tenant.channelSettings) };
+}
+
+function withSettings(reminders: ReminderFile, settings: ReadonlyMap<string, unknown>): ReminderFile {
+  const channels = [...reminders.channels].map(
+    ([id, channel]) => [id, { ...channel, settings: settings.get(id) }] as const,
+  );
+  return { ...reminders, channels: new Map(channels) };
 }
 
 function mergeGuard(defaults: GuardSettings, own: TargetFile['guard']): GuardSettings {

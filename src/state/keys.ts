@@ -27,6 +27,7 @@
  * | `cm:{T}:reminders-of:<appointment>`  | set    | retention         | planner           | operator              |
  * | `cm:{T}:reminder-counts`             | hash   | for ever          | planner, sender   | metrics               |
  * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
+ * | `cm:{T}:reminder-channel-closed:<channel>` | string | one day    | sender            | sender                |
  * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -66,6 +67,7 @@ export const keys = {
   remindersOf: (tenant: string, appointment: string) => tenantKey(tenant, 'reminders-of', appointment),
   reminderCounts: (tenant: string) => tenantKey(tenant, 'reminder-counts'),
   remindersHour: (tenant: string, hour: number) => tenantKey(tenant, 'reminders-hour', hour),
+  reminderChannelClosed: (tenant: string, channel: string) => tenantKey(tenant, 'reminder-channel-closed', channel),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DropReason, LedgerEntry, PlannedReminder, ReminderState, Withdrawal } from '../model/reminders.ts';
-import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
@@ -52,6 +52,9 @@ export interface ReminderLedger {
   /** How many came to each state, and for which reason, since the ledger began. */
   counts(): Promise<{ state: ReminderState; reason: string | null; count: number }[]>;
   openCount(): Promise<number>;
+  /** Nothing is handed to a channel for a day. */
+  closeChannel(channel: string): Promise<void>;
+  isChannelClosed(channel: string): Promise<boolean>;
 }
 
 /**
@@ -75,7 +78,7 @@ export function createReminderLedger(
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
       const lifeMs = Math.max(startAt - now, 0) + keepMs;
       const places = [entryKey(id), open, settled, counts, keys.remindersOf(tenant, appointmentId)];
-      const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone];
+      const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone].map(String);
       return (await redis.eval(PLAN, 5, ...places, id, now, keepMs, dropped ?? '', ...facts)) === 1;
     },
     async withdraw(id, reason, now) {
@@ -101,17 +104,17 @@ export function createReminderLedger(
       const code = state === 'sent' ? '' : (settlement.code ?? '');
       const reference = state === 'sent' ? (settlement.reference ?? '') : '';
       const places = [entryKey(id), open, settled, counts, claimKey(id)];
-      return (await redis.eval(SETTLE, 5, ...places, id, now, keepMs, token, state, reason, code, reference)) === 1;
+      const facts = [id, now, keepMs, token, state, reason, code, reference].map(String);
+      return (await redis.eval(SETTLE, 5, ...places, ...facts)) === 1;
     },
     async postpone({ entry: { id }, token }, { wakeAt, code, notSent }) {
       const places = [entryKey(id), open, claimKey(id)];
-      return (
-        (await redis.eval(POSTPONE, 3, ...places, id, token, String(wakeAt), code ?? '', notSent ? '1' : '0')) === 1
-      );
+      const facts = [id, token, String(wakeAt), code ?? '', notSent ? '1' : '0'];
+      return (await redis.eval(POSTPONE, 3, ...places, ...facts)) === 1;
     },
     read: async (id) => entryOf(await redis.hgetall(entryKey(id))),
     readSome: async (ids) => new Map((await readMany(ids)).map((entry) => [entry.id, entry])),
-    open: async () => readMany(await redis.zrange(open, 0, -1)),
+    open: async () => readMany(await redis.zrange(open, '0', '-1')),
     settled: async (limit) => readMany(await redis.zrevrange(settled, 0, limit - 1)),
     async ofAppointment(appointmentId) {
       const entries = await readMany(await redis.smembers(keys.remindersOf(tenant, appointmentId)));
@@ -124,6 +127,10 @@ export function createReminderLedger(
       });
     },
     openCount: () => redis.zcard(open),
+    async closeChannel(channel) {
+      await redis.set(keys.reminderChannelClosed(tenant, channel), 1, 'PX', DAY_MS);
+    },
+    isChannelClosed: async (channel) => (await redis.exists(keys.reminderChannelClosed(tenant, channel))) === 1,
   };
 }
 

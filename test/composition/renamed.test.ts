@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { compose } from '../../src/composition/compose.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -46,7 +47,7 @@ async function markOf(tenant: string, target: string, formerly: { tenant?: strin
   };
   writeFileSync(join(dir, 'clinic-mirror.yaml'), stringify(settings));
   writeFileSync(join(dir, 'tenants', `${tenant}.yaml`), stringify(file));
-  const configuration = loadConfiguration({ dir, env: { KEY: key }, connectors, mode: 'strict' });
+  const configuration = loadConfiguration({ dir, env: { KEY: key }, connectors, reminderChannels, mode: 'strict' });
   const composition = compose({ configuration, log: silentLogger, priority: 'background' });
   try {
     return composition.estate.tenants.get(tenant)?.targets.get(target)?.identity.mark;

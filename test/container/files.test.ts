@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { connectors } from '../../src/connectors/registry.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -153,7 +154,7 @@ describe('docs/container.md', () => {
       await writeFile(join(dir, name), value);
     }
     await writeFile(join(dir, 'clinic-mirror.yaml'), settings.replaceAll('/run/secrets/', `${dir}/`));
-    const { http } = loadConfiguration({ dir, env: {}, connectors, mode: 'strict' }).settings;
+    const { http } = loadConfiguration({ dir, env: {}, connectors, reminderChannels, mode: 'strict' }).settings;
     expect(http.host).toBe('0.0.0.0');
     expect(daemon.ports).toContain(`127.0.0.1:${http.port}:${http.port}`);
   });

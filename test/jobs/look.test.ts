@@ -106,11 +106,19 @@ describe('hints', () => {
 
   function workers(handlers: Partial<JobHandlers>): void {
     const idle = async () => {};
-    const allIdle = { pull: idle, push: idle, audit: idle, look: idle, channels: idle, 'refresh-tokens': idle };
+    const allIdle = {
+      pull: idle,
+      push: idle,
+      audit: idle,
+      look: idle,
+      channels: idle,
+      remind: idle,
+      'refresh-tokens': idle,
+    };
     const started = startWorkers({
       redisUrl: redis.url,
       handlers: { ...allIdle, ...handlers },
-      concurrency: { pull: 1, push: 1, audit: 1, look: 4, channels: 1, 'refresh-tokens': 1 },
+      concurrency: { pull: 1, push: 1, audit: 1, look: 4, channels: 1, remind: 1, 'refresh-tokens': 1 },
       log: silentLogger,
       lockMs: 30_000,
     });

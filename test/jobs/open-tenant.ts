@@ -40,6 +40,7 @@ export interface TenantChoice {
   slice?: OpenTenant['slice'];
   leaseTtlMs?: number;
   log?: Logger;
+  reminders?: OpenTenant['reminders'];
   /** How vendors reach the receiver; else nothing is opened. */
   notificationsUrl?: string;
   /** How a channel is ended. */
@@ -70,6 +71,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       directory: createChannelDirectory(redis, clock),
       channelsOf: choice.channelsOf ?? (() => null),
     },
+    reminders: choice.reminders ?? null,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,
     clock,

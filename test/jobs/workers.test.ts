@@ -28,11 +28,19 @@ function queues(): WorkQueues {
 
 function workers(handlers: Partial<JobHandlers>, options: { log?: Logger; push?: number } = {}): Workers {
   const idle = async () => {};
-  const allIdle = { pull: idle, push: idle, audit: idle, look: idle, channels: idle, 'refresh-tokens': idle };
+  const allIdle = {
+    pull: idle,
+    push: idle,
+    audit: idle,
+    look: idle,
+    channels: idle,
+    remind: idle,
+    'refresh-tokens': idle,
+  };
   const started = startWorkers({
     redisUrl: redis.url,
     handlers: { ...allIdle, ...handlers },
-    concurrency: { pull: 2, push: options.push ?? 4, audit: 1, look: 2, channels: 1, 'refresh-tokens': 1 },
+    concurrency: { pull: 2, push: options.push ?? 4, audit: 1, look: 2, channels: 1, remind: 2, 'refresh-tokens': 1 },
     log: options.log ?? silentLogger,
     lockMs: 30_000,
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import type { ConnectorDescription } from '../../src/settings/configuration.ts';
+import type { ChannelDescription, ConnectorDescription } from '../../src/settings/configuration.ts';
 import { ConfigurationError } from '../../src/settings/faults.ts';
 import { type LoadOptions, loadConfiguration } from '../../src/settings/load.ts';
 
@@ -63,6 +63,11 @@ export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
   ],
 ]);
 
+/** A kind of reminder channel as the settings see it. */
+export const CHANNELS: ReadonlyMap<string, ChannelDescription> = new Map([
+  ['post', { settingsSchema: () => z.strictObject({ stamp: z.string().default('A') }).prefault({}) }],
+]);
+
 /** Writes a configuration directory for one test: file name to content, beside valid defaults. */
 export function writeConfiguration(files: Record<string, string> = {}): string {
   const dir = mkdtempSync(join(tmpdir(), 'configuration-'));
@@ -76,7 +81,14 @@ export function writeConfiguration(files: Record<string, string> = {}): string {
 }
 
 export function load(dir: string, options: Partial<LoadOptions> = {}) {
-  return loadConfiguration({ dir, env: ENV, connectors: CONNECTORS, mode: 'strict', ...options });
+  return loadConfiguration({
+    dir,
+    env: ENV,
+    connectors: CONNECTORS,
+    reminderChannels: CHANNELS,
+    mode: 'strict',
+    ...options,
+  });
 }
 
 /** The error that reading the directory throws. */

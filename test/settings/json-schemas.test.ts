@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jsonSchemas } from '../../src/settings/json-schemas.ts';
 import { schemaFiles } from '../../tools/write-schemas.ts';
-import { CONNECTORS } from './configuration-directory.ts';
+import { CHANNELS, CONNECTORS } from './configuration-directory.ts';
 
 test.each([...schemaFiles()].map(([file, content]) => [file.split('/').at(-1), file, content]))(
   'the committed %s is current (else: npm run schema)',
@@ -38,7 +38,8 @@ const targetsOf = z.object({
 });
 
 describe('the schema of a tenant', () => {
-  const target = targetsOf.parse(jsonSchemas(CONNECTORS).get('tenant.json')).properties.targets.additionalProperties;
+  const target = targetsOf.parse(jsonSchemas(CONNECTORS, CHANNELS).get('tenant.json')).properties.targets
+    .additionalProperties;
 
   test('knows the connectors and what each one asks for', () => {
     expect(target.properties.connector).toEqual({ enum: ['calendar', 'dav'] });

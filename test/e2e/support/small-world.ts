@@ -19,6 +19,7 @@ import type { SyncResult } from '../../../src/control/sync.ts';
 import { syncTenant } from '../../../src/control/sync.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { loginDesk } from '../../../src/main.ts';
+import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/load.ts';
 import {
   type Built,
@@ -101,7 +102,7 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
   const { clinic, google, graph, clinicProxy, configDir, env, dir } = servers;
   const compositions: Composition[] = [];
   const open = (log: Logger = silentLogger) => {
-    const configuration = loadConfiguration({ dir: configDir, env, connectors, mode: 'strict' });
+    const configuration = loadConfiguration({ dir: configDir, env, connectors, reminderChannels, mode: 'strict' });
     const composition = compose({ configuration, log, priority: 'interactive' });
     compositions.push(composition);
     // What is tried again is tried again as soon as the rules allow.

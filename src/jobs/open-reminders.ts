@@ -1,0 +1,45 @@
+import type { Instant } from '../model/time.ts';
+import type { ReminderChannel } from '../reminders/channels/channel.ts';
+import type { NameReminder, ReminderRules } from '../reminders/rules.ts';
+import type { ReminderFile } from '../settings/reminder-schema.ts';
+import type { OptOuts } from '../state/opt-outs.ts';
+import type { ReminderLedger } from '../state/reminders.ts';
+
+/** One configured channel, opened. */
+export interface OpenChannel {
+  id: string;
+  /** What a recipient must have. */
+  needs: 'nothing' | 'email' | 'phone';
+  /** The other side knows a repeated id: an unclear answer may be followed by another try. */
+  deduplicates: boolean;
+  /** What the patient must have agreed to, by the profile's name; null when nothing. */
+  consent: string | null;
+  channel: ReminderChannel;
+}
+
+/** When a reminder is looked at. */
+export interface Wake {
+  id: string;
+  wakeAt: Instant;
+}
+
+/** The delayed jobs of a tenant's reminders. Asking twice for the same is asking once. */
+export interface ReminderAlarms {
+  set(wakes: readonly Wake[]): Promise<void>;
+  cancel(wakes: readonly Wake[]): Promise<void>;
+}
+
+/** How a settled reminder is told of to whoever counts. */
+export type ObserveLag = (tenant: string, lagMs: number) => void;
+
+/** A tenant's reminders, opened. */
+export interface OpenReminders {
+  file: ReminderFile;
+  rules: ReminderRules;
+  channels: ReadonlyMap<string, OpenChannel>;
+  ledger: ReminderLedger;
+  optOuts: OptOuts;
+  name: NameReminder;
+  alarms: ReminderAlarms;
+  observeLag: ObserveLag;
+}

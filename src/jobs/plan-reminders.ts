@@ -1,0 +1,153 @@
+import type { Appointment } from '../model/records.ts';
+import type { LedgerEntry, PlannedReminder, Withdrawal } from '../model/reminders.ts';
+import { WITHDRAWALS } from '../model/reminders.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import { type Place, placeOf } from '../reminders/places.ts';
+import { lateness, longestAheadMs, remindersFor } from '../reminders/rules.ts';
+import { withdrawalOf } from '../reminders/send-time.ts';
+import type { OpenReminders } from './open-reminders.ts';
+import type { Reading } from './survey.ts';
+import type { OpenTenant } from './tenant.ts';
+
+/** Reminders that are due later than this are planned by a later cycle. */
+export const HORIZON_MS = 2 * DAY_MS;
+/** Name of the reminders among targets that miss a record; no target can have it. */
+export const REMINDERS = '(reminders)';
+
+/** What a cycle learned of the clinic, as far as reminders go by it. */
+export interface Learned {
+  records: ReadonlyMap<string, Appointment>;
+  /** Read alone: they are there although the list did not show them. */
+  found: readonly Appointment[];
+  /** Read alone: the clinic has no such record. */
+  vanished: ReadonlySet<string>;
+  place: Place;
+}
+
+/** How many reminders a cycle planned and withdrew. */
+export interface ReminderPlan {
+  planned: number;
+  withdrawn: number;
+}
+
+/** The appointments that reminders of the next days can belong to. */
+export function remindedReading({ rules }: OpenReminders, now: Instant): Reading {
+  const agendas = [...rules.rules.values()].map((rule) => rule.agendas);
+  return {
+    window: { fromAt: now, toAt: now + HORIZON_MS + longestAheadMs(rules) },
+    agendas: agendas.includes('all') ? 'all' : agendas.flat(),
+  };
+}
+
+/** Puts back jobs that were lost, by asking for each again: a known one is left as it is. */
+export async function resumeReminders({ reminders, configuration }: OpenTenant): Promise<void> {
+  if (reminders === null || configuration.paused) return;
+  await reminders.alarms.set(await reminders.ledger.open());
+}
+
+/** Appointments of waiting reminders that a complete list did not show. @param isSeen also of rows that can't be used */
+export async function absentReminded(
+  { reminders, clock }: OpenTenant,
+  isSeen: (recordId: string) => boolean,
+): Promise<string[]> {
+  if (reminders === null) return [];
+  const now = clock();
+  const open = (await reminders.ledger.open()).filter(({ startAt }) => startAt > now);
+  return [...new Set(open.map(({ appointmentId }) => appointmentId).filter((id) => !isSeen(id)))];
+}
+
+/**
+ * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted. Says
+ * nothing of an appointment that the cycle did not see.
+ */
+export async function planReminders(tenant: OpenTenant, learned: Learned): Promise<ReminderPlan> {
+  const { reminders } = tenant;
+  if (reminders === null) return { planned: 0, withdrawn: 0 };
+  const now = tenant.clock();
+  const appointments = new Map([...learned.records, ...learned.found.map((one) => [one.id, one] as const)]);
+  const wanted = wantedOf(tenant, reminders, appointments.values(), learned.place, now);
+  const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
+  const planned = await plan(reminders, wanted, appointments, now);
+  if (planned + withdrawn > 0) tenant.log.info({ planned, withdrawn }, 'reminders were planned');
+  return { planned, withdrawn };
+}
+
+function wantedOf(
+  { configuration }: OpenTenant,
+  reminders: OpenReminders,
+  appointments: Iterable<Appointment>,
+  place: Place,
+  now: Instant,
+): Map<string, PlannedReminder> {
+  const wanted = new Map<string, PlannedReminder>();
+  for (const appointment of appointments) {
+    if (appointment.time.startAt <= now) continue;
+    const zone = placeOf(appointment, place)?.zone ?? configuration.zone;
+    for (const decision of remindersFor(appointment, reminders.rules, zone, reminders.name)) {
+      if ('reminder' in decision) wanted.set(decision.reminder.id, decision.reminder);
+    }
+  }
+  return wanted;
+}
+
+async function withdraw(
+  { ledger, alarms }: OpenReminders,
+  seen: {
+    appointments: ReadonlyMap<string, Appointment>;
+    vanished: ReadonlySet<string>;
+    wanted: ReadonlyMap<string, PlannedReminder>;
+  },
+  now: Instant,
+): Promise<number> {
+  const gone: LedgerEntry[] = [];
+  for (const entry of await ledger.open()) {
+    const reason = reasonToWithdraw(entry, seen, now);
+    if (reason !== null && (await ledger.withdraw(entry.id, reason, now))) gone.push(entry);
+  }
+  await alarms.cancel(gone);
+  return gone.length;
+}
+
+function reasonToWithdraw(
+  entry: LedgerEntry,
+  { appointments, vanished, wanted }: Parameters<typeof withdraw>[1],
+  now: Instant,
+): Withdrawal | null {
+  if (wanted.has(entry.id)) return null;
+  if (vanished.has(entry.appointmentId)) return 'vanished';
+  const appointment = appointments.get(entry.appointmentId);
+  // One that has begun is left to the moment of sending, which says that it is too late.
+  if (appointment === undefined || (appointment.time.startAt <= now && appointment.time.startAt === entry.startAt)) {
+    return null;
+  }
+  return withdrawalOf(entry, appointment);
+}
+
+/** A reminder that is late when it is first seen is written down as dropped, so that somebody may ask why it did not come. */
+async function plan(
+  { ledger, alarms, rules }: OpenReminders,
+  wanted: ReadonlyMap<string, PlannedReminder>,
+  appointments: ReadonlyMap<string, Appointment>,
+  now: Instant,
+): Promise<number> {
+  const near = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
+  const known = await ledger.readSome(near.map(({ id }) => id));
+  const wakes = [];
+  for (const reminder of near) {
+    const entry = known.get(reminder.id);
+    if (entry !== undefined && !isOpenToChange(entry, reminder)) continue;
+    const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
+    const updatedAt = appointments.get(reminder.appointmentId)?.updatedAt ?? null;
+    // One that waits already was planned in time: only its hour has changed.
+    const late = entry?.state === 'planned' ? null : lateness(reminder, { now, updatedAt, minimumLeadMs });
+    const changed = await ledger.plan(reminder, late, now);
+    if (changed && late === null) wakes.push({ id: reminder.id, wakeAt: reminder.dueAt });
+  }
+  await alarms.set(wakes);
+  return wakes.length;
+}
+
+function isOpenToChange(entry: LedgerEntry, { dueAt, zone }: PlannedReminder): boolean {
+  if (entry.state === 'planned') return entry.dueAt !== dueAt || entry.zone !== zone;
+  return entry.state === 'dropped' && WITHDRAWALS.some((reason) => reason === entry.reason);
+}

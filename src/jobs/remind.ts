@@ -1,0 +1,280 @@
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Agenda, Appointment, Location, Patient } from '../model/records.ts';
+import type { DropReason } from '../model/reminders.ts';
+import type { Lookup } from '../model/snapshots.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { Delivery, Reminder } from '../reminders/channels/channel.ts';
+import { contentOf } from '../reminders/content.ts';
+import { mobileNumber } from '../reminders/phone.ts';
+import { placeOf } from '../reminders/places.ts';
+import type { ReminderRule } from '../reminders/rules.ts';
+import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
+import type { Claim, Settlement } from '../state/reminders.ts';
+import type { OpenChannel, OpenReminders } from './open-reminders.ts';
+import type { OpenTenant } from './tenant.ts';
+
+/** Everything about one reminder ends within this, so that no claim runs out under a worker that lives. */
+const ATTEMPT_MS = 90 * SECOND_MS;
+/** Between two tries to ask a clinic that doesn't answer. */
+const SOURCE_RETRY_MS = MINUTE_MS;
+/** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
+const CHANNEL_RETRY_MS = 30 * SECOND_MS;
+const CHANNEL_RETRY_CAP_MS = 15 * MINUTE_MS;
+
+/** How a look at a reminder ended. */
+type Step =
+  | { settle: Settlement }
+  /** @property notSent it was surely not handed over */
+  | { wakeAt: Instant; code: string | null; notSent: boolean };
+
+/** What is known when a reminder may be handed over. */
+interface Ready {
+  reminder: Reminder;
+  channel: OpenChannel;
+  rule: ReminderRule;
+}
+
+/**
+ * Looks at one reminder, decides with what the clinic says at this moment, and hands it over, drops it, or sets its alarm anew. Safe to
+ * run twice, by two workers, and to break off anywhere: a reminder that may have been handed over is not handed over again, unless
+ * the other side knows a repeated one by its id.
+ */
+export async function remind(
+  tenant: OpenTenant,
+  id: string,
+  { stop, abort }: { stop: AbortSignal; abort: AbortSignal },
+): Promise<void> {
+  const { reminders } = tenant;
+  if (reminders === null || stop.aborted) return;
+  const claim = await reminders.ledger.claim(id);
+  if (claim === null) return;
+  if ('busyMs' in claim) return reminders.alarms.set([{ id, wakeAt: tenant.clock() + claim.busyMs }]);
+  const step = await take(tenant, reminders, claim, AbortSignal.any([abort, AbortSignal.timeout(ATTEMPT_MS)]));
+  await finish(tenant, reminders, claim, step);
+}
+
+/** What one look comes to. Only Redis can make it throw; then the claim ends by itself and the entry tells how far it came. */
+async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, signal: AbortSignal): Promise<Step> {
+  const { entry } = claim;
+  const channel = reminders.channels.get(entry.channel);
+  // Its worker died over it. Nobody can tell whether it was handed over.
+  if (entry.state === 'sending' && channel?.deduplicates !== true) return unclear('worker-died');
+  const ready = await prepare(tenant, reminders, claim, signal);
+  if (!('reminder' in ready)) return entry.state === 'sending' ? onlyRepeat(ready) : ready;
+  if (await reminders.ledger.isChannelClosed(entry.channel)) return dropped('channel-gone');
+  const intent = await reminders.ledger.intend(claim, {
+    now: tenant.clock(),
+    maxPerHour: reminders.file.maxPerHour,
+    mayRepeat: ready.channel.deduplicates,
+  });
+  if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
+  if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
+  const delivery = await deliver(ready, signal);
+  if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
+  const step = afterDelivery(delivery, claim, ready, tenant.clock());
+  return entry.state === 'sending' ? onlyRepeat(step) : step;
+}
+
+/** What a refusal tells of the patient or of the channel holds for all that follows, from now on. */
+async function remember(
+  { clock, log }: OpenTenant,
+  { optOuts, ledger }: OpenReminders,
+  { channel, reminder: { recipient } }: Ready,
+  { optedOut, channelGone, code }: Extract<Delivery, { result: 'refused' }>,
+): Promise<void> {
+  const address = channel.needs === 'nothing' ? null : recipient[channel.needs];
+  if (optedOut && channel.needs !== 'nothing' && address !== null) {
+    await optOuts.add(channel.needs, address, { source: 'refused', at: clock() });
+  }
+  if (!channelGone) return;
+  await ledger.closeChannel(channel.id);
+  log.error({ channel: channel.id, code }, 'a channel is gone: its reminders are dropped, and it is tried again daily');
+}
+
+/** A reminder that may have been handed over before is only ever waited for or unknown. */
+function onlyRepeat(step: Step): Step {
+  if ('wakeAt' in step) return { ...step, notSent: false };
+  return step.settle.state === 'dropped' ? unclear(step.settle.reason) : step;
+}
+
+async function finish(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, step: Step): Promise<void> {
+  const { id, dueAt, rule, channel } = claim.entry;
+  const now = tenant.clock();
+  if ('wakeAt' in step) {
+    if (await reminders.ledger.postpone(claim, step)) await reminders.alarms.set([{ id, wakeAt: step.wakeAt }]);
+    return;
+  }
+  if (!(await reminders.ledger.settle(claim, step.settle, now))) return;
+  const { state } = step.settle;
+  const reason = state === 'dropped' ? step.settle.reason : null;
+  if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
+  const level = state === 'unknown' || reason === 'channel-failed' || reason === 'hourly-limit' ? 'warn' : 'info';
+  tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'a reminder came to its end');
+}
+
+/** Everything that must be so before handing over; the step to take when it isn't. */
+async function prepare(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  { entry }: Claim,
+  signal: AbortSignal,
+): Promise<Ready | Step> {
+  const rule = reminders.rules.rules.get(entry.rule);
+  const channel = reminders.channels.get(entry.channel);
+  if (rule === undefined || channel === undefined || !rule.channels.includes(entry.channel))
+    return dropped('rule-gone');
+  const inTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
+  if (inTime.do !== 'send') return stepOf(inTime);
+  let source: Source;
+  try {
+    source = await readSource(tenant, channel, entry.appointmentId, signal);
+  } catch (error) {
+    return sourceStep(asMirrorError(error), entry.dueAt, reminders, tenant.clock());
+  }
+  const verdict = appointmentVerdict(entry, rule, source.appointment);
+  if (verdict.do !== 'send') return stepOf(verdict);
+  if (source.patient !== null) {
+    const allowed = patientVerdict(source.patient, channel.consent);
+    if (allowed.do !== 'send') return stepOf(allowed);
+  }
+  // Reading took time, and it may be night by now.
+  const stillInTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
+  if (stillInTime.do !== 'send') return stepOf(stillInTime);
+  return address(tenant, reminders, { rule, channel, source, id: entry.id, zone: entry.zone });
+}
+
+/** What the clinic says at this moment. */
+interface Source {
+  appointment: Lookup<Appointment>;
+  /** Null where the channel needs nothing of the patient. */
+  patient: Lookup<Patient> | null;
+  agendas: ReadonlyMap<string, Agenda>;
+  locations: ReadonlyMap<string, Location>;
+}
+
+async function readSource(
+  tenant: OpenTenant,
+  channel: OpenChannel,
+  appointmentId: string,
+  signal: AbortSignal,
+): Promise<Source> {
+  const { clinic } = tenant;
+  const agendas = new Map((await clinic.agendas(signal)).map((agenda) => [agenda.id, agenda]));
+  const locations = new Map((await clinic.locations(signal)).map((location) => [location.id, location]));
+  const appointment = await clinic.readAppointment(appointmentId, signal);
+  const patientId = 'found' in appointment ? appointment.found.patientId : null;
+  if (patientId === null || (channel.needs === 'nothing' && channel.consent === null)) {
+    return { appointment, patient: null, agendas, locations };
+  }
+  return { appointment, patient: await clinic.readPatient(patientId, signal), agendas, locations };
+}
+
+/** Finds the patient's address for the channel, asks whether they opted out, and writes the text. */
+async function address(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  {
+    rule,
+    channel,
+    source,
+    id,
+    zone,
+  }: { rule: ReminderRule; channel: OpenChannel; source: Source; id: string; zone: string },
+): Promise<Ready | Step> {
+  if (!('found' in source.appointment)) return dropped('vanished');
+  const appointment = source.appointment.found;
+  const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
+  const { phoneRegion } = reminders.file;
+  const email = channel.needs === 'email' ? patient?.email?.trim() || null : null;
+  const phone =
+    channel.needs === 'phone'
+      ? (mobileNumber(patient?.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient?.phone ?? '', phoneRegion))
+      : null;
+  if (channel.needs !== 'nothing') {
+    const reachedAt = channel.needs === 'email' ? email : phone;
+    if (reachedAt === null) return dropped('no-address');
+    if ((await reminders.optOuts.find(channel.needs, reachedAt)) !== null) return dropped('opted-out');
+  }
+  const { startAt, endAt } = appointment.time;
+  const { name, language } = tenant.configuration;
+  const content = contentOf({
+    rule,
+    file: reminders.file,
+    language,
+    clinic: name,
+    startAt,
+    zone,
+    location: placeOf(appointment, source),
+    patient,
+  });
+  const reminder: Reminder = {
+    id,
+    tenant: tenant.id,
+    rule: rule.id,
+    appointment: { id: appointment.id, agendaId: appointment.agendaId, startAt, endAt, zone },
+    recipient: { patientId: appointment.patientId, email, phone },
+    content,
+  };
+  return { reminder, channel, rule };
+}
+
+/** Channels throw only for what a person must mend before anything was handed over; all else is unclear. */
+async function deliver({ reminder, channel }: Ready, signal: AbortSignal): Promise<Delivery> {
+  try {
+    return await channel.channel.send(reminder, signal);
+  } catch (error) {
+    const failure = asMirrorError(error);
+    const isBefore =
+      error instanceof MirrorError && !failure.ambiguous && ['settings', 'authorization'].includes(failure.actor);
+    if (isBefore) return { result: 'later', code: failure.code, retryAfterMs: failure.retryAfterMs ?? null };
+    return { result: 'unknown', code: failure.code };
+  }
+}
+
+function afterDelivery(delivery: Delivery, { entry }: Claim, { channel, rule }: Ready, now: Instant): Step {
+  const retryMs = Math.min(CHANNEL_RETRY_MS * 2 ** Math.min(entry.attempts, 10), CHANNEL_RETRY_CAP_MS);
+  switch (delivery.result) {
+    case 'sent':
+      return { settle: { state: 'sent', reference: delivery.reference } };
+    case 'refused':
+      return dropped(
+        delivery.channelGone ? 'channel-gone' : delivery.optedOut ? 'opted-out' : 'refused',
+        delivery.code,
+      );
+    case 'later': {
+      const wakeAt = now + Math.max(delivery.retryAfterMs ?? 0, retryMs);
+      if (wakeAt > deadlineOf(entry, rule)) return dropped('channel-failed', delivery.code);
+      return { wakeAt, code: delivery.code, notSent: entry.state === 'planned' };
+    }
+    case 'unknown': {
+      const wakeAt = now + retryMs;
+      if (!channel.deduplicates || wakeAt > deadlineOf(entry, rule)) return unclear(delivery.code);
+      return { wakeAt, code: delivery.code, notSent: false };
+    }
+  }
+}
+
+function stepOf(verdict: Exclude<Verdict, { do: 'send' }>): Step {
+  return verdict.do === 'drop' ? dropped(verdict.reason) : { wakeAt: verdict.untilAt, code: null, notSent: true };
+}
+
+/** A clinic that can't be asked is asked again until the reminder has waited long enough. */
+function sourceStep({ code, retryAfterMs }: MirrorError, dueAt: Instant, { file }: OpenReminders, now: Instant): Step {
+  const wakeAt = now + Math.max(SOURCE_RETRY_MS, retryAfterMs ?? 0);
+  if (wakeAt > dueAt + file.unreachableMinutes * MINUTE_MS) return dropped('source-unreachable', code);
+  return { wakeAt, code, notSent: true };
+}
+
+/** The hour's limit is reached: the reminder waits for the next one, as long as its grace lasts. */
+function nextHour(now: Instant, deadlineAt: Instant): Step {
+  const wakeAt = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
+  return wakeAt > deadlineAt ? dropped('hourly-limit') : { wakeAt, code: 'hourly-limit', notSent: true };
+}
+
+function dropped(reason: DropReason, code: string | null = null): Step {
+  return { settle: { state: 'dropped', reason, code } };
+}
+
+function unclear(code: string): Step {
+  return { settle: { state: 'unknown', code } };
+}
