@@ -76,7 +76,7 @@ export async function multiget(collection: Collection, urls: readonly URL[]): Pr
   const found = new Map<string, StoredObject>();
   for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
     const asked = urls.slice(start, start + MULTIGET_SIZE);
-    const { members } = await report(collection, multigetBody(asked, ETAG_AND_DATA));
+    const { members } = await report(collection, multigetBody(asked));
     const answered = new Map(members.map((member) => [comparablePath(member.url), member]));
     for (const url of asked) {
       const path = comparablePath(url);
@@ -86,19 +86,6 @@ export async function multiget(collection: Collection, urls: readonly URL[]): Pr
     }
   }
   return found;
-}
-
-/** The ETags that the server gives objects which it gave none in answer to our write. */
-export async function readTags(collection: Collection, urls: readonly URL[]): Promise<Map<string, string>> {
-  const tags = new Map<string, string>();
-  for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
-    const body = multigetBody(urls.slice(start, start + MULTIGET_SIZE), ETAG_ONLY);
-    for (const member of (await report(collection, body)).members) {
-      const tag = tagOf(member);
-      if (tag !== null) tags.set(comparablePath(member.url), tag);
-    }
-  }
-  return tags;
 }
 
 /** Addresses of the events whose property has this value, as far as the server's filter finds them. */
@@ -158,9 +145,9 @@ function tagOf(member: DavMember): string | null {
   return strongTag(member.properties.get(`${DAV}getetag`)?.text);
 }
 
-function multigetBody(urls: readonly URL[], properties: string): string {
+function multigetBody(urls: readonly URL[]): string {
   const hrefs = urls.map((url) => `<D:href>${escapeXml(url.pathname)}</D:href>`).join('');
-  return `<C:calendar-multiget ${NAMESPACES}>${properties}${hrefs}</C:calendar-multiget>`;
+  return `<C:calendar-multiget ${NAMESPACES}>${ETAG_AND_DATA}${hrefs}</C:calendar-multiget>`;
 }
 
 /** The event filter is always there: some servers refuse a query without one. */

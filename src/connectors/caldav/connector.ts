@@ -3,7 +3,8 @@ import type { Operation, Outcome } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { asCollection, comparablePath } from './addresses.ts';
 import { prepareCalendar } from './calendars.ts';
-import { type Collection, multiget, objectUrl, readTags } from './collection.ts';
+import { changesOf } from './changes.ts';
+import { type Collection, isOurs, multiget, objectUrl, type StoredObject } from './collection.ts';
 import { concernsOneItem, notSent } from './errors.ts';
 import { findOurs, readOurs } from './reading.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
@@ -24,6 +25,7 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
     apply: (container, operations, signal) => applyAll(collectionAt(container, signal), operations),
     read: (container, window, signal) => readOurs(collectionAt(container, signal), window),
     find: (container, keys, signal) => findOurs(collectionAt(container, signal), keys),
+    changes: (container, query, signal) => changesOf(collectionAt(container, signal), container, query),
   };
 }
 
@@ -48,7 +50,7 @@ async function applyAll(collection: Collection, operations: readonly Operation[]
       settled.push(failed(operation, error));
     }
   }
-  return await withTags(collection, settled);
+  return await readBack(collection, settled);
 }
 
 /** A connection that breaks twice running will not carry the rest either. */
@@ -75,20 +77,23 @@ function urlOf(collection: Collection, operation: Operation): URL {
   return objectUrl(collection.url, operation.key, operation.kind === 'create' ? null : operation.remoteId);
 }
 
-/** Learns the ETags that the server did not give with its answers; without them the next update has to look first. */
-async function withTags(collection: Collection, settled: readonly Settled[]): Promise<Outcome[]> {
-  const untagged = settled.filter(
-    ({ outcome, url }) => url !== null && outcome.result === 'written' && outcome.versionTag === null,
-  );
-  const urls = untagged.flatMap(({ url }) => (url === null ? [] : [url]));
-  const tags =
-    urls.length === 0
-      ? new Map<string, string>()
-      : await readTags(collection, urls).catch(() => new Map<string, string>());
+/**
+ * Reads back what the server gave no strong ETag for: it may have stored something else than was sent, and without the tag the next
+ * update has to look first (RFC 4791 section 5.3.4). What can't be read now is left unknown.
+ */
+async function readBack(collection: Collection, settled: readonly Settled[]): Promise<Outcome[]> {
+  const urls = settled.flatMap(({ outcome, url }) => (url !== null && isUntagged(outcome) ? [url] : []));
+  const found = await multiget(collection, urls).catch(() => new Map<string, StoredObject>());
   return settled.map(({ outcome, url }) => {
-    if (url === null || outcome.result !== 'written' || outcome.versionTag !== null) return outcome;
-    return { ...outcome, versionTag: tags.get(comparablePath(url)) ?? null };
+    const stored = url === null ? undefined : found.get(comparablePath(url));
+    if (!isUntagged(outcome) || stored === undefined || !isOurs(stored.content, collection.mark)) return outcome;
+    const { item } = stored.content;
+    return { ...outcome, versionTag: stored.etag, ...(item === null ? {} : { stored: item }) };
   });
+}
+
+function isUntagged(outcome: Outcome): outcome is Extract<Outcome, { result: 'written' }> {
+  return outcome.result === 'written' && outcome.versionTag === null;
 }
 
 function failed({ recordId }: Operation, error: MirrorError): Settled {

@@ -71,7 +71,8 @@ function isOwnName(url: URL): boolean {
   return /^[0-9a-v]{32}\.ics$/.test(nameOf(url));
 }
 
-function toRemoteItems(collection: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
+/** Those of the objects that are ours. */
+export function toRemoteItems(collection: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
   const items: RemoteItem[] = [];
   for (const { url, etag, content } of objects) {
     if (!isOurs(content, collection.mark)) continue;

@@ -184,10 +184,17 @@ describe('ETags', () => {
       byMethod({
         PUT: () => ({ status: 201, ...(etag === undefined ? {} : { headers: { etag } }) }),
         REPORT: ({ body }) =>
-          multistatus(...[...body.matchAll(/<D:href>([^<]*)/g)].map(([, href]) => stored(href!, '"learnt"', 'x'))),
+          multistatus(
+            ...[...body.matchAll(/<D:href>(\/cal\/(\w+)\.ics)/g)].map(([, href, key]) =>
+              stored(href!, '"learnt"', ours('As the server spells it', MARK, key)),
+            ),
+          ),
       }),
     );
     const outcomes = await applyOn(server, create, createOperation('b'), createOperation('c'));
+    expect(outcomes.map((outcome) => 'stored' in outcome && outcome.stored)).toEqual(
+      Array(3).fill(itemWith({ title: 'As the server spells it' })),
+    );
     expect(outcomes.map((outcome) => 'versionTag' in outcome && outcome.versionTag)).toEqual(Array(3).fill('"learnt"'));
     expect(server.log().filter((line) => line.startsWith('REPORT'))).toHaveLength(1);
   });
@@ -204,6 +211,23 @@ describe('ETags', () => {
   test('that cannot be learnt do not turn a write into a failure', async () => {
     const server = await serve(byMethod({ PUT: () => ({ status: 201 }), REPORT: () => ({ status: 500 }) }));
     expect(await applyOn(server, create)).toMatchObject([{ effect: 'created', versionTag: null }]);
+  });
+
+  test('of what somebody else put there meanwhile are not taken for those of our write', async () => {
+    const foreign = ours('Theirs', 'otherotherother0');
+    const server = await serve(
+      byMethod({ PUT: () => ({ status: 201 }), REPORT: () => multistatus(stored(HREF, '"9"', foreign)) }),
+    );
+    const [outcome] = await applyOn(server, create);
+    expect(outcome).toMatchObject({ effect: 'created', versionTag: null });
+    expect(outcome).not.toHaveProperty('stored');
+  });
+
+  test('that are strong say that the object is as it was sent, so it is not read back', async () => {
+    const server = await serve(() => CREATED);
+    const [outcome] = await applyOn(server, create);
+    expect(outcome).not.toHaveProperty('stored');
+    expect(server.log()).toEqual([`PUT ${HREF}`]);
   });
 
   test('without quotes are quoted', async () => {
