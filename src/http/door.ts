@@ -1,6 +1,9 @@
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Budget } from './budget.ts';
+import { neverConnected } from './never-connected.ts';
+import { type PinnedAnswer, type Resolve, sendPinned, systemResolve } from './pinned.ts';
+import { isPublicAddress } from './public-addresses.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** One request through the door. */
@@ -20,6 +23,8 @@ export interface HttpRequest {
   budget?: Budget;
   /** What the remote side charges for the request, such as the calls in a batch. Default 1. */
   units?: number;
+  /** The address comes from outside: https alone, and only to addresses of the public internet, checked and then connected to. */
+  publicOnly?: boolean;
 }
 
 /** An answer, read whole. Redirects are answers too: the door follows none. */
@@ -38,7 +43,8 @@ export type HttpObserver = (label: string, status: number, durationMs: number) =
 export interface HttpDoor {
   /**
    * Sends one request and reads the whole answer, whatever its status.
-   * @throws MirrorError `remote` when no whole answer came; `ambiguous` when the request may have been carried out
+   * @throws MirrorError `remote` when no whole answer came; `ambiguous` when the request may have been carried out.
+   * `settings`, code `address-not-allowed`, when a `publicOnly` request would lead elsewhere
    */
   send(request: HttpRequest): Promise<HttpResponse>;
   /** The same door in the shape of `fetch`, for libraries that bring their own client; `label` names their calls. */
@@ -64,6 +70,8 @@ export interface HttpDoorOptions {
   timeoutMs?: number;
   observe?: HttpObserver;
   clock: () => number;
+  /** How `publicOnly` requests resolve names; as the system does when absent. */
+  resolve?: Resolve;
 }
 
 const DEFAULT_TIMEOUT_MS = 30 * SECOND_MS;
@@ -92,14 +100,8 @@ async function sendOnce(request: HttpRequest, options: HttpDoorOptions): Promise
   const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   const signal = AbortSignal.any([request.signal, timeout]);
   try {
-    const response = await fetch(request.url, {
-      method: request.method,
-      headers: { 'user-agent': options.userAgent, ...request.headers },
-      ...(request.body === undefined ? {} : { body: request.body as NonNullable<RequestInit['body']> }),
-      redirect: 'manual',
-      signal,
-    });
-    const body = await readBody(response, request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
+    const response = await open(request, { 'user-agent': options.userAgent, ...request.headers }, signal, options);
+    const body = await readBody(response.body ?? [], request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
     const wait = retryAfterMs(response.headers, options.clock());
     return { status: response.status, headers: response.headers, body, retryAfterMs: wait };
   } catch (error) {
@@ -107,10 +109,32 @@ async function sendOnce(request: HttpRequest, options: HttpDoorOptions): Promise
   }
 }
 
-async function readBody(response: Response, limitBytes: number): Promise<Buffer> {
+function open(
+  { method, url, body, publicOnly }: HttpRequest,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+  { resolve = systemResolve }: HttpDoorOptions,
+): Promise<Response | PinnedAnswer> {
+  if (publicOnly === true) {
+    return sendPinned(
+      { method, url, headers, signal, ...(body === undefined ? {} : { body }) },
+      isPublicAddress,
+      resolve,
+    );
+  }
+  return fetch(url, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
+    redirect: 'manual',
+    signal,
+  });
+}
+
+async function readBody(body: AsyncIterable<Uint8Array> | [], limitBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body) {
     size += chunk.length;
     if (size > limitBytes) {
       throw new MirrorError('the answer is larger than allowed', {
@@ -137,7 +161,7 @@ function networkError(error: unknown, request: HttpRequest, timeout: AbortSignal
     actor: 'remote',
     code: 'connection-failed',
     retry: 'later',
-    ambiguous,
+    ambiguous: ambiguous && !neverConnected(error),
     cause: error,
   });
 }

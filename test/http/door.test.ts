@@ -124,6 +124,14 @@ describe('a request without an answer', () => {
     expect(await failure(door.send(request(url, { method })))).toMatchObject({ ambiguous, code: 'connection-failed' });
   });
 
+  test('was surely not carried out when no connection was made', async () => {
+    const url = await serve(() => {});
+    await new Promise((resolve) => servers.pop()?.close(resolve));
+    const { door } = openDoor();
+    const error = await failure(door.send(request(url, { method: 'POST' })));
+    expect(error).toMatchObject({ code: 'connection-failed', ambiguous: false });
+  });
+
   test('ends in time, also when the answer trickles', async () => {
     const url = await serve((_, outgoing) => {
       outgoing.writeHead(200);
