@@ -41,9 +41,39 @@ export type Delivery =
 
 /** An opened channel. */
 export interface ReminderChannel {
-  /** Hands one reminder over. Never throws for what the other side does. @throws MirrorError `settings` or `authorization` */
+  /**
+   * Hands one reminder over. Never throws for what the other side does with it.
+   * @throws MirrorError `settings` when a person must mend something first; then it was surely not handed over
+   */
   send(reminder: Reminder, signal: AbortSignal): Promise<Delivery>;
+  /** What the other side reports to the callback address; absent where nothing is reported. */
+  takeCallback?(callback: ChannelCallback): CallbackAnswer;
 }
+
+/** A request to a channel's callback address. */
+export interface ChannelCallback {
+  method: string;
+  /** The query as it came, with its question mark; empty without one. */
+  query: string;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string | undefined>>;
+  body: string;
+}
+
+/** What to answer to a callback, without a body, and what it tells. */
+export interface CallbackAnswer {
+  status: 204 | 400 | 403 | 405;
+  /** Nothing unless the callback is proved to come from the other side. May be repeated and come out of order. */
+  events: readonly ChannelEvent[];
+}
+
+/** What the other side or the patient tells after a reminder was handed over. */
+export type ChannelEvent =
+  | { kind: 'delivered'; reference: string }
+  /** Handed over, but it did not reach the patient. */
+  | { kind: 'failed'; reference: string; code: string }
+  /** Wants no more (`opted-out`) or wants it again (`opted-in`): by E.164 number, or by the id of a reminder that was sent. */
+  | { kind: 'opted-out' | 'opted-in'; who: { phone: string } | { reminderId: string } };
 
 /** What a channel is given. */
 export interface ChannelContext<ChannelSettings> {
