@@ -2,7 +2,6 @@
 //   node tools/container-demo.ts IMAGE
 // Needs a `docker` in PATH whose containers can share this machine's network. Exit code 1: something was lost or doubled.
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
@@ -11,6 +10,7 @@ import { type DemoLogin, startWorld, type World } from '../demo/world.ts';
 import { approveDevice, authorizeInBrowser as authorizeInClinic } from '../sandbox/clinic/index.ts';
 import type { ProxyFault } from '../sandbox/kit/fault-proxy.ts';
 import { docker, dockerOrThrow, inspectContainer, inspectImage, stopContainer } from './container-engine.ts';
+import { freePort } from './free-port.ts';
 
 /** The world, and how containers are run in it. */
 interface Stage {
@@ -235,19 +235,6 @@ async function waitFor(what: string, condition: () => Promise<boolean>): Promise
     if (performance.now() > endsAt) throw new Error(`waited in vain for: ${what}`);
     await pause(500);
   }
-}
-
-/** A port that is free now, and that no outgoing connection is given meanwhile (those begin at 32768, ip(7)). */
-async function freePort(): Promise<number> {
-  for (let port = 18_080; port < 32_768; port++) {
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)));
-    });
-    if (isFree) return port;
-  }
-  throw new Error('no port is free');
 }
 
 const image = process.argv[2];

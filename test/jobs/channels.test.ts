@@ -132,8 +132,8 @@ describe('a channel is opened', () => {
 
   test('not without a public address, without a calendar, or while paused', async () => {
     const { vendor, targets, open } = await filled();
-    expect(await keep(open({ notificationsUrl: undefined }))).toEqual({ opened: [] });
-    expect(await statusOf(open({ notificationsUrl: undefined }))).toMatchObject({ reason: 'no-public-address' });
+    expect(await keep(open({ notificationsUrl: null }))).toEqual({ opened: [] });
+    expect(await statusOf(open({ notificationsUrl: null }))).toMatchObject({ reason: 'no-public-address' });
     await keep(open({ paused: true }));
     await keep(open({ targets: targets.map((target) => ({ ...target, configuration: { paused: true } })) }));
     await keep(open({ id: 'never-filled' }));
@@ -250,7 +250,7 @@ describe('a channel is ended', () => {
   test('when its target is paused, its tenant is paused, or the address is taken away', async () => {
     const { vendor, targets, open } = await filled();
     const paused = targets.map((target) => ({ ...target, configuration: { paused: true } }));
-    for (const changes of [{ targets: paused }, { paused: true }, { notificationsUrl: undefined }]) {
+    for (const changes of [{ targets: paused }, { paused: true }, { notificationsUrl: null }]) {
       await keep(open());
       const { id } = only(vendor);
       await keep(open(changes));

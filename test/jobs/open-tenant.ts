@@ -42,7 +42,7 @@ export interface TenantChoice {
   log?: Logger;
   reminders?: OpenTenant['reminders'];
   /** How vendors reach the receiver; else nothing is opened. */
-  notificationsUrl?: string;
+  notificationsUrl?: string | null;
   /** How a channel is ended. */
   channelsOf?: OpenTenant['notifications']['channelsOf'];
 }
