@@ -271,7 +271,7 @@ function isAsPromised(trial: Trial, { events, edited, removed }: Size): boolean 
 }
 
 function render(result: Size & { trials: readonly Trial[]; seconds: number; ok: boolean }): string {
-  const headings = ['checked', 'edited', 'removed', 'restored', 'by hand', 'missing', 'HTTP', 'seconds', 'followed'];
+  const headings = ['read', 'edited', 'removed', 'restored', 'by hand', 'missing', 'HTTP', 'seconds', 'followed'];
   const columns = [{ heading: 'calendar' }, ...headings.map((heading) => ({ heading, right: true }))];
   const rows = result.trials.map(({ family, policy, found, restored, heldAfterCycle, audit, cycle, moved, ok }) => [
     `${SHORT[family]} ${policy}${ok ? '' : ' !'}`,

@@ -11,6 +11,7 @@ const accessToken = z.strictObject({
 const newMailbox = z.strictObject({ mail: z.string(), licensed: z.boolean().default(true) });
 const newCalendar = z.strictObject({ name: z.string() });
 const moving = z.strictObject({ calendar: z.string() });
+const renewal = z.strictObject({ calendars: z.boolean().default(false) });
 const expiry = z.strictObject({ end: z.enum(['gone', 'not-found']).default('gone') });
 const lifecycle = z.strictObject({ event: z.enum(['reauthorizationRequired', 'subscriptionRemoved', 'missed']) });
 const settings = z.strictObject({
@@ -83,6 +84,10 @@ function addMailboxRoutes(app: FastifyInstance, sandbox: () => GraphSandbox): vo
   app.delete(`${calendars}/:calendar`, (request, reply) => {
     const { mailbox, calendar } = atCalendar.parse(request.params);
     sandbox().deleteCalendar(mailbox, calendar);
+    return reply.status(204).send();
+  });
+  app.post(`${mailboxes}/:mailbox/renew-ids`, (request, reply) => {
+    sandbox().renewIds(atMailbox.parse(request.params).mailbox, renewal.parse(request.body));
     return reply.status(204).send();
   });
   app.get(`${calendars}/:calendar/events`, async (request) => {

@@ -2,8 +2,9 @@ import { removeCalendar } from './calendars.ts';
 import { parseEventBody } from './event-fields.ts';
 import { type EventResource, toResource } from './event-resource.ts';
 import type { StoredEvent } from './event-store.ts';
-import { changeEvent, createEvent, moveEvent, softDeleteEvent } from './event-writes.ts';
+import { changeEvent, createEvent, moveEvent, renewEventId, softDeleteEvent } from './event-writes.ts';
 import { canonicalPropertyId } from './extended-properties.ts';
+import { newCalendarId } from './ids.ts';
 import { readPreferences } from './preferences.ts';
 import type { Calendar, DeltaEnd, Mailbox, World } from './world.ts';
 
@@ -40,6 +41,11 @@ export interface ByHand {
   deleteByHand(mailbox: string, eventId: string): void;
   /** The event gets a new id in the default format. */
   moveByHand(mailbox: string, eventId: string, toCalendar: string): SeenEvent;
+  /**
+   * Every event gets another id in both formats, with `calendars` each calendar too: as after a move of the mailbox to another
+   * organisation, or from an archive. Content, extended properties and transactionIds stay; delta links end.
+   */
+  renewIds(mailbox: string, options?: { calendars?: boolean }): void;
   /** Ends all delta links: 410 with Location (default), or 404 syncStateNotFound. */
   expireDeltaTokens(end?: DeltaEnd): void;
 }
@@ -107,6 +113,14 @@ function calendarVerbs(world: World) {
     defaultCalendar: (mailbox: string): string => mailboxOf(world, mailbox).defaultCalendarId,
     calendars: (mailbox: string): { id: string; name: string }[] =>
       [...mailboxOf(world, mailbox).calendars.values()].map(({ id, name }) => ({ id, name })),
+    renewIds: (mailboxName: string, { calendars = false }: { calendars?: boolean } = {}): void => {
+      const mailbox = mailboxOf(world, mailboxName);
+      const renamed = calendars ? renewCalendarIds(mailbox) : new Map<string, string>();
+      for (const event of [...mailbox.events.values()]) {
+        renewEventId(world, mailbox, event, renamed.get(event.calendarId) ?? event.calendarId);
+      }
+      mailbox.deltaGeneration += 1;
+    },
     expireDeltaTokens: (end: DeltaEnd = 'gone'): void => {
       for (const mailbox of world.mailboxes) {
         mailbox.deltaGeneration += 1;
@@ -114,6 +128,21 @@ function calendarVerbs(world: World) {
       }
     },
   };
+}
+
+/** @returns the new id by the old one */
+function renewCalendarIds(mailbox: Mailbox): Map<string, string> {
+  const renamed = new Map<string, string>();
+  for (const calendar of [...mailbox.calendars.values()]) {
+    const id = newCalendarId();
+    renamed.set(calendar.id, id);
+    mailbox.calendars.delete(calendar.id);
+    if (calendar.isDefault) {
+      mailbox.defaultCalendarId = id;
+    }
+    mailbox.calendars.set(id, { ...calendar, id });
+  }
+  return renamed;
 }
 
 function mailboxOf(world: World, name: string): Mailbox {

@@ -85,6 +85,13 @@ export function moveEvent(world: World, mailbox: Mailbox, before: StoredEvent, t
   return event;
 }
 
+/** The same event under other ids; nobody is told. */
+export function renewEventId(world: World, mailbox: Mailbox, before: StoredEvent, calendarId: string): void {
+  mailbox.events.purge(before, world.nextChange());
+  const ids = { immutableId: newImmutableId(), restId: newRestId() };
+  mailbox.events.put({ ...before, ...ids, calendarId, change: world.nextChange() });
+}
+
 function newContent(body: EventBody, defaultReminderMinutes: number): EventContent {
   const { transactionId, properties, start, end, ...given } = body;
   if (!start || !end) {

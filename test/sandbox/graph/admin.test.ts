@@ -29,10 +29,13 @@ describe('the sandbox’s own routes', () => {
     const event = own(`mailboxes/${NURSE}/events/${id}`);
     expect((await send(event, 'PATCH', { subject: 'Changed' })).body.subject).toBe('Changed');
     expect((await send(`${event}/move`, 'POST', { calendar: 'default' })).body.restId).not.toBe(restId);
-    expect((await send(event, 'DELETE')).status).toBe(204);
+    expect((await send(own(`mailboxes/${NURSE}/renew-ids`), 'POST', {})).status).toBe(204);
+    expect((await send(event, 'DELETE')).status).toBe(500);
+    const [renewed] = (await send(own(`mailboxes/${NURSE}/calendars/default/events`), 'GET')).body.items;
+    expect((await send(own(`mailboxes/${NURSE}/events/${renewed.id}`), 'DELETE')).status).toBe(204);
     expect(
       (await send(own(`mailboxes/${NURSE}/calendars/default/events?includeDeleted=true`), 'GET')).body,
-    ).toMatchObject({ items: [{ id, isDeleted: true }] });
+    ).toMatchObject({ items: [{ id: renewed.id, isDeleted: true }] });
     expect((await send(own('settings'), 'PUT', { requestsPerWindow: 0 })).status).toBe(204);
     expect((await send(own('expire-delta-tokens'), 'POST', { end: 'not-found' })).status).toBe(204);
     expect((await send(own('subscriptions'), 'GET')).body).toEqual({ items: [] });

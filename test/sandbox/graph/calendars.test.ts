@@ -77,3 +77,35 @@ describe('calendars', () => {
     expect(await call('GET', '/me/calendars/nonsense')).toMatchObject({ status: 400, code: 'ErrorInvalidIdMalformed' });
   });
 });
+
+describe('a mailbox that was moved elsewhere', () => {
+  it('has its events and calendars under other ids, with their properties and transactionIds', async () => {
+    const { sandbox, call } = await startBench();
+    const calendar = (await call('POST', '/me/calendars', { name: 'Clinic' })).body.id;
+    const event = anEvent({
+      transactionId: 't-1',
+      singleValueExtendedProperties: [{ id: property('Key'), value: 'k1' }],
+    });
+    const { id } = (await call('POST', `/me/calendars/${calendar}/events`, event)).body;
+
+    sandbox.renewIds(DOCTOR);
+    expect((await call('GET', `/me/events/${id}`)).status).toBe(404);
+    const path = (of: string) => `/me/calendars/${of}/events?$filter=${encodeURIComponent(bears('k1'))}`;
+    const found = (await call('GET', path(calendar))).body.value;
+    expect(found).toHaveLength(1);
+    expect(found[0].id).not.toBe(id);
+    expect((await call('POST', `/me/calendars/${calendar}/events`, event)).body.error.code).toBe(
+      'ErrorDuplicateTransactionId',
+    );
+
+    sandbox.renewIds(DOCTOR, { calendars: true });
+    expect((await call('GET', path(calendar))).status).toBe(404);
+    const moved = sandbox.calendars(DOCTOR).find(({ name }) => name === 'Clinic')?.id ?? '';
+    expect((await call('GET', path(moved))).body.value).toHaveLength(1);
+    expect((await call('GET', '/me/calendar')).body.id).toBe(sandbox.defaultCalendar(DOCTOR));
+  });
+});
+
+function bears(value: string): string {
+  return `singleValueExtendedProperties/Any(ep: ep/id eq '${property('Key')}' and ep/value eq '${value}')`;
+}

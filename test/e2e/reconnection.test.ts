@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest';
+import { compare } from '../../demo/compare.ts';
+import { readOutlookEvents } from '../../demo/read-targets.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
+import type { SmallWorld } from './support/small-world.ts';
+import { BATCHES, writesAt } from './support/traffic.ts';
+import { EXACT, expectExact, useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+const OTHER = 'locum@clinic-1.example';
+
+test('another account is connected: its mailbox is filled, the old one is left as it is, and both ways again', async () => {
+  const { world, target, clinicId } = await syncedWorld();
+  world.graph.addMailbox(OTHER);
+  const left = contentOf(world, target.account);
+  const inOther = () => {
+    const read = () => readOutlookEvents(world.graph, OTHER, `Calendar of ${target.target}`);
+    return compare(world, { ...target, read });
+  };
+
+  await world.logIn({ connections: [target.target], account: OTHER });
+  world.clinic.simulate(clinicId, { booked: 3, moved: 3, cancelled: 3 });
+  await cycleUntil(world, async () => isExact(await inOther()));
+
+  expect(contentOf(world, target.account)).toEqual(left);
+  target.proxy.forget();
+  await world.cycle();
+  expect(writesAt(target.proxy)).toEqual([]);
+
+  const filled = contentOf(world, OTHER);
+  await world.logIn({ connections: [target.target] });
+  world.clinic.simulate(clinicId, { booked: 2, moved: 2, cancelled: 2 });
+  await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
+  expect(contentOf(world, OTHER)).toEqual(filled);
+  expect(world.graph.calendars(target.account)).toHaveLength(2);
+});
+
+test('another account is connected while nothing is to be written: an audit notices', async () => {
+  const { world, target } = await syncedWorld();
+  world.graph.addMailbox(OTHER);
+  const left = contentOf(world, target.account);
+  await world.logIn({ connections: [target.target], account: OTHER });
+
+  expect(await world.cli('audit', 'clinic-1')).toMatchObject({ code: 0 });
+  await world.cycle();
+
+  const read = () => readOutlookEvents(world.graph, OTHER, `Calendar of ${target.target}`);
+  expect(await compare(world, { ...target, read })).toMatchObject(EXACT);
+  expect(contentOf(world, target.account)).toEqual(left);
+});
+
+test('a calendar that was deleted is made anew with the next change, and holds everything once', async () => {
+  const { world, target, clinicId } = await syncedWorld();
+  const [calendar] = ownCalendars(world, target.account);
+  world.graph.deleteCalendar(target.account, calendar?.id ?? '');
+  world.clinic.simulate(clinicId, { booked: 2, moved: 2, cancelled: 2 });
+
+  await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
+
+  expect(ownCalendars(world, target.account).map(({ name }) => name)).toEqual([calendar?.name]);
+  expect(ownCalendars(world, target.account)[0]?.id).not.toBe(calendar?.id);
+});
+
+test('a login that was revoked in the middle of writing and given again leads to no duplicate and no gap', async () => {
+  const { world, target, clinicId } = await syncedWorld();
+  for (let count = 0; count < 30; count += 1) world.clinic.book(clinicId);
+  world.clinic.simulate(clinicId, { moved: 10, cancelled: 5 });
+  // Outlook carries the first batch out, nobody hears of it, and the administrator revokes.
+  target.proxy.add({ url: BATCHES, fault: { kind: 'lost-answer' } });
+  const revoke = () => {
+    world.graph.revokeConsent(target.account);
+    world.graph.expireAccessTokens();
+  };
+  target.proxy.add({
+    url: BATCHES,
+    fault: {
+      kind: 'rewrite',
+      request(request) {
+        revoke();
+        return request;
+      },
+    },
+  });
+  await cycleUntil(world, async () => (await world.cli('status')).out.includes('needs-login'));
+  expect(contentOf(world, target.account).length).toBeGreaterThan(0);
+
+  await world.logIn({ connections: [target.target] });
+
+  await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
+  expect(doubled(world, target.account)).toEqual([]);
+});
+
+test.each([
+  ['events', {}],
+  ['events and calendars', { calendars: true }],
+])('the ids of %s change, as with a moved mailbox: found by key, nothing is made twice', async (_what, renewed) => {
+  const { world, target, clinicId } = await syncedWorld();
+  const before = contentOf(world, target.account);
+  world.graph.renewIds(target.account, renewed);
+  world.clinic.simulate(clinicId, { moved: 5, cancelled: 3 });
+
+  await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
+
+  expect(doubled(world, target.account)).toEqual([]);
+  // Moved and cancelled ones were found: none was created, not even to be deleted again.
+  expect(contentOf(world, target.account)).toHaveLength(before.length - 3);
+  expect(everMade(world, target.account)).toBe(before.length);
+
+  world.graph.renewIds(target.account, renewed);
+  target.proxy.forget();
+  const { out } = await world.cli('audit', 'clinic-1', '--json');
+  const { targets } = JSON.parse(out) as { targets: { drift: object }[] };
+  expect(targets[0]?.drift).toMatchObject({ edited: 0, removed: 0 });
+  await world.cycle();
+  expect(writesAt(target.proxy)).toEqual([]);
+  await expectExact(world);
+});
+
+async function syncedWorld(): Promise<{ world: SmallWorld; target: SmallTarget; clinicId: string }> {
+  const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'] });
+  await world.cycle();
+  await expectExact(world);
+  const { clinicId } = world.tenants[0] as SmallTenant;
+  return { world, target: world.targets[0] as SmallTarget, clinicId };
+}
+
+/** Cycles as the daemon makes them: trouble with a calendar is noticed in one, and mended in the next. */
+async function cycleUntil(world: SmallWorld, condition: () => Promise<boolean>): Promise<void> {
+  const cycleAndLook = async () => {
+    await world.cycle();
+    return await condition();
+  };
+  await waitFor(cycleAndLook, { what: 'the calendar to follow', timeoutMs: 20_000, intervalMs: 50 });
+}
+
+function isExact({ duplicates, missing }: { duplicates: number; missing: number }): boolean {
+  return duplicates === 0 && missing === 0;
+}
+
+function ownCalendars({ graph }: SmallWorld, mailbox: string) {
+  return graph.calendars(mailbox).filter(({ id }) => id !== graph.defaultCalendar(mailbox));
+}
+
+/** Every event of our calendars, with ids and versions. */
+function contentOf(world: SmallWorld, mailbox: string) {
+  return ownCalendars(world, mailbox).flatMap(({ id }) => world.graph.events(mailbox, id));
+}
+
+/** Events of our calendars that were ever made, deleted ones included. */
+function everMade(world: SmallWorld, mailbox: string): number {
+  return ownCalendars(world, mailbox).flatMap(({ id }) => world.graph.events(mailbox, id, { includeDeleted: true }))
+    .length;
+}
+
+/** Locators that more than one event bears. */
+function doubled(world: SmallWorld, mailbox: string): string[] {
+  const locators = contentOf(world, mailbox).map(
+    ({ singleValueExtendedProperties }) =>
+      singleValueExtendedProperties.find(({ id }) => id.endsWith('MirrorLocator'))?.value ?? '',
+  );
+  return locators.filter((locator, index) => locators.indexOf(locator) !== index);
+}
