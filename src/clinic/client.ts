@@ -3,7 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import type { TimeWindow } from '../model/time.ts';
-import type { ListName } from '../settings/clinic-profile.ts';
+import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf } from './addresses.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { get } from './call.ts';
@@ -71,12 +71,12 @@ export function createClinicClient(context: ClinicContext): ClinicClient {
   };
 
   function catalogue<Model extends { id: string }>(
-    list: ListName,
+    list: ResourceName,
     map: (row: unknown) => Mapped<Model>,
   ): Catalogue<Model> {
     return (tenantId, signal) => readCatalogue(context, { list, tenantId, parameters: [], signal }, map);
   }
-  function lookup<Model extends { id: string }>(list: ListName, map: (row: unknown) => Mapped<Model>): Get<Model> {
+  function lookup<Model extends { id: string }>(list: ResourceName, map: (row: unknown) => Mapped<Model>): Get<Model> {
     return (tenantId, id, signal) => readOne(context, { list, tenantId, id, signal }, map);
   }
 
@@ -110,11 +110,11 @@ async function readAnswer(
 
 async function readOne<Model extends { id: string }>(
   context: ClinicContext,
-  { list, tenantId, id, signal }: { list: ListName; tenantId: string; id: string; signal: AbortSignal },
+  { list, tenantId, id, signal }: { list: ResourceName; tenantId: string; id: string; signal: AbortSignal },
   map: (row: unknown) => Mapped<Model>,
 ): Promise<Lookup<Model>> {
   const label = `clinic.${list}.get`;
-  const url = addressOf(context, ['tenants', tenantId, list, id]);
+  const url = addressOf(context, ['tenants', tenantId, ...RESOURCE_PATHS[list], id]);
   const accepts = (answer: Parameters<typeof saysAbsent>[0]) => saysAbsent(answer, context.profile);
   const answer = await get(context, { label, url, signal, accepts });
   if (accepts(answer)) return { absent: true };

@@ -2,7 +2,7 @@ import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
-import type { ListName } from '../settings/clinic-profile.ts';
+import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf, addressOfLink } from './addresses.ts';
 import { get } from './call.ts';
 import type { ClinicContext } from './context.ts';
@@ -17,7 +17,7 @@ export interface ListPage<Model> {
 
 /** One list call. */
 export interface ListCall {
-  list: ListName;
+  list: ResourceName;
   tenantId: string;
   /** Parameters beside those of paging. */
   parameters: [name: string, value: string][];
@@ -33,8 +33,9 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
   const { profile } = context;
   const label = `clinic.${call.list}.list`;
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
-  const firstUrl = addressOf(context, ['tenants', call.tenantId, call.list], parameters);
-  const readId = compilePaths(profile[call.list].fields.id);
+  const firstUrl = addressOf(context, ['tenants', call.tenantId, ...RESOURCE_PATHS[call.list]], parameters);
+  const { fields } = profile[call.list];
+  const readId = compilePaths('id' in fields ? fields.id : []);
   let url = firstUrl;
 
   async function load(target: PageTarget): Promise<unknown> {
@@ -45,7 +46,11 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
   }
   function urlOf(target: PageTarget): string {
     if ('link' in target) return addressOfLink(context, target.link, url, label);
-    return addressOf(context, ['tenants', call.tenantId, call.list], [...parameters, ...target.parameters]);
+    return addressOf(
+      context,
+      ['tenants', call.tenantId, ...RESOURCE_PATHS[call.list]],
+      [...parameters, ...target.parameters],
+    );
   }
   return readPages({
     paging: profile[call.list].paging ?? profile.paging,
@@ -99,7 +104,7 @@ function notGiven<Model extends { id: string }>(rows: Mapped<Model>[], given: Se
   return page;
 }
 
-function unwrap(answer: unknown, path: string | null, list: ListName, label: string): unknown[] {
+function unwrap(answer: unknown, path: string | null, list: ResourceName, label: string): unknown[] {
   if (path !== null) {
     const rows = valueAt(answer, path);
     if (Array.isArray(rows)) return rows;

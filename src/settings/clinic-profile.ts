@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { paths } from './clinic-fields.ts';
+import { field, fieldPaths, paths } from './clinic-fields.ts';
 import { pagingSchema, parameter, path } from './clinic-paging.ts';
-import { at, listRules, resourceProfiles } from './clinic-resources.ts';
+import { listProfile, RESOURCES, type ResourceName, tenantInfo } from './clinic-resources.ts';
 import { name } from './common-schemas.ts';
+
+const tenantReference = { id: field.id('id', 'tenantId'), name: field.text('name') };
 
 /** The statuses of the model; the clinic room's compiler run proves that they agree. */
 const STATUSES = [
@@ -16,48 +18,12 @@ const STATUSES = [
   'unknown',
 ] as const;
 
-function resource<Fields extends z.ZodType>(fields: Fields) {
-  return { fields, ...listRules };
+function list<Name extends ResourceName>(name: Name) {
+  return z.strictObject(listProfile<(typeof RESOURCES)[Name]>(RESOURCES[name])).prefault({});
 }
 
-const locations = z.strictObject(
-  resource(
-    z
-      .strictObject({
-        id: at('id'),
-        name: at('name'),
-        street: at('address.street'),
-        postalCode: at('address.postalCode'),
-        city: at('address.city'),
-        province: at('address.province'),
-        zone: at('timeZone'),
-      })
-      .prefault({}),
-  ),
-);
-const agendas = z.strictObject(
-  resource(
-    z
-      .strictObject({ id: at('id'), name: at('name'), locationId: at('locationId'), isActive: at('isActive') })
-      .prefault({}),
-  ),
-);
-const treatments = z.strictObject(resource(z.strictObject({ id: at('id'), name: at('name') }).prefault({})));
 const patients = z.strictObject({
-  ...resource(
-    z
-      .strictObject({
-        id: at('id'),
-        firstName: at('firstName'),
-        lastName: at('lastName'),
-        email: at('email'),
-        phone: at('phone'),
-        mobilePhone: at('mobilePhone'),
-        language: at('language'),
-        isActive: at('isActive'),
-      })
-      .prefault({}),
-  ),
+  ...listProfile(RESOURCES.patients),
   consents: z
     .record(name, paths)
     .default({ privacy: ['consents.privacy.granted'], marketing: ['consents.marketing.granted'] })
@@ -85,25 +51,7 @@ const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
 };
 
 const appointments = z.strictObject({
-  ...resource(
-    z
-      .strictObject({
-        id: at('id'),
-        agendaId: at('agendaId'),
-        locationId: at('locationId'),
-        patientId: at('patientId', 'patient.id'),
-        patientFirstName: at('patient.firstName'),
-        patientLastName: at('patient.lastName'),
-        treatmentId: at('treatmentId'),
-        start: at('start'),
-        end: at('end'),
-        duration: at('durationMinutes'),
-        allDay: at('allDay'),
-        status: at('status'),
-        updatedAt: at('updatedAt'),
-      })
-      .prefault({}),
-  ),
+  ...listProfile(RESOURCES.appointments),
   filters: z
     .strictObject({
       from: parameter.nullable().default('from').describe('Name of the parameter for the begin of a window.'),
@@ -151,7 +99,6 @@ const appointments = z.strictObject({
     .describe('The clinic’s word → ours. Case, spaces, hyphens and underscores do not matter; others are unknown.'),
   statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
   flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
-  hidesCancelled: z.boolean().default(false).describe('Lists leave cancelled rows out: absence is not deletion.'),
   durationUnit: z.enum(['minutes', 'seconds']).default('minutes').describe('Unit of the field duration.'),
   allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
   longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
@@ -230,27 +177,28 @@ export const clinicProfileSchema = z.strictObject({
   tenants: z
     .strictObject({
       path: path.default('tenants').describe('Where the UserInfo answer lists the clinics of the user.'),
-      fields: z.strictObject({ id: at('id', 'tenantId'), name: at('name') }).prefault({}),
+      fields: fieldPaths(tenantReference),
     })
     .prefault({}),
-  tenantInfo: z
-    .strictObject({ fields: z.strictObject({ name: at('businessName', 'name'), zone: at('timeZone') }).prefault({}) })
-    .prefault({}),
-  locations: locations.prefault({}),
-  agendas: agendas.prefault({}),
-  treatments: treatments.prefault({}),
+  tenantInfo: z.strictObject({ fields: fieldPaths(tenantInfo) }).prefault({}),
+  locations: list('locations'),
+  agendas: list('agendas'),
+  treatments: list('treatments'),
   patients: patients.prefault({}),
   appointments: appointments.prefault({}),
-  ...resourceProfiles,
+  availabilities: list('availabilities'),
+  priceLists: list('priceLists'),
+  episodes: list('episodes'),
+  medicalReports: list('medicalReports'),
+  invoices: list('invoices'),
+  sections: list('sections'),
+  issuers: list('issuers'),
   errors: errors.prefault({}),
   limits: limits.prefault({}),
 });
 
 /** A clinic profile with every default filled in. */
 export type ClinicProfile = z.infer<typeof clinicProfileSchema>;
-/** Lists whose rows become records. */
-export type ListName = 'locations' | 'agendas' | 'treatments' | 'patients' | 'appointments';
-
 function isZone(zone: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: zone });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Defaulted, type FieldPaths, field, fieldPaths, paths, type Shape } from './clinic-fields.ts';
+import { field, fieldPaths, type Shape } from './clinic-fields.ts';
 import { pagingSchema, parameter } from './clinic-paging.ts';
 
 const { id, text, word, flag, whole, decimal, date, instant, needed, record, list } = field;
@@ -12,6 +12,123 @@ const address = {
   province: text('province'),
   postalCode: text('postalCode'),
   country: text('country'),
+} satisfies Shape;
+
+/** A site of the clinic. */
+export const location = {
+  id: needed(id('id')),
+  name: needed(text('name')),
+  code: id('code'),
+  street: text('address.street'),
+  postalCode: text('address.postalCode'),
+  city: text('address.city'),
+  province: text('address.province'),
+  country: text('address.country'),
+  phone: text('phone'),
+  email: text('email'),
+  zone: text('timeZone'),
+  isActive: flag('isActive'),
+} satisfies Shape;
+
+/** A calendar of a doctor, a resource or a workstation. */
+export const agenda = {
+  id: needed(id('id')),
+  name: needed(text('name')),
+  type: word('type'),
+  doctorId: id('doctor.id'),
+  locationId: id('locationId'),
+  slotMinutes: whole('slotMinutes'),
+  isBookableOnline: flag('isBookableOnline'),
+  isActive: flag('isActive'),
+} satisfies Shape;
+
+/** A service or product of the catalogue. */
+export const treatment = {
+  id: needed(id('id')),
+  code: id('code'),
+  name: needed(text('name')),
+  description: text('description'),
+  category: text('category'),
+  durationMinutes: whole('durationMinutes'),
+  type: word('type'),
+  isBookableOnline: flag('isBookableOnline'),
+  isActive: flag('isActive'),
+  vatRate: decimal('vatRate'),
+  vatExemptionCode: word('vatExemptionCode'),
+  updatedAt: instant('updatedAt'),
+} satisfies Shape;
+
+/** A person of the clinic's registry: patient data, never logged. */
+export const patient = {
+  id: needed(id('id')),
+  firstName: text('firstName'),
+  lastName: text('lastName'),
+  taxCode: id('taxCode'),
+  birthDate: date('birthDate'),
+  birthPlace: text('birthPlace'),
+  gender: word('gender'),
+  email: text('email'),
+  phone: text('phone'),
+  mobilePhone: text('mobilePhone'),
+  language: text('language'),
+  street: text('address.street'),
+  postalCode: text('address.postalCode'),
+  city: text('address.city'),
+  province: text('address.province'),
+  country: text('address.country'),
+  vatNumber: id('vatNumber'),
+  notes: text('notes'),
+  externalId: id('externalId'),
+  isActive: flag('isActive'),
+  ...changes,
+} satisfies Shape;
+
+/** A booking as the API has it. What the daemon makes of it, whole days and status words included, is in `appointment-rows.ts`. */
+export const appointment = {
+  id: needed(id('id')),
+  agendaId: needed(id('agendaId')),
+  locationId: id('locationId'),
+  patientId: id('patientId', 'patient.id'),
+  patientFirstName: text('patient.firstName'),
+  patientLastName: text('patient.lastName'),
+  doctorId: id('doctorId'),
+  treatmentId: id('treatmentId'),
+  priceListId: id('priceListId'),
+  start: needed(instant('start')),
+  end: instant('end'),
+  duration: decimal('durationMinutes'),
+  allDay: flag('allDay'),
+  status: word('status'),
+  statusReason: text('statusReason'),
+  confirmedAt: instant('confirmedAt'),
+  checkedInAt: instant('checkedInAt'),
+  cancelledAt: instant('cancelledAt'),
+  isPaid: flag('isPaid'),
+  paymentAmount: decimal('payment.amount'),
+  paymentCurrency: word('payment.currency'),
+  paymentMethod: word('payment.method'),
+  paidAt: instant('payment.paidAt'),
+  paymentReference: text('payment.reference'),
+  notes: text('notes'),
+  source: word('source'),
+  externalId: id('externalId'),
+  episodeId: id('episodeId'),
+  ...changes,
+} satisfies Shape;
+
+/** General facts of a tenant. */
+export const tenantInfo = {
+  id: id('tenantId', 'id'),
+  name: text('businessName', 'name'),
+  vatNumber: id('vatNumber'),
+  taxCode: id('taxCode'),
+  phone: text('phone'),
+  email: text('email'),
+  certifiedEmail: text('certifiedEmail'),
+  website: text('website'),
+  zone: text('timeZone'),
+  currency: word('currency'),
+  address: record(address, 'address'),
 } satisfies Shape;
 
 /** A slot that can be booked; it has no id, agenda and start name it. */
@@ -184,8 +301,13 @@ export const issuer = {
   isDefault: flag('isDefault'),
 } satisfies Shape;
 
-/** The resources of the clinic API that are described as data alone, by their names in a profile. */
+/** The lists of the clinic API by their names in a profile. */
 export const RESOURCES = {
+  locations: location,
+  agendas: agenda,
+  treatments: treatment,
+  patients: patient,
+  appointments: appointment,
   availabilities: availability,
   priceLists: priceList,
   episodes: episode,
@@ -195,11 +317,27 @@ export const RESOURCES = {
   issuers: issuer,
 } as const satisfies Record<string, Shape>;
 
-/** Name of such a resource. */
+/** Name of a list. */
 export type ResourceName = keyof typeof RESOURCES;
 
-/** What a profile says of one resource beside its fields. */
-export const listRules = {
+/** Paths of the lists below a tenant's (specification section 2.1). */
+export const RESOURCE_PATHS: Readonly<Record<ResourceName, readonly string[]>> = {
+  locations: ['locations'],
+  agendas: ['agendas'],
+  treatments: ['treatments'],
+  patients: ['patients'],
+  appointments: ['appointments'],
+  availabilities: ['availabilities'],
+  priceLists: ['pricelists'],
+  episodes: ['episodes'],
+  medicalReports: ['medicalreports'],
+  invoices: ['invoices'],
+  sections: ['accounting', 'sections'],
+  issuers: ['accounting', 'issuers'],
+};
+
+/** What a profile says of one list beside its fields. */
+const listRules = {
   query: z
     .record(parameter, z.string())
     .default({})
@@ -207,23 +345,7 @@ export const listRules = {
   paging: pagingSchema.nullable().default(null).describe('Only where this list pages otherwise than the profile says.'),
 };
 
-type ResourceProfiles = {
-  [Name in ResourceName]: Defaulted<{
-    fields: FieldPaths<(typeof RESOURCES)[Name]>;
-    query: Record<string, string>;
-    paging: z.output<typeof listRules.paging>;
-  }>;
-};
-
-/** The part of the profile schema for {@link RESOURCES}. */
-export const resourceProfiles = Object.fromEntries(
-  Object.entries(RESOURCES).map(([name, shape]) => [
-    name,
-    z.strictObject({ fields: fieldPaths<Shape>(shape), ...listRules }).prefault({}),
-  ]),
-) as unknown as ResourceProfiles;
-
-/** Where a field of ours is in a row, unless the profile says otherwise. */
-export function at(...defaults: string[]) {
-  return paths.default(defaults);
+/** What every list has in a profile: its fields, fixed parameters, and paging of its own. */
+export function listProfile<Described extends Shape>(described: Described) {
+  return { fields: fieldPaths(described), ...listRules };
 }
