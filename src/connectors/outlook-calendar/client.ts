@@ -15,10 +15,16 @@ export interface GraphClientOptions {
   rootUrl: string;
 }
 
+/** A call by itself. */
+export interface GraphCall extends WireCall {
+  /** Elements in a page, where the query can't say it (learn.microsoft.com/graph/delta-query-events). */
+  pageSize?: number;
+}
+
 /** Sends one call by itself and gives the answer whatever its status. Throws MirrorError when no answer came. */
 export type SendCall = (
   label: string,
-  call: WireCall,
+  call: GraphCall,
   authorization: string,
   signal: AbortSignal,
 ) => Promise<WireAnswer>;
@@ -30,7 +36,7 @@ export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions):
     const client = Client.initWithMiddleware({ middleware: door, baseUrl: rootUrl, defaultVersion: API_VERSION });
     const headers = {
       Authorization: authorization,
-      Prefer: PREFER,
+      Prefer: call.pageSize === undefined ? PREFER : `${PREFER}, odata.maxpagesize=${call.pageSize}`,
       ...(call.ifMatch ? { 'If-Match': call.ifMatch } : {}),
     };
     const request = client.api(call.path).headers(headers).option('signal', signal).responseType(ResponseType.RAW);

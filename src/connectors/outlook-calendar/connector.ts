@@ -3,14 +3,15 @@ import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { type FlowEnd, runFlows } from '../flow.ts';
-import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
-import { createGraphClient } from './client.ts';
+import { type Flow, type FlowEnd, runFlows } from '../flow.ts';
+import { isSuccess, type WireAnswer } from '../wire.ts';
+import { readChanges, readFlow } from './changes.ts';
+import { createGraphClient, type GraphCall } from './client.ts';
 import { prepareCalendar } from './container.ts';
 import { calendarGone, isGone, isTargetWide, toMirrorError } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
-import { PROPERTIES } from './limits.ts';
+import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
 import { mailboxLock } from './mailbox-lock.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
@@ -32,10 +33,16 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     deleteMode,
     wholeDayZone,
   });
-  const call = (label: string, wire: WireCall, signal: AbortSignal) =>
+  const call = (label: string, wire: GraphCall, signal: AbortSignal) =>
     withLogin({ authorizer, loginRefused: toMirrorError }, signal, (authorization) =>
       lock.run(() => sendCall(label, wire, authorization, signal), signal),
     );
+  const read = (container: string, window: TimeWindow | null, signal: AbortSignal) => {
+    const list = (path: string) => call('graph.events.list', { method: 'GET', path }, signal);
+    return readPages(list, scopeOf(container), window);
+  };
+  const lookAt = async (flows: Flow<RemoteItem | null>[], signal: AbortSignal) =>
+    (await runFlows(flows, batches(signal))).flatMap((end) => toFound(end));
   return {
     prepare: (known, signal) => prepareCalendar((label, wire) => call(label, wire, signal), settings, mark, known),
     async apply(container, operations, signal) {
@@ -43,17 +50,27 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       const flows = operations.map((operation) => operationFlow(scope, operation));
       return toOutcomes(operations, await runFlows(flows, batches(signal)));
     },
-    async *read(container, window, signal) {
-      const list = (path: string) => call('graph.events.list', { method: 'GET', path }, signal);
-      yield* readPages(list, scopeOf(container), window);
-    },
-    async find(container, keys, signal) {
+    read,
+    find(container, keys, signal) {
       const scope = scopeOf(container);
-      const ends = await runFlows(
+      return lookAt(
         keys.map((key) => findFlow(scope, key)),
-        batches(signal),
+        signal,
       );
-      return ends.flatMap((end) => toFound(end));
+    },
+    changes(container, query, signal) {
+      const scope = scopeOf(container);
+      const calls = {
+        scope,
+        list: (path: string) => call('graph.events.delta', { method: 'GET', path, pageSize: DELTA_PAGE_SIZE }, signal),
+        readAll: () => read(container, query.window, signal),
+        readEach: (ids: readonly string[]) =>
+          lookAt(
+            ids.map((id) => readFlow(scope, id)),
+            signal,
+          ),
+      };
+      return readChanges(calls, container, query);
     },
   };
 }

@@ -156,6 +156,18 @@ export function isConflict(answer: WireAnswer): boolean {
   return answer.status === 412 || codesOf(answer).includes('ErrorIrresolvableConflict');
 }
 
+/** Codes of a delta link that is no longer good (learn.microsoft.com/graph/delta-query-overview), in lower case. */
+const LINK_LOST_CODES: ReadonlySet<string> = new Set(['syncstatenotfound', 'syncstateinvalid', 'resyncrequired']);
+
+/** Statuses of a link that Graph does not take, and of a calendar that has no delta: it is documented for the first one only. */
+const NO_FEED_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 410, 501]);
+
+/** Whether a delta round can't be had with this link; what ails the whole target shows again when the calendar is listed. */
+export function isFeedRefused(answer: WireAnswer): boolean {
+  const isLost = codesOf(answer).some((code) => LINK_LOST_CODES.has(code.toLowerCase()));
+  return isLost || NO_FEED_STATUSES.has(answer.status);
+}
+
 /** The body of an answer, or in its place the code of a claims challenge when the headers pose one. */
 export function bodyOrChallenge(status: number, headers: Headers, body: unknown): unknown {
   const isChallenge = status === 401 && /\bclaims\s*=/i.test(headers.get('www-authenticate') ?? '');

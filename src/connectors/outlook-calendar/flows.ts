@@ -1,3 +1,4 @@
+import type { CalendarItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
@@ -54,7 +55,7 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
 
 /** An event whose id did not reach us can be found by its key, and must be: it bears the name that Outlook gave it. */
 function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireAnswer): Flow<Outcome> {
-  if (eventHeadSchema.safeParse(answer.body).success) return written(operation, effect, answer);
+  if (eventHeadSchema.safeParse(answer.body).success) return written(scope, operation, effect, answer);
   const settled = yield* settle(scope, operation, effect);
   if (settled === null) throw unexpectedAnswer(true);
   return settled;
@@ -64,7 +65,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   const { remoteId, versionTag } = operation;
   if (remoteId !== null && versionTag !== null) {
     const answer = yield patchCall(scope, operation, remoteId, versionTag);
-    if (isSuccess(answer)) return written(operation, 'updated', answer, remoteId);
+    if (isSuccess(answer)) return written(scope, operation, 'updated', answer, remoteId);
     if (!isGone(answer) && !isConflict(answer)) throw toMirrorError(answer);
   }
   return (yield* settle(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
@@ -83,7 +84,7 @@ function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   if (holds(event, item)) return { recordId, result: 'written', effect, versionTag: event.etag, remoteId: event.id };
   if (event.hasGuests) throw hasGuests();
   const answer = yield patchCall(scope, operation, event.id, event.etag);
-  if (isSuccess(answer)) return written(operation, effect, answer, event.id);
+  if (isSuccess(answer)) return written(scope, operation, effect, answer, event.id);
   throw isConflict(answer) || isGone(answer) ? changedMeanwhile() : toMirrorError(answer);
 }
 
@@ -123,15 +124,26 @@ function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<
   return own.find(({ id }) => id === remoteId) ?? own.find((event) => event.transactionId === key) ?? own[0]!;
 }
 
-function written(operation: Write, effect: Effect, answer: WireAnswer, remoteId: string | null = null): Outcome {
-  const head = eventHeadSchema.safeParse(answer.body);
-  return {
-    recordId: operation.recordId,
-    result: 'written',
-    effect,
-    versionTag: head.data?.['@odata.etag'] ?? null,
-    remoteId: head.data?.id ?? remoteId,
-  };
+function written(
+  scope: FlowScope,
+  operation: Write,
+  effect: Effect,
+  answer: WireAnswer,
+  known: string | null = null,
+): Outcome {
+  const head = eventHeadSchema.safeParse(answer.body).data;
+  const [versionTag, remoteId] = [head?.['@odata.etag'] ?? null, head?.id ?? known];
+  const stored = storedItem(scope, operation, answer);
+  const outcome: Outcome = { recordId: operation.recordId, result: 'written', effect, versionTag, remoteId };
+  return stored === null ? outcome : { ...outcome, stored };
+}
+
+/** The event as the answer to a write shows it. Extended properties are not in it: they are those that were sent. */
+function storedItem(scope: FlowScope, operation: Write, { body }: WireAnswer): CalendarItem | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const { singleValueExtendedProperties } = contentOf(scope, operation);
+  const event = { ...body, singleValueExtendedProperties };
+  return readOwnEvent(event, scope.mark, scope.wholeDayZone)?.item ?? null;
 }
 
 function insertCall(scope: FlowScope, operation: Write): WireCall {
@@ -152,7 +164,7 @@ function deleteCall(scope: FlowScope, id: string, ifMatch: string | null): WireC
   return { method: 'DELETE', path, ifMatch };
 }
 
-function contentOf({ mark, wholeDayZone }: FlowScope, { key, locator, item }: Write): object {
+function contentOf({ mark, wholeDayZone }: FlowScope, { key, locator, item }: Write) {
   return toEvent(item, { mark, key, locator }, wholeDayZone);
 }
 

@@ -33,7 +33,7 @@ export interface OwnEvent {
  * @param wholeDayZone the zone in which whole days begin
  * @see https://learn.microsoft.com/graph/api/resources/event
  */
-export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string): object {
+export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string) {
   const { title, description, location } = normaliseItem(item);
   const properties = { ...stamp, ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}) };
   return {

@@ -1,4 +1,4 @@
-import { HOUR_MS, SECOND_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../model/time.ts';
 
 /** Where Microsoft serves Graph; national clouds have other hosts (learn.microsoft.com/graph/deployments). */
 export const DEFAULT_ROOT_URL = 'https://graph.microsoft.com';
@@ -17,6 +17,18 @@ export const CONCURRENCY = 1;
 
 /** Events in a page of a list. Up to 1,000 are allowed (`$top`); with expanded properties such pages run into time limits. */
 export const EVENTS_PAGE_SIZE = 500;
+
+/** Events in a page of a delta round, whose fields can't be chosen; the server may take less. Our choice. */
+export const DELTA_PAGE_SIZE = 200;
+
+/** Pages of one delta round; a server that never comes to an end is given up. */
+export const MAX_DELTA_PAGES = 1_000;
+
+/** How far the window of a delta link reaches beyond the one that was asked for: as long the link can be followed. Our choice. */
+export const DELTA_SPARE_MS = 3 * DAY_MS;
+
+/** Changed events that are read one by one, in batches; more of them cost less as one listing of all that is ours. Our choice. */
+export const CHANGES_READ_SINGLY = 5 * BATCH_SIZE;
 
 /** Calendars in a page of the list of calendars. */
 export const CALENDARS_PAGE_SIZE = 100;

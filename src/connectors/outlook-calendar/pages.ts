@@ -7,6 +7,8 @@ import { pageSchema } from './schemas.ts';
 export interface Page {
   elements: unknown[];
   next: string | null;
+  /** At the end of a delta round, the path that tells what changes from now on. */
+  delta: string | null;
 }
 
 /**
@@ -17,11 +19,13 @@ export interface Page {
 export function readPage(answer: WireAnswer, path: string): Page {
   const page = pageSchema.safeParse(answer.body);
   if (!page.success) throw unexpectedAnswer(false);
-  const link = page.data['@odata.nextLink'];
-  if (link === undefined) return { elements: page.data.value, next: null };
-  const next = pathOfLink(link);
+  const { value: elements, '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = page.data;
+  if (nextLink === undefined) {
+    return { elements, next: null, delta: deltaLink === undefined ? null : pathOfLink(deltaLink) };
+  }
+  const next = pathOfLink(nextLink);
   if (next === null || next === path) throw unexpectedAnswer(false);
-  return { elements: page.data.value, next };
+  return { elements, next, delta: null };
 }
 
 /** Only path and query of a link are followed: our login goes to no host that an answer names. */

@@ -72,7 +72,11 @@ export const eventContentSchema = z.object({
 export const pageSchema = z.object({
   value: z.array(z.unknown()),
   '@odata.nextLink': z.string().optional(),
+  '@odata.deltaLink': z.string().optional(),
 });
+
+/** What a delta round names, removed or not. */
+export const namedSchema = z.object({ id: z.string().min(1) });
 
 /** A calendar. */
 export const calendarSchema = z.object({

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import type { RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import type { RemoteChanges } from '../connector.ts';
+import { fromCursor, toCursor } from '../cursor.ts';
+import type { Flow } from '../flow.ts';
+import { isSuccess, type WireAnswer } from '../wire.ts';
+import { isFeedRefused, isGone, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { eventsPath, type FlowScope } from './flows.ts';
+import { readOwnEvent, toRemoteItem } from './from-model.ts';
+import { CHANGES_READ_SINGLY, DELTA_SPARE_MS, MAX_DELTA_PAGES } from './limits.ts';
+import { readPage } from './pages.ts';
+import { EVENT_QUERY, withQuery } from './paths.ts';
+import { namedSchema } from './schemas.ts';
+
+/** What reading changes needs of a target. */
+export interface ChangesCalls {
+  scope: FlowScope;
+  /** One page of a delta round. */
+  list(path: string): Promise<WireAnswer>;
+  /** Everything of ours in the window, in pages. */
+  readAll(): AsyncIterable<RemoteItem[]>;
+  /** Those of the events that are in the calendar and ours. */
+  readEach(ids: readonly string[]): Promise<RemoteItem[]>;
+}
+
+/** The delta link, from the version of the API on, and the window that it is for. */
+const placeSchema = z.object({ path: z.string().startsWith('/'), fromAt: z.number(), toAt: z.number() });
+type Place = z.infer<typeof placeSchema>;
+
+/**
+ * What changed since a cursor by `calendarView/delta` (learn.microsoft.com/graph/api/event-delta). A round names events of
+ * anybody, without our properties, some twice, and calls removed what only left its window: so all that it tells is which events to look
+ * at, and what they are like is read from them. Without a link that Graph takes, or for a window that the link's does not cover, all of ours.
+ * @throws MirrorError; a page that fails ends the reading without a cursor
+ */
+export async function readChanges(
+  calls: ChangesCalls,
+  container: string,
+  { cursor, window }: { cursor: string | null; window: TimeWindow },
+): Promise<RemoteChanges> {
+  const place = fromCursor(container, cursor, placeSchema);
+  const isCovering = place !== null && place.fromAt <= window.fromAt && window.toAt <= place.toAt;
+  const round = isCovering ? await follow(calls, place) : null;
+  if (round !== null && round.ids.length <= CHANGES_READ_SINGLY) {
+    const items = round.ids.length === 0 ? [] : await calls.readEach(round.ids);
+    const there = new Set(items.map(({ remoteId }) => remoteId));
+    const removed = round.ids.filter((id) => !there.has(id));
+    return { scope: 'since', items, removed, cursor: cursorOf(container, round.next) };
+  }
+  // The link comes first: what changes during the listing is told twice rather than never.
+  const { next } = round ?? (await follow(calls, placeFor(calls.scope, window))) ?? { next: null };
+  const pages = await Array.fromAsync(calls.readAll());
+  return { scope: 'whole', items: pages.flat(), removed: [], cursor: cursorOf(container, next) };
+}
+
+/** Reads one event as it is now; null when it is not in the calendar, or not ours. */
+export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null> {
+  const answer = yield {
+    method: 'GET',
+    path: withQuery(`${eventsPath(scope)}/${encodeURIComponent(id)}`, EVENT_QUERY),
+  };
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw toMirrorError(answer);
+  const event = readOwnEvent(answer.body, scope.mark, scope.wholeDayZone);
+  return event === null ? null : toRemoteItem(event);
+}
+
+/** Where a first round begins. The caller's window moves on with the days, so the link's reaches further. */
+function placeFor(scope: FlowScope, { fromAt, toAt }: TimeWindow): Place {
+  const place = { fromAt, toAt: toAt + DELTA_SPARE_MS };
+  const query = { startDateTime: inUtc(place.fromAt), endDateTime: inUtc(place.toAt) };
+  const view = eventsPath(scope).replace(/events$/, 'calendarView/delta');
+  return { ...place, path: withQuery(view, query) };
+}
+
+function inUtc(at: number): string {
+  return new Date(at).toISOString();
+}
+
+/** Follows a round to its end; null when Graph does not take the link, or offers no delta for this calendar. */
+async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: string[]; next: Place | null } | null> {
+  const ids = new Set<string>();
+  let path = place.path;
+  for (let count = 0; count < MAX_DELTA_PAGES; count += 1) {
+    const answer = await list(path);
+    if (isFeedRefused(answer)) return null;
+    if (!isSuccess(answer)) throw toMirrorError(answer);
+    const page = readPage(answer, path);
+    for (const element of page.elements) {
+      const named = namedSchema.safeParse(element);
+      if (named.success) ids.add(named.data.id);
+    }
+    if (page.next === null) {
+      return { ids: [...ids], next: page.delta === null ? null : { ...place, path: page.delta } };
+    }
+    path = page.next;
+  }
+  throw unexpectedAnswer(false);
+}
+
+function cursorOf(container: string, place: Place | null): string | null {
+  return place === null ? null : toCursor(container, place);
+}
