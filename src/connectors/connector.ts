@@ -119,7 +119,7 @@ export interface Connector {
    * What changed since a cursor, or everything without one. A cursor that the vendor no longer takes, or that was made for another
    * window, leads to a whole reading.
    */
-  changes?(
+  changes(
     container: string,
     query: { cursor: string | null; window: TimeWindow },
     signal: AbortSignal,
