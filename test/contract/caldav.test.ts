@@ -6,6 +6,8 @@ const radicale = useRadicale();
 
 const NO_BATCH = 'CalDAV has no batch of writes: one request for one operation';
 const NO_PAGES = 'CalDAV has no pages: the connector asks for fifty objects at a time, seen in its own tests';
+const NO_CHANGE_PAGES =
+  'pages of changes are the choice of a CalDAV server, and Radicale makes none; seen in its own tests';
 
 describeConnector('caldav', () => openRadicaleTarget(radicale()), {
   skips: {
@@ -15,5 +17,7 @@ describeConnector('caldav', () => openRadicaleTarget(radicale()), {
     'a last page that is exactly full is read whole': NO_PAGES,
     'an empty page with a successor is not the end': NO_PAGES,
     'a page that fails is an error, not the end': NO_PAGES,
+    'changes of several pages are told whole': NO_CHANGE_PAGES,
+    'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
   },
 });

@@ -82,6 +82,8 @@ export interface ContractDialect {
   writes: ProxyMatch;
   /** Requests of `read`. */
   reads: ProxyMatch;
+  /** Requests of `changes` that carry a cursor. */
+  changes: ProxyMatch;
   /** "You are too fast", with the value of Retry-After when given. */
   throttled(retryAfter: string | null): ProxiedAnswer;
   /** The login is not accepted. */
@@ -102,6 +104,10 @@ export interface ContractDialect {
   poison(operation: Operation): Operation;
   /** Makes the server answer this one operation with a passing failure, once. */
   failOnce(operation: Operation): void;
+  /** The server no longer takes the cursors that it gave so far. */
+  expireCursors(): void;
+  /** The server's pages of changes hold this many objects from now on. */
+  changesPageLength?(length: number): void;
   /** Lets the server carry out the operation and keeps back its answer alone, once. */
   dropAnswerOf?(operation: Operation): void;
   /** Gives the answers within the next write in the opposite order. */

@@ -114,13 +114,24 @@ function shownText(html: string): string {
 
 const WRITES: ProxyMatch = { method: /^POST$/, url: /^\/batch\//, body: /^(POST|PUT|DELETE) \/calendar\/v3\//m };
 const READS: ProxyMatch = { method: /^GET$/, url: /\/events\?.*privateExtendedProperty=/ };
+const CHANGES: ProxyMatch = { method: /^GET$/, url: /\/events\?.*syncToken=/ };
 
 function dialectOf(sandbox: GoogleSandbox, proxy: FaultProxy): ContractDialect {
   const rewriteAnswer = (match: ProxyMatch, answer: (answer: ProxiedAnswer, body: string) => ProxiedAnswer) =>
     proxy.add({ ...match, fault: { kind: 'rewrite', answer: (given, request) => answer(given, request.body) } });
+  const shortenPages = (match: ProxyMatch, length: number) =>
+    proxy.add({
+      ...match,
+      times: Number.POSITIVE_INFINITY,
+      fault: {
+        kind: 'rewrite',
+        request: (request) => ({ ...request, url: request.url.replace(/maxResults=\d+/, `maxResults=${length}`) }),
+      },
+    });
   return {
     writes: WRITES,
     reads: READS,
+    changes: CHANGES,
     throttled: (retryAfter) => refusal(403, 'usageLimits', 'rateLimitExceeded', retryAfter),
     unauthorized: () => refusal(401, 'global', 'authError'),
     forbidden: () => refusal(403, 'global', 'insufficientPermissions'),
@@ -139,15 +150,9 @@ function dialectOf(sandbox: GoogleSandbox, proxy: FaultProxy): ContractDialect {
       ),
     reverseAnswers: () => rewriteAnswer(WRITES, (answer) => changeParts(answer, (parts) => parts.toReversed())),
     lowerBatchLimit: (maxBatchSize) => sandbox.configure({ maxBatchSize }),
-    pageLength: (length) =>
-      proxy.add({
-        ...READS,
-        times: Number.POSITIVE_INFINITY,
-        fault: {
-          kind: 'rewrite',
-          request: (request) => ({ ...request, url: request.url.replace(/maxResults=\d+/, `maxResults=${length}`) }),
-        },
-      }),
+    expireCursors: () => sandbox.expireSyncTokens(),
+    changesPageLength: (length) => shortenPages(CHANGES, length),
+    pageLength: (length) => shortenPages(READS, length),
     emptyFirstPage: () => sandbox.configure({ pageShape: 'empty' }),
   };
 }

@@ -39,7 +39,7 @@ export async function openOutlookTarget(): Promise<ContractTarget & { sandbox: G
       }),
     proxy,
     server: serverVerbs(sandbox, container),
-    dialect: dialectOf(proxy),
+    dialect: dialectOf(sandbox, proxy),
     sandbox,
     async close() {
       await proxy.close();
@@ -103,11 +103,13 @@ function toRemoteObject(event: SeenEvent): RemoteObject {
 const BATCHES: ProxyMatch = { method: /^POST$/, url: /\/\$batch$/ };
 const WRITES: ProxyMatch = { ...BATCHES, body: /"method":"(POST|PATCH|DELETE)"/ };
 const READS: ProxyMatch = { method: /^GET$/, url: /\/events\?.*singleValueExtendedProperties/ };
+const CHANGES: ProxyMatch = { method: /^GET$/, url: /\/calendarView\/delta\?/ };
 
-function dialectOf(proxy: FaultProxy): ContractDialect {
+function dialectOf(sandbox: GraphSandbox, proxy: FaultProxy): ContractDialect {
   return {
     writes: WRITES,
     reads: READS,
+    changes: CHANGES,
     throttled: (retryAfter) => refusal(429, 'ApplicationThrottled', retryAfter),
     unauthorized: () => refusal(401, 'InvalidAuthenticationToken'),
     forbidden: () => refusal(403, 'ErrorAccessDenied'),
@@ -156,6 +158,22 @@ function dialectOf(proxy: FaultProxy): ContractDialect {
         body: new RegExp(`"id":"${limit}"`),
         times: Number.POSITIVE_INFINITY,
         fault: { kind: 'answer', answer: refusal(400, 'BadRequest') },
+      }),
+    expireCursors: () => sandbox.expireDeltaTokens(),
+    changesPageLength: (length) =>
+      proxy.add({
+        ...CHANGES,
+        times: Number.POSITIVE_INFINITY,
+        fault: {
+          kind: 'rewrite',
+          request: (request) => ({
+            ...request,
+            headers: {
+              ...request.headers,
+              prefer: (request.headers.prefer ?? '').replace(/maxpagesize=\d+/, `maxpagesize=${length}`),
+            },
+          }),
+        },
       }),
     pageLength: (length) =>
       proxy.add({

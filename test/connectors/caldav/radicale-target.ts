@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import ICAL from 'ical.js';
-import { type FaultProxy, type ProxiedAnswer, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+import {
+  type FaultProxy,
+  type ProxiedAnswer,
+  type ProxyMatch,
+  startFaultProxy,
+} from '../../../sandbox/kit/fault-proxy.ts';
 import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import type { ItemKey, Operation } from '../../../src/model/operations.ts';
@@ -190,11 +195,14 @@ function tzidOf(event: ICAL.Component, name: string): string | null {
   return event.getFirstProperty(name)?.getFirstParameter('tzid')?.toString() ?? null;
 }
 
+const CHANGES: ProxyMatch = { method: /^REPORT$/, body: /<D:sync-token>[^<]/ };
+
 function dialectOf(proxy: FaultProxy): ContractDialect {
   const writesOf = ({ key }: Operation) => ({ method: /^(PUT|DELETE)$/, url: new RegExp(key) });
   return {
     writes: { method: /^(PUT|DELETE)$/ },
     reads: { method: /^REPORT$/ },
+    changes: CHANGES,
     throttled: (retryAfter) => plain(429, retryAfter === null ? {} : { 'retry-after': retryAfter }),
     unauthorized: () => plain(401, { 'www-authenticate': 'Basic realm="calendars"' }),
     forbidden: () => davError(403, '<d:need-privileges/>'),
@@ -210,6 +218,8 @@ function dialectOf(proxy: FaultProxy): ContractDialect {
         .replaceAll('</prop>', '<q:new xmlns:q="urn:example">1</q:new></prop>')
         .replaceAll('END:VEVENT', 'X-NEW-WORD;X-OF=today:1\nEND:VEVENT'),
     }),
+    expireCursors: () =>
+      proxy.add({ ...CHANGES, fault: { kind: 'answer', answer: davError(403, '<d:valid-sync-token/>') } }),
     poison(operation) {
       const answer = davError(403, '<c:valid-calendar-data/>');
       proxy.add({ ...writesOf(operation), times: Number.POSITIVE_INFINITY, fault: { kind: 'answer', answer } });

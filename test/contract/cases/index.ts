@@ -3,6 +3,7 @@ import { adoption } from './adoption.ts';
 import { authorization } from './authorization.ts';
 import { batches } from './batches.ts';
 import { budget } from './budget.ts';
+import { changes } from './changes.ts';
 import { containers } from './containers.ts';
 import { data } from './data.ts';
 import { histories } from './histories.ts';
@@ -30,6 +31,7 @@ export const cases: readonly ContractCase[] = [
   ...times,
   ...privacy,
   ...budget,
+  ...changes,
   ...containers,
   ...histories,
 ];

@@ -1,0 +1,220 @@
+import { expect } from 'vitest';
+import type { RemoteChanges } from '../../../src/connectors/connector.ts';
+import { DAY_MS, type TimeWindow } from '../../../src/model/time.ts';
+import { group } from '../contract-case.ts';
+import {
+  type ContractKit,
+  createOperation,
+  deleteOperation,
+  itemWith,
+  keyOf,
+  OTHER_MARK,
+  signal,
+  timed,
+  updateOperation,
+  written,
+} from '../contract-kit.ts';
+import { required } from './batches.ts';
+
+/** Spring 2027, in which the suite's items lie. */
+const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: Date.parse('2027-05-01T00:00:00Z') };
+const CHANGED = itemWith({ title: 'Changed' });
+const LONG_AGO = itemWith({ time: timed('2026-12-10T09:00:00+01:00', '2026-12-10T09:30:00+01:00', 'Europe/Rome') });
+
+/** What a connector tells of what happened in a calendar since it was last asked. */
+export const changes = group('changes', {
+  'a first reading is whole, of the window, and gives a cursor': async (kit) => {
+    const [a] = await kit.create('a');
+    await kit.attempt([createOperation('long ago', LONG_AGO)]);
+    await kit.target.server.putForeign('Foreign');
+    const first = await ask(kit, null);
+    expect(first).toMatchObject({ scope: 'whole', removed: [] });
+    expect(first.items).toMatchObject([{ key: keyOf('a'), versionTag: a!.versionTag, item: itemWith() }]);
+    expect(first.cursor).toMatch(/^[\w-]{1,8192}$/);
+  },
+  'a calendar in which nothing changed tells nothing, in one request, again and again': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b', 'c');
+    kit.target.proxy.forget();
+    const second = await ask(kit, cursor);
+    expect(second).toMatchObject({ scope: 'since', items: [], removed: [] });
+    expect(kit.target.proxy.requests).toHaveLength(1);
+    expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
+  },
+  'a cursor may be asked with twice: the answer is the same': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b');
+    await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
+    const once = await ask(kit, cursor);
+    const twice = await ask(kit, cursor);
+    expect(once.items).toHaveLength(1);
+    expect({ ...twice, cursor: null }).toEqual({ ...once, cursor: null });
+  },
+  'what was edited by hand is told once, as it is now': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b');
+    const { remoteId } = await kit.object('a');
+    await kit.target.server.editByHand(remoteId, { title: 'By hand' });
+    await kit.target.server.editByHand(remoteId, { title: 'By hand again' });
+    const second = await ask(kit, cursor);
+    expect(second).toMatchObject({ scope: 'since', items: [{ key: keyOf('a'), item: { title: 'By hand again' } }] });
+    expect(second.items[0]?.versionTag).toBe((await kit.readAll()).find(({ key }) => key === keyOf('a'))?.versionTag);
+    expect(second.removed).toEqual([]);
+    expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
+  },
+  'what was deleted by hand is named by its remote id': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b');
+    const { remoteId } = await kit.object('a');
+    await kit.target.server.deleteByHand(remoteId);
+    expect(await ask(kit, cursor)).toMatchObject({ scope: 'since', items: [], removed: [remoteId] });
+  },
+  'what lost its mark is gone for us': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b');
+    const { remoteId } = await kit.object('a');
+    await kit.target.server.removeMarkByHand(remoteId);
+    expect(await ask(kit, cursor)).toMatchObject({ scope: 'since', items: [], removed: [remoteId] });
+  },
+  'what another worker of ours wrote and deleted is told': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b');
+    const other = kit.worker();
+    const [b] = await kit.connector.find(kit.target.container, [keyOf('b')], signal());
+    await kit.attempt([createOperation('c', CHANGED), deleteOperation('b', b!.versionTag, b!.remoteId)], other);
+    const second = await ask(kit, cursor);
+    expect(second).toMatchObject({ scope: 'since', removed: [b!.remoteId] });
+    expect(second.items).toMatchObject([{ key: keyOf('c'), item: { title: 'Changed' } }]);
+    expect(second.items).toEqual(await kit.connector.find(kit.target.container, [keyOf('c')], signal()));
+  },
+  'our own write is told with the version tag that its outcome bore': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const [b] = await kit.create('b');
+    const [a] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
+    const [updated] = await kit.attempt([updateOperation('a', CHANGED, a!.versionTag, a!.remoteId)]);
+    const { items } = await ask(kit, cursor);
+    const tags = new Map(items.map(({ key, versionTag }) => [key, versionTag]));
+    expect(tags).toEqual(
+      new Map([
+        [keyOf('a'), written(updated).versionTag],
+        [keyOf('b'), b!.versionTag],
+      ]),
+    );
+  },
+  'what a write stored, where its answer tells, is what is read': async (kit) => {
+    const [created] = await kit.attempt([createOperation('a', itemWith({ description: 'One\r\ntwo', location: '' }))]);
+    const { stored, versionTag, remoteId } = written(created);
+    const [read] = await kit.readAll();
+    if (stored !== undefined) expect(stored).toEqual(read?.item);
+    const [updated] = await kit.attempt([updateOperation('a', CHANGED, versionTag, remoteId)]);
+    const [again] = await kit.readAll();
+    if (written(updated).stored !== undefined) expect(written(updated).stored).toEqual(again?.item);
+    expect(again?.item).toEqual(CHANGED);
+  },
+  'foreign objects, and those of another target, are not ours': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const foreign = await kit.target.server.putForeign('Foreign');
+    await kit.attempt([createOperation('theirs')], kit.worker({ mark: OTHER_MARK }));
+    const second = await ask(kit, cursor);
+    expect(second).toMatchObject({ scope: 'since', items: [] });
+    const { remoteId } = await kit.object('a');
+    expect(second.removed).not.toContain(remoteId);
+    await kit.target.server.editByHand(foreign, { title: 'Foreign, edited' });
+    await kit.target.server.deleteByHand(foreign);
+    expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [] });
+  },
+  'what was deleted and created again is there': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b');
+    await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
+    const epoch = kit.target.supports.revivesKeys ? 0 : 1;
+    const [again] = await kit.attempt([createOperation('a', CHANGED, epoch)]);
+    const { scope, items, removed } = await ask(kit, cursor);
+    expect(scope).toBe('since');
+    expect(items).toMatchObject([{ key: keyOf('a', epoch), versionTag: written(again).versionTag, item: CHANGED }]);
+    expect(removed).not.toContain(items[0]?.remoteId);
+  },
+  'what moved out of the window by hand, or was changed beyond it, is not gone': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const [a] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
+    await kit.attempt([updateOperation('a', LONG_AGO, a!.versionTag, a!.remoteId)], kit.worker());
+    const { items, removed } = await ask(kit, cursor);
+    expect(removed).toEqual([]);
+    expect(items).toMatchObject([{ key: keyOf('a'), item: LONG_AGO }]);
+  },
+  'a window that moved on by a day needs no whole reading': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const tomorrow = { fromAt: WINDOW.fromAt + DAY_MS, toAt: WINDOW.toAt + DAY_MS };
+    expect(await ask(kit, cursor, tomorrow)).toMatchObject({ scope: 'since', items: [], removed: [] });
+  },
+  'the cursor of another calendar leads to a whole reading': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const worker = kit.worker({ createCalendar: 'Another calendar' });
+    const container = await worker.prepare(null, signal());
+    expect(container).not.toBe(kit.target.container);
+    const there = await worker.changes(container, { cursor, window: WINDOW }, signal());
+    expect(there).toMatchObject({ scope: 'whole', items: [], removed: [] });
+    expect(there.cursor).not.toBeNull();
+  },
+  'an invented cursor leads to a whole reading': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const readable = Buffer.from(cursor ?? '', 'base64url').toString();
+    const spoilt = Buffer.from(readable.replace(/.{6}("?\W*)$/, 'xxxxxx$1')).toString('base64url');
+    for (const invented of ['', 'x', '{}', 'e30', 'x'.repeat(100_000), spoilt]) {
+      const answer = await ask(kit, invented);
+      expect(answer.scope).toBe('whole');
+      expect(answer.items).toMatchObject([{ key: keyOf('a') }]);
+      expect(await ask(kit, answer.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
+    }
+  },
+  'an expired cursor leads to a whole reading, and the next one goes on from there': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b');
+    await kit.target.server.deleteByHand((await kit.object('b')).remoteId);
+    kit.target.dialect.expireCursors();
+    const whole = await ask(kit, cursor);
+    expect(whole).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], removed: [] });
+    await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
+    expect(await ask(kit, whole.cursor)).toMatchObject({ scope: 'since', items: [{ item: { title: 'By hand' } }] });
+  },
+  'changes of several pages are told whole': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    required(kit.target.dialect.changesPageLength)(4);
+    const recordIds = Array.from({ length: 10 }, (_, index) => `r${index}`);
+    await kit.create(...recordIds);
+    const { scope, items } = await ask(kit, cursor);
+    expect(scope).toBe('since');
+    expect(items.map(({ key }) => key).sort()).toEqual(recordIds.map((recordId) => keyOf(recordId)).sort());
+  },
+  'a page of changes that fails is an error, not the end': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const { dialect, proxy } = kit.target;
+    proxy.add({ ...dialect.changes, after: 1, fault: { kind: 'answer', answer: dialect.unavailable() } });
+    required(dialect.changesPageLength)(4);
+    await kit.create(...Array.from({ length: 10 }, (_, index) => `r${index}`));
+    await expect(ask(kit, cursor)).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
+    proxy.clear();
+    expect((await ask(kit, cursor)).items).toHaveLength(10);
+  },
+  'a calendar that is gone is told, with a cursor and without': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    await kit.target.server.deleteContainer(kit.target.container);
+    await expect(ask(kit, cursor)).rejects.toMatchObject({ code: 'calendar-gone' });
+    await expect(ask(kit, null)).rejects.toMatchObject({ code: 'calendar-gone' });
+  },
+  'more changes than are worth reading one by one are still told, within the budget of a reading': async (kit) => {
+    const cursor = await begin(kit, 'a');
+    const recordIds = Array.from({ length: 130 }, (_, index) => `r${index}`);
+    await kit.create(...recordIds);
+    kit.target.proxy.forget();
+    const { scope, items } = await ask(kit, cursor);
+    const told = scope === 'whole' ? ['a', ...recordIds] : recordIds;
+    expect(items.map(({ key }) => key).sort()).toEqual(told.map((recordId) => keyOf(recordId)).sort());
+    const { requestsForReading } = kit.target.dialect;
+    expect(kit.target.proxy.requests.length).toBeLessThanOrEqual(1 + requestsForReading(131));
+  },
+});
+
+async function ask(kit: ContractKit, cursor: string | null, window = WINDOW): Promise<RemoteChanges> {
+  return await kit.connector.changes(kit.target.container, { cursor, window }, signal());
+}
+
+/** Creates records and gives the cursor after a first reading. */
+async function begin(kit: ContractKit, ...recordIds: string[]): Promise<string | null> {
+  await kit.create(...recordIds);
+  const { items, cursor } = await ask(kit, null);
+  expect(items).toHaveLength(recordIds.length);
+  return cursor;
+}
