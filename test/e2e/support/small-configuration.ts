@@ -113,7 +113,7 @@ export async function writeConfiguration(
   configDir: string,
   options: SmallWorldOptions,
   { files }: Built,
-  { clinic, google, graph, clinicUrl }: Sandboxes & { clinicUrl: string },
+  { clinic, google, graph, clinicUrl, entraUrl }: Sandboxes & { clinicUrl: string; entraUrl: string },
 ): Promise<void> {
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
@@ -142,7 +142,7 @@ export async function writeConfiguration(
     },
     microsoftClients: {
       main: {
-        authority: graph.url,
+        authority: entraUrl,
         clientId: graph.application.clientId,
         clientSecret: { env: 'MICROSOFT_CLIENT_SECRET' },
       },

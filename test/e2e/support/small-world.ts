@@ -39,6 +39,8 @@ export interface SmallWorld {
   graph: GraphSandbox;
   /** The product reaches the clinic's API through it, but not the authorization server. */
   clinicProxy: FaultProxy;
+  /** The product reaches Microsoft's logins through it. */
+  entraProxy: FaultProxy;
   tenants: SmallTenant[];
   targets: SmallTarget[];
   clinicTenants: ReadonlyMap<string, string>;
@@ -76,13 +78,14 @@ export async function startSmallWorld(options: SmallWorldOptions): Promise<Small
     startGraphSandbox(options.graph),
   ]);
   const { radicale } = options;
-  const clinicProxy = await startFaultProxy(clinic.baseUrl);
+  const [clinicProxy, entraProxy] = await Promise.all([startFaultProxy(clinic.baseUrl), startFaultProxy(graph.url)]);
   if (radicale !== undefined) await emptyRadicale(radicale);
   const built = await buildTenants(options, clinic, { google, graph, radicale });
   const configDir = join(dir, 'config');
-  await writeConfiguration(configDir, options, built, { clinic, google, graph, clinicUrl: clinicProxy.url });
+  const urls = { clinicUrl: clinicProxy.url, entraUrl: entraProxy.url };
+  await writeConfiguration(configDir, options, built, { clinic, google, graph, ...urls });
   const env = { REDIS_URL: options.redisUrl, ...secretsFor({ clinic, google, graph }) };
-  return openWorld({ clinic, google, graph, clinicProxy, configDir, env, dir }, built);
+  return openWorld({ clinic, google, graph, clinicProxy, entraProxy, configDir, env, dir }, built);
 }
 
 function startClinic(options: SmallWorldOptions): Promise<ClinicSandbox> {
@@ -96,10 +99,13 @@ function startClinic(options: SmallWorldOptions): Promise<ClinicSandbox> {
   });
 }
 
-type Servers = Pick<SmallWorld, 'clinic' | 'google' | 'graph' | 'clinicProxy' | 'configDir' | 'env' | 'dir'>;
+type Servers = Pick<
+  SmallWorld,
+  'clinic' | 'google' | 'graph' | 'clinicProxy' | 'entraProxy' | 'configDir' | 'env' | 'dir'
+>;
 
 function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
-  const { clinic, google, graph, clinicProxy, configDir, env, dir } = servers;
+  const { clinic, google, graph, clinicProxy, entraProxy, configDir, env, dir } = servers;
   const compositions: Composition[] = [];
   const open = (log: Logger = silentLogger) => {
     const configuration = loadConfiguration({ dir: configDir, env, connectors, reminderChannels, mode: 'strict' });
@@ -123,7 +129,7 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
     compareAll: () => Promise.all(targets.map((target) => compare({ clinic, clinicTenants }, target))),
     async close() {
       await Promise.all(compositions.map((composition) => composition.close()));
-      await Promise.all([clinicProxy, ...targets.map(({ proxy }) => proxy)].map((proxy) => proxy.close()));
+      await Promise.all([clinicProxy, entraProxy, ...targets.map(({ proxy }) => proxy)].map((proxy) => proxy.close()));
       await Promise.all([clinic.close(), google.close(), graph.close()]);
       await rm(dir, { recursive: true, force: true });
     },

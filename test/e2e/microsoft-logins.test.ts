@@ -1,0 +1,165 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { runCli, startDaemon } from '../../demo/daemon.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { SmallTarget } from './support/small-configuration.ts';
+import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
+import { expectExact, useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+const TOKEN = /\/oauth2\/v2\.0\/token$/;
+
+test('a person logs in to Microsoft by a code on another device, and the calendar follows', async () => {
+  const world = await openWorld();
+  const target = world.targets[0] as SmallTarget;
+  await world.logIn({ connections: ['clinic'] });
+
+  const { code, out, err } = await loginByDevice(world, async ({ page, userCode }) => {
+    expect(await (await fetch(page)).text()).toContain('name="user_code"');
+    await waitFor(() => polls(world) > 0, { what: 'a poll before anybody came' });
+    await world.graph.approveDevice(userCode, { account: target.account });
+  });
+
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining('Logged in: doctor-1') });
+  // Microsoft gives no address with the code in it.
+  expect(err).not.toMatch(/or open|user_code=/);
+  await world.cycle();
+  await expectExact(world);
+  expect((await world.cli('status')).out).toMatch(/login doctor-1 \(microsoft\): connected/);
+});
+
+test('a logout says that Microsoft offers no way to revoke, and forgets the login all the same', async () => {
+  const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'] });
+  const before = world.entraProxy.requests.length;
+
+  const { code, out } = await world.cli('logout', 'clinic-1', 'doctor-1');
+
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringMatching(/no way to revoke/) });
+  expect(world.entraProxy.requests).toHaveLength(before);
+  expect(await credentialOf(world)).toBeNull();
+  const { targets } = await world.cycle();
+  expect(targets[0]).toMatchObject({ state: 'stopped', trouble: { actor: 'authorization' } });
+});
+
+test('a daemon killed before Microsoft’s new refresh token reached it goes on with the old one', async () => {
+  const world = await openDueWorld();
+  await killedWhile(world, (strike) =>
+    world.entraProxy.add({ url: TOKEN, fault: { kind: 'rewrite', answer: (answer) => strike(answer) } }),
+  );
+
+  await runUntilExact(world);
+
+  expect(await credentialOf(world)).toMatchObject({ state: 'connected', reason: null });
+});
+
+test('when Microsoft’s new access token is first used the new refresh token is on the disk, whatever dies then', async () => {
+  const world = await openDueWorld();
+  const target = world.targets[0] as SmallTarget;
+  const brought: { access_token: string; refresh_token: string }[] = [];
+  world.entraProxy.add({
+    url: TOKEN,
+    times: 100,
+    fault: {
+      kind: 'rewrite',
+      answer(answer) {
+        brought.push(JSON.parse(answer.body.toString()));
+        return answer;
+      },
+    },
+  });
+  const used: string[] = [];
+  const died: Promise<void>[] = [];
+  await killedWhile(world, (strike) =>
+    target.proxy.add({
+      fault: {
+        kind: 'rewrite',
+        request(request) {
+          died.push(redis.crash());
+          used.push(request.headers.authorization ?? '');
+          return strike(request);
+        },
+      },
+    }),
+  );
+  await Promise.all(died);
+  await redis.startAgain();
+
+  expect(brought).toHaveLength(1);
+  expect(used).toEqual([`Bearer ${brought[0]?.access_token}`]);
+  expect((await credentialOf(world))?.tokens).toMatchObject({ refreshToken: brought[0]?.refresh_token });
+  await runUntilExact(world);
+});
+
+async function openWorld(): Promise<SmallWorld> {
+  const world = await startSmallWorld({
+    redisUrl: redis.url,
+    targets: ['outlook-calendar'],
+    graph: { devicePollIntervalS: 0.1 },
+  });
+  onTestFinished(() => world.close());
+  return world;
+}
+
+/** Everybody is logged in, and Microsoft's access token is over. */
+async function openDueWorld(): Promise<SmallWorld> {
+  const world = await openWorld();
+  world.graph.configure({ accessTokenLifetimeMs: 1_000 });
+  await world.logIn();
+  world.graph.configure({ accessTokenLifetimeMs: 3_600_000 });
+  return world;
+}
+
+/** Requests at Microsoft's token endpoint. */
+function polls({ entraProxy }: SmallWorld): number {
+  return entraProxy.requests.filter(({ url }) => TOKEN.test(url)).length;
+}
+
+interface Shown {
+  page: string;
+  userCode: string;
+}
+
+/** Runs the command while a person does what it shows. */
+async function loginByDevice(world: SmallWorld, person: (shown: Shown) => Promise<void>) {
+  let acted: Promise<void> | null = null;
+  const ended = await runCli(world, ['login', 'clinic-1', 'doctor-1', '--device'], (shown) => {
+    const [, page, userCode] = /Open (\S+) on any device and type in the code {2}(\S+)/.exec(shown) ?? [];
+    if (page !== undefined && userCode !== undefined) acted ??= person({ page, userCode });
+  });
+  await acted;
+  return ended;
+}
+
+async function credentialOf(world: SmallWorld) {
+  const composed = world.open().composed.get('clinic-1');
+  return composed === undefined ? null : await composed.credentials.read('doctor-1');
+}
+
+/** Starts a daemon, which the armed fault strikes dead, and waits until it died. */
+async function killedWhile(
+  world: SmallWorld,
+  arm: (strike: <Passed>(passed: Passed) => Passed) => void,
+): Promise<void> {
+  const daemon = startDaemon(world);
+  onTestFinished(() => daemon.kill());
+  arm((passed) => {
+    daemon.process.kill('SIGKILL');
+    return passed;
+  });
+  await waitFor(() => daemon.process.signalCode === 'SIGKILL', { what: 'the kill', timeoutMs: 20_000 });
+  for (const proxy of [world.entraProxy, ...world.targets.map((target) => target.proxy)]) proxy.clear();
+}
+
+async function runUntilExact(world: SmallWorld): Promise<void> {
+  const daemon = startDaemon(world);
+  onTestFinished(() => daemon.kill());
+  await untilExact(world);
+}
+
+async function untilExact(world: SmallWorld): Promise<void> {
+  const exact = async () => {
+    const [comparison] = await world.compareAll();
+    return comparison !== undefined && comparison.remoteEvents > 0 && comparison.missing + comparison.duplicates === 0;
+  };
+  await waitFor(exact, { what: 'the calendar to be filled', timeoutMs: 30_000, intervalMs: 100 });
+}
