@@ -9,8 +9,8 @@ export interface NotificationStatus {
   /** When that ends unless it is prolonged. */
   untilAt: Instant | null;
   /**
-   * Why it doesn't, or why it could not be prolonged so far: `not-offered` by the vendor, `no-public-address`, `paused`, `not-yet`, or
-   * the code of the error.
+   * Why it doesn't: `not-offered` by the vendor, `no-public-address`, `paused`, `not-yet`, or the code of the error. While it does: the
+   * code of the error that kept the channel from being looked after.
    */
   reason: string | null;
 }

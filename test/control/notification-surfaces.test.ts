@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { status } from '../../src/control/status.ts';
+import { keepChannels } from '../../src/jobs/channels.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { createModelVendor, giveChannels } from '../jobs/model-channels.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openEstate } from './open-estate.ts';
+
+const redis = useRedis();
+
+/** Two targets, one of them with a vendor that tells of changes. */
+async function twoTargets(choice: { notificationsUrl: string | null }) {
+  const clock = { now: NOW };
+  const vendor = createModelVendor(() => clock.now);
+  const targets = [
+    { id: 'doctor', model: giveChannels(createModelTarget(), vendor) },
+    { id: 'room', model: createModelTarget() },
+  ];
+  const clinic = createModelClinic();
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => clock.now, ...choice });
+  await cycle(tenant);
+  for (const target of ['doctor', 'room']) await tenant.records.write(target, { container: 'calendar-1' });
+  return { clock, vendor, tenant, estate: openEstate({ tenants: [tenant] }) };
+}
+
+function heard(metrics: string): string[] {
+  return metrics.split('\n').filter((line) => line.startsWith('clinic_mirror_target_heard{'));
+}
+
+test('status and metrics say who is told of changes, since when and until when, and why others are not', async () => {
+  const { clock, vendor, tenant, estate } = await twoTargets({ notificationsUrl: 'https://mirror.test' });
+  await keepChannels(tenant, { hurry: false }, NEVER);
+  const metrics = createMetrics(() => estate);
+  const text = renderStatus(await status(estate));
+  const time = (at: number) => new Date(at).toISOString().replace('T', ' ').replace('.000', '');
+  expect(text).toContain(`doctor: told of changes since ${time(NOW)}, until ${time(NOW + 2 * DAY_MS)}\n`);
+  expect(text).toContain('changes by hand found by polling alone: room (not-offered)');
+  expect(heard(await metrics.render())).toEqual([
+    'clinic_mirror_target_heard{tenant="studio-rossi",target="doctor"} 1',
+    'clinic_mirror_target_heard{tenant="studio-rossi",target="room"} 0',
+  ]);
+  const failure = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
+  vendor.fault = () => failure;
+  clock.now += DAY_MS;
+  await keepChannels(tenant, { hurry: false }, NEVER);
+  expect(renderStatus(await status(estate))).toMatch(/doctor: told of changes since [^)]*server-error/);
+  clock.now += DAY_MS;
+  expect(renderStatus(await status(estate))).toContain('polling alone: doctor (server-error); room (not-offered)');
+  expect(heard(await metrics.render())[0]).toMatch(/doctor"} 0$/);
+});
+
+test('without a public address one line says that all are polled', async () => {
+  const { tenant, estate } = await twoTargets({ notificationsUrl: null });
+  await keepChannels(tenant, { hurry: false }, NEVER);
+  expect(renderStatus(await status(estate))).toContain(
+    'changes by hand found by polling alone: doctor (no-public-address); room (not-offered)',
+  );
+});
+
+test('requests to the receiver are counted by connector and result', async () => {
+  const metrics = createMetrics(() => null);
+  metrics.countNotification('google-calendar', 'hint');
+  metrics.countNotification('google-calendar', 'hint');
+  metrics.countNotification('none', 'unreadable');
+  const lines = (await metrics.render()).split('\n').filter((line) => line.startsWith('clinic_mirror_notifications'));
+  expect(lines).toEqual([
+    'clinic_mirror_notifications_total{connector="google-calendar",result="hint"} 2',
+    'clinic_mirror_notifications_total{connector="none",result="unreadable"} 1',
+  ]);
+});
