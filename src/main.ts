@@ -61,7 +61,13 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   const metrics = createMetrics(() => estate);
   // Whatever is open when the start fails is closed, so that the process ends.
   await using opened = new AsyncDisposableStack();
-  const composition = compose({ configuration, log, priority: 'background', observe: metrics.observeHttp });
+  const composition = compose({
+    configuration,
+    log,
+    priority: 'background',
+    observe: metrics.observeHttp,
+    observeLag: metrics.observeReminderLag,
+  });
   estate = composition.estate;
   opened.defer(() => composition.close());
   await checkRedis(composition.redis, signal);
@@ -194,10 +200,10 @@ function handlersOf(composition: Composition): JobHandlers {
       if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, whole: whole ?? false });
       if (restore) await queues.pullNow(id);
     },
-    async channels({ tenant: id, hurry }, { stop }) {
+    async channels({ tenant: id, hurry }, signals) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined) return;
-      const kept = await keepChannels(tenant, { hurry: hurry ?? false }, stop);
+      const kept = await keepChannels(tenant, { hurry: hurry ?? false }, signals);
       if (kept === null) return queues.keepChannels(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
       for (const target of kept.opened) await queues.look(id, target, { delayMs: 0 });
     },

@@ -11,6 +11,7 @@ import {
   lifeOf,
   openChannel,
 } from './open-channel.ts';
+import type { StopSignals } from './push.ts';
 import { targetRestMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -41,15 +42,16 @@ interface Turn extends Work {
 export async function keepChannels(
   tenant: OpenTenant,
   options: { hurry: boolean },
-  signal: AbortSignal,
+  { stop, abort }: StopSignals,
 ): Promise<{ opened: string[] } | null> {
   const lease = await tenant.leases.tryTake(LEASE);
   if (lease === null) return null;
   try {
-    const work: Work = { tenant, lease, signal: AbortSignal.any([signal, lease.signal]), opened: [] };
+    const work: Work = { tenant, lease, signal: AbortSignal.any([abort, lease.signal]), opened: [] };
     const all = await tenant.notifications.store.read();
     const calendars = await wantedCalendars(tenant);
     for (const target of new Set([...calendars.keys(), ...all.keys()])) {
+      if (stop.aborted) break;
       const kept = all.get(target) ?? NO_CHANNELS;
       if (!options.hurry && (kept.trouble?.retryAt ?? 0) > tenant.clock()) continue;
       await attempt({ ...work, target, kept }, calendars.get(target));

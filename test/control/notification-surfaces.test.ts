@@ -37,7 +37,7 @@ function heard(metrics: string): string[] {
 
 test('status and metrics say who is told of changes, since when and until when, and why others are not', async () => {
   const { clock, vendor, tenant, estate } = await twoTargets({ notificationsUrl: 'https://mirror.test' });
-  await keepChannels(tenant, { hurry: false }, NEVER);
+  await keepChannels(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   const metrics = createMetrics(() => estate);
   const text = renderStatus(await status(estate));
   const time = (at: number) => new Date(at).toISOString().replace('T', ' ').replace('.000', '');
@@ -50,7 +50,7 @@ test('status and metrics say who is told of changes, since when and until when, 
   const failure = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
   vendor.fault = () => failure;
   clock.now += DAY_MS;
-  await keepChannels(tenant, { hurry: false }, NEVER);
+  await keepChannels(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   expect(renderStatus(await status(estate))).toMatch(/doctor: told of changes since [^)]*server-error/);
   clock.now += DAY_MS;
   expect(renderStatus(await status(estate))).toContain('polling alone: doctor (server-error); room (not-offered)');
@@ -59,7 +59,7 @@ test('status and metrics say who is told of changes, since when and until when, 
 
 test('without a public address one line says that all are polled', async () => {
   const { tenant, estate } = await twoTargets({ notificationsUrl: null });
-  await keepChannels(tenant, { hurry: false }, NEVER);
+  await keepChannels(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   expect(renderStatus(await status(estate))).toContain(
     'changes by hand found by polling alone: doctor (no-public-address); room (not-offered)',
   );

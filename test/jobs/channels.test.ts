@@ -67,7 +67,7 @@ function namedTarget(id: string): ModelTarget {
 }
 
 function keep(tenant: OpenTenant, hurry = false) {
-  return keepChannels(tenant, { hurry }, NEVER);
+  return keepChannels(tenant, { hurry }, { stop: NEVER, abort: NEVER });
 }
 
 function only(vendor: ModelVendor): VendorChannel {
@@ -423,3 +423,26 @@ test.each([true, false])(
     expect(crashes).toBeGreaterThan(5);
   },
 );
+
+test('a daemon that is told to end lets the vendor finish its answer, and begins nothing new', async () => {
+  const { vendor, open } = await filled('doctor', 'nurse');
+  const stop = new AbortController();
+  vendor.onOpen = () => stop.abort();
+  expect(await keepChannels(open(), { hurry: false }, { stop: stop.signal, abort: NEVER })).toEqual({
+    opened: ['doctor'],
+  });
+  expect(vendor.calls).toEqual(['open 1']);
+  expect(await statusOf(open(), 'doctor')).toMatchObject({ sinceAt: NOW, reason: null });
+});
+
+test('the other target on a calendar takes the channel over when the one that held it is paused', async () => {
+  const { vendor, targets, open } = await filled();
+  const [{ model }] = targets as [TargetChoice];
+  const nurse = { id: 'nurse', model };
+  await cycle(open({ targets: [...targets, nurse] }));
+  await keep(open({ targets: [...targets, nurse] }));
+  const { id } = only(vendor);
+  await keep(open({ targets: [{ id: 'doctor', model, configuration: { paused: true } }, nurse] }));
+  expect(only(vendor).id).not.toBe(id);
+  expect((await open().notifications.directory.find(only(vendor).id))?.targets).toEqual(['nurse']);
+});
