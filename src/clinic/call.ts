@@ -4,6 +4,7 @@ import type { HttpResponse } from '../http/door.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { ClinicContext } from './context.ts';
 import { errorFromAnswer } from './errors.ts';
+import type { JsonObject } from './rows.ts';
 
 /** One call of the clinic API. */
 export interface ClinicCall {
@@ -11,6 +12,10 @@ export interface ClinicCall {
   label: string;
   /** Whole address; built by `addresses.ts`, never with the token in it. */
   url: string;
+  /** GET when absent. */
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Sent as JSON. */
+  body?: JsonObject;
   signal: AbortSignal;
   /** Told of every request that is sent. */
   onRequest?: () => void;
@@ -22,11 +27,12 @@ export interface ClinicCall {
 const NOT_HERE = new Set(['aborted', 'budget-exhausted']);
 
 /**
- * Sends a GET with the login's token. A 401 is answered with one renewal and one replay. 429, 5xx and failures of the network
- * are tried again in place as long as the wait is short; a longer one is thrown for the job to come back.
+ * Sends a call with the login's token. A 401 is answered with one renewal and one replay. 429, 5xx and failures of the network
+ * are tried again in place as long as the wait is short; a longer one is thrown for the job to come back. A POST that may have been
+ * carried out is never sent again here: its caller looks the record up first.
  * @throws MirrorError as `errors.ts` says, and those of the door and the login
  */
-export async function get(context: ClinicContext, call: ClinicCall): Promise<HttpResponse> {
+export async function send(context: ClinicContext, call: ClinicCall): Promise<HttpResponse> {
   const { limits } = context.profile;
   const authorized = authorizedSender(context, call);
   try {
@@ -37,7 +43,7 @@ export async function get(context: ClinicContext, call: ClinicCall): Promise<Htt
       randomize: true,
       signal: call.signal,
       shouldRetry: async ({ error, retryDelay }) => {
-        const isShort = isWorthWaiting(error, limits.longestWaitMs);
+        const isShort = isRepeatable(call, error) && isWorthWaiting(error, limits.longestWaitMs);
         if (isShort)
           await sleep(Math.max(0, (error.retryAfterMs ?? 0) - retryDelay), undefined, { signal: call.signal });
         return isShort;
@@ -47,6 +53,11 @@ export async function get(context: ClinicContext, call: ClinicCall): Promise<Htt
     if (call.signal.aborted && !(error instanceof MirrorError)) throw stopped(call.label);
     throw labelled(error, call.label);
   }
+}
+
+/** A refusal for haste was surely not carried out; PUT and DELETE come to the same when they are. */
+function isRepeatable({ method }: ClinicCall, error: Error): boolean {
+  return method !== 'POST' || (error instanceof MirrorError && error.status === 429);
 }
 
 /** Whether the same request may go out again after a wait that can be sat through. */
@@ -59,26 +70,29 @@ function authorizedSender(context: ClinicContext, call: ClinicCall): () => Promi
   const { authorization } = context;
   let isRenewed = false;
   return async () => {
-    let answer = await send(context, call, await authorization.header(call.signal));
+    let answer = await sendOnce(context, call, await authorization.header(call.signal));
     if (answer.status === 401 && !isRenewed) {
       isRenewed = true;
       context.log.info({ label: call.label }, 'the access token was refused, renewing it once');
-      answer = await send(context, call, await authorization.renew(call.signal));
+      answer = await sendOnce(context, call, await authorization.renew(call.signal));
     }
     const isUnderstood = (answer.status >= 200 && answer.status < 300) || call.accepts?.(answer) === true;
-    if (!isUnderstood) throw errorFromAnswer(answer, call.label, context.profile);
+    if (!isUnderstood) throw errorFromAnswer(answer, call.label, context.profile, call.method === 'POST');
     return answer;
   };
 }
 
-function send(context: ClinicContext, call: ClinicCall, authorization: string): Promise<HttpResponse> {
+function sendOnce(context: ClinicContext, call: ClinicCall, authorization: string): Promise<HttpResponse> {
   const { http, budget, profile } = context;
+  const { body } = call;
+  const contentType = body === undefined ? {} : { 'content-type': 'application/json' };
   call.onRequest?.();
   return http.send({
     label: call.label,
-    method: 'GET',
+    method: call.method ?? 'GET',
     url: call.url,
-    headers: { accept: 'application/json', authorization },
+    headers: { accept: 'application/json', authorization, ...contentType },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: call.signal,
     timeoutMs: profile.limits.timeoutMs,
     maxResponseBytes: profile.limits.maxAnswerBytes,

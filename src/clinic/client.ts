@@ -6,7 +6,7 @@ import type { TimeWindow } from '../model/time.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf } from './addresses.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
-import { get } from './call.ts';
+import { send } from './call.ts';
 import {
   asZone,
   compileAgendaRows,
@@ -105,7 +105,7 @@ async function readAnswer(
   segments: string[],
   signal: AbortSignal,
 ): Promise<unknown> {
-  return readJson(await get(context, { label, url: addressOf(context, segments), signal }), label);
+  return readJson(await send(context, { label, url: addressOf(context, segments), signal }), label);
 }
 
 async function readOne<Model extends { id: string }>(
@@ -116,7 +116,7 @@ async function readOne<Model extends { id: string }>(
   const label = `clinic.${list}.get`;
   const url = addressOf(context, ['tenants', tenantId, ...RESOURCE_PATHS[list], id]);
   const accepts = (answer: Parameters<typeof saysAbsent>[0]) => saysAbsent(answer, context.profile);
-  const answer = await get(context, { label, url, signal, accepts });
+  const answer = await send(context, { label, url, signal, accepts });
   if (accepts(answer)) return { absent: true };
 
   const mapped = map(recordIn(readJson(answer, label), context));

@@ -20,9 +20,15 @@ interface Told {
 
 /**
  * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
+ * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of trouble
  * Its message holds the call's label, the status and the body's machine word, nothing else of the body.
  */
-export function errorFromAnswer(answer: HttpResponse, label: string, profile: ClinicProfile): MirrorError {
+export function errorFromAnswer(
+  answer: HttpResponse,
+  label: string,
+  profile: ClinicProfile,
+  mayBeDone = false,
+): MirrorError {
   const told = readErrorBody(answer, profile);
   const word = told.word === null ? '' : ` (${told.word})`;
   const fail = (what: string, options: Omit<MirrorErrorOptions, 'status'>) =>
@@ -62,7 +68,7 @@ export function errorFromAnswer(answer: HttpResponse, label: string, profile: Cl
         retryAfterMs: answer.retryAfterMs ?? UNNAMED_WAIT_MS,
       });
     default:
-      return otherStatus(answer, fail);
+      return otherStatus(answer, fail, mayBeDone);
   }
 }
 
@@ -75,12 +81,14 @@ export function saysAbsent(answer: HttpResponse, profile: ClinicProfile): boolea
 function otherStatus(
   answer: HttpResponse,
   fail: (what: string, options: Omit<MirrorErrorOptions, 'status'>) => MirrorError,
+  ambiguous: boolean,
 ): MirrorError {
   if (answer.status === 408 || answer.status >= 500) {
     return fail('the clinic is not able to answer', {
       actor: 'remote',
       code: 'unavailable',
       retry: 'later',
+      ambiguous,
       ...(answer.retryAfterMs === null ? {} : { retryAfterMs: answer.retryAfterMs }),
     });
   }

@@ -4,7 +4,7 @@ import type { SetAside } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf, addressOfLink } from './addresses.ts';
-import { get } from './call.ts';
+import { send } from './call.ts';
 import type { ClinicContext } from './context.ts';
 import { isPassing, type Page, type PageTarget, readPages } from './paging.ts';
 import { asId, compilePaths, isJsonObject, type Mapped, valueAt } from './rows.ts';
@@ -41,7 +41,7 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
   async function load(target: PageTarget): Promise<unknown> {
     url = urlOf(target);
     const { signal, onRequest } = call;
-    const answer = await get(context, { label, url, signal, ...(onRequest === undefined ? {} : { onRequest }) });
+    const answer = await send(context, { label, url, signal, ...(onRequest === undefined ? {} : { onRequest }) });
     return readJson(answer, label);
   }
   function urlOf(target: PageTarget): string {
@@ -59,6 +59,23 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
     rowsOf: (answer) => unwrap(answer, profile.listPath, call.list, label),
     idOf: (row) => (isJsonObject(row) ? asId(readId(row)) : null),
   });
+}
+
+/** The pages of a list whose rows have no ids, as they come. @throws as {@link readCatalogue} */
+export async function* readPagesOf<Model>(
+  context: ClinicContext,
+  call: ListCall,
+  map: (row: unknown) => Mapped<Model>,
+): AsyncGenerator<ListPage<Model>, void> {
+  for await (const { rows, end } of readList(context, call)) {
+    const page: ListPage<Model> = { records: [], setAside: [] };
+    for (const row of rows.map(map)) {
+      if ('record' in row) page.records.push(row.record);
+      else page.setAside.push(row.setAside);
+    }
+    yield page;
+    if (end !== null && !end.proved) throw incomplete(`clinic.${call.list}.list`, end.reason);
+  }
 }
 
 /**
@@ -84,7 +101,11 @@ export async function* readCatalogue<Model extends { id: string }>(
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;
   }
-  throw new MirrorError(`${label}: the list is not whole (${reason})`, {
+  throw incomplete(label, reason);
+}
+
+function incomplete(label: string, reason: PartialReason | null): MirrorError {
+  return new MirrorError(`${label}: the list is not whole (${reason})`, {
     actor: 'contract',
     code: 'incomplete-list',
     retry: 'later',

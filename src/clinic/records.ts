@@ -1,4 +1,12 @@
-import type { FieldPaths, NestedField, RecordOf, ScalarField, ScalarKind, Shape } from '../settings/clinic-fields.ts';
+import {
+  type FieldPaths,
+  isNested,
+  type NestedField,
+  type RecordOf,
+  type ScalarField,
+  type ScalarKind,
+  type Shape,
+} from '../settings/clinic-fields.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { asId, compilePaths, isJsonObject, type JsonObject, type Mapped } from './rows.ts';
 import { dateText, parseTimestamp } from './timestamps.ts';
@@ -61,10 +69,6 @@ function compileShape(described: Shape, fields: object, rules: TimeRules, prefix
     if (!isJsonObject(row)) throw new Fault('wrong-type', prefix === '' ? 'row' : prefix.slice(0, -1));
     return Object.fromEntries(readers.map(([name, read]) => [name, read(row)]));
   };
-}
-
-function isNested(one: ScalarField | NestedField): one is NestedField {
-  return one.kind === 'record' || one.kind === 'list';
 }
 
 /** An absent list is an empty one. */

@@ -1,4 +1,5 @@
 import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import type { LocalTimeRules, Zone } from './zone.ts';
 
 /** A time as a row tells it: a date (its midnight in UTC), or an instant. */
@@ -34,6 +35,36 @@ export function parseTimestamp(text: string, zone: Zone, rules: LocalTimeRules):
   }
   const at = zone.instantOf(dateMs + timeMs, rules);
   return at === null ? null : { kind: 'instant', at };
+}
+
+/** A form in which a clinic takes a time. */
+export type TimeFormat = ClinicProfile['appointments']['window']['format'];
+
+/** Writes an instant: `date` 2026-03-29, `utc` …T07:00:00Z, `offset` …T09:00:00+02:00, `local` …T09:00:00, epoch in digits. */
+export function formatInstant(at: Instant, format: TimeFormat, zone: Zone): string {
+  const local = new Date(at + zone.offsetAt(at)).toISOString().slice(0, 19);
+  switch (format) {
+    case 'date':
+      return local.slice(0, 10);
+    case 'utc':
+      return `${new Date(at).toISOString().slice(0, 19)}Z`;
+    case 'offset':
+      return `${local}${offsetText(zone.offsetAt(at))}`;
+    case 'local':
+      return local;
+    case 'local-space':
+      return local.replace('T', ' ');
+    case 'epoch-seconds':
+      return String(at / SECOND_MS);
+    case 'epoch-ms':
+      return String(at);
+  }
+}
+
+function offsetText(offsetMs: number): string {
+  const minutes = Math.abs(offsetMs) / MINUTE_MS;
+  const pad = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  return `${offsetMs < 0 ? '-' : '+'}${pad(minutes / 60)}:${pad(minutes % 60)}`;
 }
 
 /** `YYYY-MM-DD` of a wall time or of a date's midnight, both in UTC. */

@@ -1,6 +1,6 @@
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS, type TimeWindow } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
-import { dateText } from './timestamps.ts';
+import { dateText, formatInstant } from './timestamps.ts';
 import type { Zone } from './zone.ts';
 
 type AppointmentSettings = ClinicProfile['appointments'];
@@ -55,7 +55,10 @@ function instantChunks(settings: AppointmentSettings, zone: Zone, window: TimeWi
   const lastAt = ceilToSecond(window.toAt);
   while (startAt < lastAt) {
     const endAt = maxDays === null ? lastAt : Math.min(chunkEnd(startAt, maxDays, zone), lastAt);
-    chunks.push([formatted(startAt, settings, zone), formatted(endAt, settings, zone)]);
+    chunks.push([
+      formatInstant(startAt, settings.window.format, zone),
+      formatInstant(endAt, settings.window.format, zone),
+    ]);
     startAt = endAt;
   }
   return chunks;
@@ -65,33 +68,6 @@ function instantChunks(settings: AppointmentSettings, zone: Zone, window: TimeWi
 function chunkEnd(startAt: Instant, maxDays: number, zone: Zone): Instant {
   const endAt = startAt + maxDays * DAY_MS;
   return endAt - Math.max(0, zone.offsetAt(endAt) - zone.offsetAt(startAt));
-}
-
-function formatted(at: Instant, settings: AppointmentSettings, zone: Zone): string {
-  const utc = new Date(at).toISOString().slice(0, 19);
-  const local = new Date(at + zone.offsetAt(at)).toISOString().slice(0, 19);
-  switch (settings.window.format) {
-    case 'date':
-      return local.slice(0, 10);
-    case 'utc':
-      return `${utc}Z`;
-    case 'offset':
-      return `${local}${offsetText(zone.offsetAt(at))}`;
-    case 'local':
-      return local;
-    case 'local-space':
-      return local.replace('T', ' ');
-    case 'epoch-seconds':
-      return String(at / SECOND_MS);
-    case 'epoch-ms':
-      return String(at);
-  }
-}
-
-function offsetText(offsetMs: number): string {
-  const minutes = Math.abs(offsetMs) / MINUTE_MS;
-  const pad = (value: number) => String(Math.floor(value)).padStart(2, '0');
-  return `${offsetMs < 0 ? '-' : '+'}${pad(minutes / 60)}:${pad(minutes % 60)}`;
 }
 
 function agendaParameters(settings: AppointmentSettings, agendaIds: readonly string[] | null): Parameter[][] {

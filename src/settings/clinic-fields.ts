@@ -25,6 +25,11 @@ export interface NestedField<Kind extends 'record' | 'list' = 'record' | 'list',
   paths: readonly string[];
 }
 
+/** Whether a field holds rows of its own. */
+export function isNested(one: ScalarField | NestedField): one is NestedField {
+  return one.kind === 'record' || one.kind === 'list';
+}
+
 /** The fields of one resource, by our names: what is read, written and compared with a specification. */
 export interface Shape {
   readonly [name: string]: ScalarField | NestedField;
@@ -107,6 +112,6 @@ export function fieldPaths<Described extends Shape>(described: Described): Defau
 }
 
 function schemaOf(one: ScalarField | NestedField): z.ZodType {
-  if (one.kind !== 'record' && one.kind !== 'list') return paths.default([...one.paths]);
+  if (!isNested(one)) return paths.default([...one.paths]);
   return z.strictObject({ at: paths.default([...one.paths]), fields: fieldPaths<Shape>(one.shape) }).prefault({});
 }

@@ -142,6 +142,20 @@ const limits = z.strictObject({
   longestWaitMs: z.int().min(0).max(60_000).default(5_000).describe('A longer wait is the job’s, not sat through.'),
 });
 
+const writes = z.strictObject({
+  times: z
+    .enum(['utc', 'offset', 'local', 'local-space'])
+    .default('offset')
+    .describe('Form of times in what is written; dates are always 2026-03-29.'),
+  decimals: z.enum(['number', 'text']).default('number').describe('Form of money and quantities in what is written.'),
+  updates: z
+    .enum(['replace', 'merge'])
+    .default('replace')
+    .describe(
+      'What PUT means. replace: the whole record is sent, as it was read and changed; merge: only what changes.',
+    ),
+});
+
 /**
  * How one clinic system answers where its specification is silent: paging, filters, field names, statuses, times and error
  * bodies. Every key has a default; the defaults together are the documented profile (`config/profiles/documented.yaml`).
@@ -193,6 +207,7 @@ export const clinicProfileSchema = z.strictObject({
   invoices: list('invoices'),
   sections: list('sections'),
   issuers: list('issuers'),
+  writes: writes.prefault({}),
   errors: errors.prefault({}),
   limits: limits.prefault({}),
 });

@@ -1,0 +1,158 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
+import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
+import { type ClinicApi, createClinicApi } from '../../src/clinic/api.ts';
+import type { ClinicContext } from '../../src/clinic/context.ts';
+import type { ListPage } from '../../src/clinic/lists.ts';
+import type { ClinicRecord } from '../../src/clinic/resource-calls.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';
+import { failureOf, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
+
+let sandbox: ClinicSandbox;
+let proxy: FaultProxy;
+let token: string;
+let tenantId: string;
+
+beforeAll(async () => {
+  sandbox = await startClinicSandbox({ tenants: 1, appointments: 60, now: NOW });
+  proxy = await startFaultProxy(sandbox.baseUrl);
+  const tenant = firstTenant(sandbox);
+  tenantId = tenant.id;
+  token = (await logIn(sandbox, tenant.user)).access_token;
+});
+afterAll(async () => {
+  await proxy.close();
+  await sandbox.close();
+});
+afterEach(() => {
+  sandbox.faults.clear();
+  proxy.clear();
+});
+
+function open(written: WrittenProfile = {}): ClinicApi {
+  const header = async () => `Bearer ${token}`;
+  const context: ClinicContext = {
+    profile: profileOf(written),
+    baseUrl: proxy.url,
+    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+    budget: null,
+    authorization: { header, renew: header },
+    clock: Date.now,
+    log: silentLogger,
+  };
+  return createClinicApi(context);
+}
+
+async function all<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
+  const records: Model[] = [];
+  for await (const page of pages) records.push(...page.records);
+  return records;
+}
+
+const NEW_PATIENT = {
+  firstName: 'Ada',
+  lastName: 'Bianchi',
+  email: 'ada@example.org',
+  birthDate: '1990-02-28',
+};
+
+function withName(patients: ClinicRecord<'patients'>[], firstName: string) {
+  return patients.filter((patient) => patient.firstName === firstName);
+}
+
+describe('patients', () => {
+  test('are listed whole and read alone', async () => {
+    const api = open();
+    const patients = await all(api.patients.list(tenantId, [], unhurried()));
+    expect(patients.length).toBeGreaterThan(1);
+    const [first] = patients;
+    expect(await api.patients.read(tenantId, first?.id ?? '', unhurried())).toEqual({ found: first });
+    expect(await api.patients.read(tenantId, 'nobody', unhurried())).toEqual({ absent: true });
+  });
+
+  test('are created and changed; what is not named stays, what we know nothing of included', async () => {
+    const api = open();
+    const address = { city: 'Torino', street: 'Via Roma 1', province: 'TO', postalCode: '10100', country: 'IT' };
+    const made = await api.patients.create(tenantId, { ...NEW_PATIENT, ...address }, unhurried());
+    expect(made).toMatchObject({ ...NEW_PATIENT, ...address });
+    const before = await rawPatient(made.id);
+    await putRaw(made.id, { ...before, consents: { privacy: { granted: true, date: '2026-01-01' } } });
+    const changed = await api.patients.update(tenantId, made.id, { phone: '+39 011 123', email: null }, unhurried());
+    expect(changed).toMatchObject({ id: made.id, firstName: 'Ada', phone: '+39 011 123', email: null, city: 'Torino' });
+    expect(await rawPatient(made.id)).toMatchObject({ consents: { privacy: { granted: true, date: '2026-01-01' } } });
+  });
+
+  test('that are not there can not be changed', async () => {
+    const failure = await failureOf(open().patients.update(tenantId, 'nobody', { phone: '1' }, unhurried()));
+    expect(failure).toMatchObject({ actor: 'conflict', code: 'record-gone' });
+  });
+
+  test('whose create lost its answer are looked up before it is sent again', async () => {
+    const api = open();
+    const twin = (firstName: string) => async (signal: AbortSignal) =>
+      withName(await all(api.patients.list(tenantId, [], signal)), firstName)[0] ?? null;
+    proxy.add({ method: /POST/, fault: { kind: 'lost-answer' } });
+    const made = await api.patients.create(tenantId, { ...NEW_PATIENT, firstName: 'Bea' }, unhurried(), twin('Bea'));
+    expect(made).toMatchObject({ firstName: 'Bea' });
+    sandbox.faults.add({ fault: { kind: 'status', status: 503 }, match: { method: 'POST' }, times: 1 });
+    await api.patients.create(tenantId, { ...NEW_PATIENT, firstName: 'Cleo' }, unhurried(), twin('Cleo'));
+    const patients = await all(api.patients.list(tenantId, [], unhurried()));
+    expect([withName(patients, 'Bea').length, withName(patients, 'Cleo').length]).toEqual([1, 1]);
+  });
+
+  test('are not created a second time where nobody can look them up', async () => {
+    proxy.add({ method: /POST/, fault: { kind: 'lost-answer' } });
+    const failure = await failureOf(
+      open().patients.create(tenantId, { ...NEW_PATIENT, firstName: 'Dora' }, unhurried()),
+    );
+    expect(failure).toMatchObject({ actor: 'remote', ambiguous: true });
+    const patients = await all(open().patients.list(tenantId, [], unhurried()));
+    expect(withName(patients, 'Dora')).toHaveLength(1);
+  });
+
+  test('with a field that the profile does not place are refused before anything is sent', async () => {
+    const api = open({ patients: { fields: { taxCode: [] } } });
+    const failure = await failureOf(api.patients.create(tenantId, { ...NEW_PATIENT, taxCode: 'X' }, unhurried()));
+    expect(failure).toMatchObject({ actor: 'settings', code: 'field-unmapped' });
+  });
+});
+
+test('an appointment is booked with times in the form of the profile, moved and cancelled', async () => {
+  sandbox.rules.deleteMode = 'soft';
+  const api = open();
+  const [agenda] = await all(api.agendas.list(tenantId, [], unhurried()));
+  const start = Date.parse('2026-05-17T04:00:00Z');
+  const booking = { agendaId: agenda?.id ?? '', start, end: start + 1_800_000 };
+  const booked = await api.appointments.create(tenantId, booking, unhurried());
+  expect(booked).toMatchObject({ start, status: 'Booked' });
+  const moved = await api.appointments.update(
+    tenantId,
+    booked.id,
+    { start: start + 3_600_000, end: start + 5_400_000 },
+    unhurried(),
+  );
+  expect(moved).toMatchObject({ id: booked.id, start: start + 3_600_000 });
+  expect(await api.appointments.remove(tenantId, booked.id, unhurried())).toBe(true);
+  expect(await api.appointments.read(tenantId, booked.id, unhurried())).toMatchObject({
+    found: { status: 'Cancelled' },
+  });
+  expect(await api.appointments.remove(tenantId, 'none', unhurried())).toBe(false);
+});
+
+async function rawPatient(id: string): Promise<object> {
+  const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/patients/${id}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return (await answer.json()) as object;
+}
+
+async function putRaw(id: string, body: object): Promise<void> {
+  const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/patients/${id}`, {
+    method: 'PUT',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(answer.status).toBe(200);
+}
