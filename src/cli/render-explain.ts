@@ -1,5 +1,6 @@
 import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
 import type { TenantHold } from '../control/holds.ts';
+import type { DriftPolicy } from '../control/status.ts';
 import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** One appointment's story as a person reads it. */
@@ -9,7 +10,8 @@ export function renderExplanation(explanation: Explanation): string {
   return [`${head}\n${source}`, ...explanation.targets.map(renderTarget)].join('\n\n');
 }
 
-function renderSource(source: SourceView): string {
+/** What the clinic says of an appointment, in words. */
+export function renderSource(source: SourceView): string {
   switch (source.state) {
     case 'there':
       return `${source.status}, agenda ${source.agenda}, starts ${renderTime(source.startAt)}`;
@@ -22,6 +24,12 @@ function renderSource(source: SourceView): string {
   }
 }
 
+const BY_HAND: Readonly<Record<DriftPolicy, string>> = {
+  repair: 'restored with the next cycle, unless that was done too often today',
+  keep: 'kept until the appointment changes',
+  report: 'left until the appointment changes, for a person to look at',
+};
+
 function renderTarget(target: TargetExplanation): string {
   const lines = [`${target.target} (${target.connector})`];
   const { shown, because } = target.decision;
@@ -31,6 +39,11 @@ function renderTarget(target: TargetExplanation): string {
       ? '  the target was given nothing for it'
       : wrap(`was given ${target.link.remoteId}, starting ${renderTime(target.link.startAt)}`, WIDTH, '  '),
   );
+  if (target.byHand !== null) {
+    const { done, fields, policy } = target.byHand;
+    const what = done === 'removed' ? 'deleted by hand' : `edited by hand (${fields.join(', ')})`;
+    lines.push(wrap(`${what}: ${BY_HAND[policy]}`, WIDTH, '  '));
+  }
   if (target.pending !== null) {
     const { want, reason, attempts, lastError, parked, dueAt } = target.pending;
     const tried = attempts === 0 ? '' : `, tried ${attempts} times, last error ${lastError}`;

@@ -1,5 +1,5 @@
 import type { ConnectionStatus } from '../control/estate.ts';
-import type { Status, TargetStatus, TenantStatus } from '../control/status.ts';
+import type { DriftPolicy, Status, TargetStatus, TenantStatus } from '../control/status.ts';
 import type { Instant } from '../model/time.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
@@ -43,7 +43,7 @@ function renderNotifications(targets: readonly TargetStatus[]): string[] {
       const why = reason ?? 'not-yet';
       polled.set(why, [...(polled.get(why) ?? []), target]);
     } else {
-      const trouble = reason === null ? '' : `, not prolonged so far (${reason})`;
+      const trouble = reason === null ? '' : `, upkeep failed: ${reason}`;
       const since = renderTime(sinceAt);
       lines.push(
         wrap(`${target}: told of changes since ${since}, until ${renderTime(untilAt)}${trouble}`, WIDTH, '  '),
@@ -122,10 +122,16 @@ function renderTrouble({ target, trouble }: TargetStatus, now: Instant): string[
   return [wrap(`${target}: ${trouble.message} (${trouble.code}, for ${since}).${remedy}`, WIDTH, '  ')];
 }
 
-function renderDrift({ target, drift }: TargetStatus, now: Instant): string {
+const LEFT: Readonly<Record<DriftPolicy, string>> = {
+  repair: '',
+  keep: ', kept until their appointments change',
+  report: ', left for a person to look at',
+};
+
+function renderDrift({ target, drift, policy }: TargetStatus, now: Instant): string {
   if (drift === null) return '';
   const { edited, removed, churning, checkedAt } = drift;
   const left = churning === 0 ? '' : `, ${churning} restored too often today and left alone`;
-  const text = `${target}: by hand ${edited} edited, ${removed} removed${left} (read back ${renderAge(checkedAt, now)} ago)`;
+  const text = `${target}: by hand ${edited} edited, ${removed} removed${LEFT[policy]}${left} (read back ${renderAge(checkedAt, now)} ago)`;
   return wrap(text, 96, '  ');
 }

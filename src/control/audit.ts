@@ -10,7 +10,7 @@ export interface AuditView {
 }
 
 /**
- * Reads back what every target of a tenant holds. What is to be restored goes with the next cycle, which is asked for at once.
+ * Reads back all that every target of a tenant holds. What is to be restored goes with the next cycle, which is asked for at once.
  * @throws MirrorError `settings`, code `tenant-paused` or `no-such-tenant`
  */
 export async function auditNow(
@@ -25,7 +25,7 @@ export async function auditNow(
   const view: AuditView = { tenant: id, targets: [] };
   for (const [index, target] of targets.entries()) {
     progress('reading the targets back', index, targets.length);
-    const drift = await auditTarget(tenant, target, signal);
+    const drift = await auditTarget(tenant, target, signal, { whole: true });
     view.targets.push({ target: target.id, policy: target.configuration.audit.drift, drift });
   }
   await estate.pullNow(id);

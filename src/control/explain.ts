@@ -4,8 +4,10 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
+import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
 import { type Estate, requireTenant } from './estate.ts';
+import type { DriftPolicy } from './status.ts';
 
 /** What the clinic says of the appointment now. */
 export type SourceView =
@@ -22,6 +24,8 @@ export interface TargetExplanation {
   decision: { shown: boolean; because: string };
   /** What the target was last given; null when nothing. */
   link: { startAt: Instant; epoch: number; remoteId: string } | null;
+  /** What a person did to its object, and what is done about that; null when nothing is known. */
+  byHand: { done: 'edited' | 'removed'; fields: string[]; policy: DriftPolicy } | null;
   pending: Pick<PendingChange, 'reason' | 'want' | 'attempts' | 'lastError' | 'parked' | 'enqueuedAt' | 'dueAt'> | null;
   holds: Pick<Hold, 'id' | 'kind' | 'state'>[];
   trouble: string | null;
@@ -57,7 +61,8 @@ export async function explain(
   return { tenant: tenantId, appointment: recordId, source, targets: await Promise.all(targets) };
 }
 
-async function readSource(
+/** What the clinic says of an appointment at this moment; a clinic that can't be asked is an answer too. */
+export async function readSource(
   tenant: OpenTenant,
   recordId: string,
   signal: AbortSignal,
@@ -107,6 +112,10 @@ async function explainTarget(
             epoch: link.epoch,
             remoteId: link.remoteId ?? target.identity.key(recordId, link.epoch),
           },
+    byHand:
+      link === undefined || link.drift === null
+        ? null
+        : { done: link.drift, fields: fieldsByHand(link), policy: target.configuration.audit.drift },
     pending: pending === null ? null : pendingView(pending),
     holds: holds
       .filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId))

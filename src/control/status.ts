@@ -1,6 +1,8 @@
+import { countMarks } from '../jobs/marks.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
+import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { DriftReport, TargetTrouble } from '../state/targets.ts';
 import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
@@ -8,7 +10,8 @@ import { type NotificationStatus, notificationStatus } from './notification-stat
 
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
- * that passes, `held`, `failing`, `working`, `stale` when nothing waits and the last cycle could not read the clinic, `in-sync`, or `new` before its
+ * that passes, `held`, `failing`, `drifted` when changes by hand are only to be reported and wait for a person, `working`, `stale`
+ * when nothing waits and the last cycle could not read the clinic, `in-sync`, or `new` before its
  * first complete cycle.
  */
 export type TargetState =
@@ -17,10 +20,14 @@ export type TargetState =
   | 'resting'
   | 'held'
   | 'failing'
+  | 'drifted'
   | 'working'
   | 'stale'
   | 'in-sync'
   | 'new';
+
+/** What a target's configuration has done about changes by hand. */
+export type DriftPolicy = TargetConfiguration['audit']['drift'];
 
 /** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
 export interface TargetStatus {
@@ -29,6 +36,7 @@ export interface TargetStatus {
   state: TargetState;
   /** The target showed what the clinic showed at this time; null before the first time. */
   inSyncAsOf: Instant | null;
+  /** Objects that the target is known to hold. */
   links: number;
   pending: number;
   failing: number;
@@ -36,7 +44,9 @@ export interface TargetStatus {
   /** When the change that is due first was decided. */
   oldestPendingAt: Instant | null;
   trouble: TargetTrouble | null;
-  /** What the last audit found done by hand; null before the first. */
+  /** What is done about changes by hand. */
+  policy: DriftPolicy;
+  /** What is done by hand and stands as of now, found by the audits; null before the first. */
   drift: DriftReport | null;
   notifications: NotificationStatus;
   /** What it was given since its state began. */
@@ -97,10 +107,11 @@ export async function targetStatus(
   holds: readonly Hold[],
   lastRun: RunReport | null = null,
 ): Promise<TargetStatus> {
-  const [record, counts, links, oldestPendingAt, channels] = await Promise.all([
+  const [record, counts, links, marked, oldestPendingAt, channels] = await Promise.all([
     tenant.records.read(target.id),
     tenant.outbox.counts(target.id),
     tenant.links.count(target.id),
+    tenant.links.marked(target.id),
     tenant.outbox.oldestAt(target.id),
     tenant.notifications.store.read(),
   ]);
@@ -108,19 +119,23 @@ export async function targetStatus(
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const settled = counts.pending === 0 && held === 0 && record.trouble === null;
-  const { trouble, drift, created, updated, deleted, adopted, ambiguous } = record;
+  const { trouble, created, updated, deleted, adopted, ambiguous } = record;
   const readFailed = lastRun !== null && lastRun.error !== null;
-  const evidence = { ...counts, held, trouble, plannedAsOf: record.plannedAsOf, readFailed };
+  const policy = target.configuration.audit.drift;
+  const drift = record.drift === null ? null : { ...record.drift, ...(await countMarks(tenant, target, marked)) };
+  const drifted = policy === 'report' && marked.length > 0;
+  const evidence = { ...counts, held, trouble, drifted, plannedAsOf: record.plannedAsOf, readFailed };
   return {
     target: target.id,
     connector: target.configuration.connector,
     state: tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence),
     inSyncAsOf: settled ? record.plannedAsOf : record.settledAsOf,
-    links,
+    links: links - marked.filter((link) => link.drift === 'removed').length,
     ...counts,
     held,
     oldestPendingAt,
     trouble,
+    policy,
     drift,
     notifications: notificationStatus(tenant, target, record.container, channels),
     created,
@@ -136,6 +151,7 @@ function stateOf(evidence: {
   held: number;
   failing: number;
   pending: number;
+  drifted: boolean;
   plannedAsOf: Instant | null;
   readFailed: boolean;
 }): TargetState {
@@ -144,6 +160,7 @@ function stateOf(evidence: {
     return ['settings', 'authorization', 'contract'].includes(trouble.actor) ? 'stopped' : 'resting';
   if (evidence.held > 0) return 'held';
   if (evidence.failing > 0) return 'failing';
+  if (evidence.drifted) return 'drifted';
   if (evidence.pending > 0) return 'working';
   if (evidence.plannedAsOf === null) return 'new';
   return evidence.readFailed ? 'stale' : 'in-sync';

@@ -129,7 +129,8 @@ async function resultsOf(tenant: OpenTenant, found: readonly Recoverable[]): Pro
   for (const target of new Set(found.map((one) => one.target))) {
     waiting.set(target, new Set((await tenant.outbox.pending(target)).keys()));
     const ids = found.filter((one) => one.target === target).map(({ recordId }) => recordId);
-    linked.set(target, new Set((await tenant.links.readSome(target, ids)).keys()));
+    const links = [...(await tenant.links.readSome(target, ids)).values()].filter(({ drift }) => drift !== 'removed');
+    linked.set(target, new Set(links.map(({ recordId }) => recordId)));
   }
   return found.map((one) => {
     const { target, recordId } = one;

@@ -1,11 +1,25 @@
+import type { RemoteChanges } from '../connectors/connector.ts';
 import { asMirrorError } from '../model/errors.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
+import type { RemoteItem } from '../model/operations.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { DriftReport } from '../state/targets.ts';
-import { type Audit, audit } from '../sync/audit.ts';
+import type { DriftReport, TargetRecord } from '../state/targets.ts';
+import { type Audit, audit, missingFrom, type Reading } from '../sync/audit.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { countMarks, type Marks } from './marks.ts';
 import { windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/**
+ * How often a target is read whole although its feed goes on. No vendor promises that a feed names every change, and the window that a
+ * feed was begun with ends; a day bounds what was missed, at four polls of six hours to one listing.
+ */
+const WHOLE_EVERY_MS = DAY_MS;
+/**
+ * Objects that a reading doesn't show are asked for by key, since a person may have moved them out of the window. More at once is
+ * a clearing out, where an answer for each would cost more than it tells.
+ */
+const MOST_LOOKED_FOR = 100;
 
 /** Audits a tenant's targets one after the other. @returns whether a plan should follow, to restore what was changed */
 export async function auditTenant(tenant: OpenTenant, signal: AbortSignal): Promise<boolean> {
@@ -14,21 +28,30 @@ export async function auditTenant(tenant: OpenTenant, signal: AbortSignal): Prom
     if (signal.aborted || target.configuration.paused) continue;
     const report = await auditTarget(tenant, target, signal);
     if (report === null) continue;
-    drifted ||= report.calendarReplaced === true || report.edited + report.removed + report.unlinked > 0;
+    drifted ||= asksForPlan(target, report);
   }
   return drifted;
 }
 
+/** Whether a cycle should follow what an audit found: something is to be restored, or planned for the first time. */
+export function asksForPlan({ configuration }: OpenTarget, report: DriftReport): boolean {
+  const { edited, removed, churning, unlinked, calendarReplaced } = report;
+  const toRestore = configuration.audit.drift === 'repair' ? edited + removed - churning : 0;
+  return calendarReplaced === true || toRestore + unlinked > 0;
+}
+
 /**
- * Reads back what a target holds and compares it with what it was given. By the target's policy what people did is restored
- * (`repair`), left until the appointment itself changes (`keep`), or only told (`report`). Restoring means to mark the link, so that
- * the next plan writes the object anew: one way to write, with its guard, outbox and reasons.
+ * Asks a target what changed in it, or reads it whole, compares that with what it was given, and marks the links of what people touched.
+ * By the target's policy the next plan restores it (`repair`), or leaves it until the appointment itself changes (`keep`, `report`): one
+ * way to write, with its guard, outbox and reasons.
+ * @param options.whole read everything, although the change feed could go on
  * @returns null when the target is being written to or rests: the next audit looks again
  */
 export async function auditTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   signal: AbortSignal,
+  options: { whole?: boolean } = {},
 ): Promise<DriftReport | null> {
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return null;
@@ -40,8 +63,17 @@ export async function auditTarget(
     target.preparedContainer = null;
     const container = await openCalendar(tenant, target, lane, signal);
     if (container === null) return await noteReplaced(tenant, target);
-    const found = await compareWithTarget(tenant, target, container, AbortSignal.any([signal, lane.signal]));
-    return await settle(tenant, target, found, lane);
+    const guarded = AbortSignal.any([signal, lane.signal]);
+    const cursor = options.whole === true || isWholeDue(record, tenant.clock()) ? null : record.cursor;
+    const startedAt = tenant.clock();
+    const changes = await readTarget(tenant, target, container, cursor, guarded);
+    const found = await compareWithTarget(tenant, target, container, changes, guarded);
+    const report = await settle(tenant, target, found, lane);
+    // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
+    lane.signal.throwIfAborted();
+    const whole = changes.scope === 'whole' ? { readWholeAt: startedAt } : {};
+    await tenant.records.write(target.id, { cursor: changes.cursor, ...whole });
+    return report;
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
@@ -61,81 +93,66 @@ async function noteReplaced(tenant: OpenTenant, target: OpenTarget): Promise<Dri
   return report;
 }
 
+/** Without a feed every reading is whole, and not restricted to the window. */
+async function readTarget(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  container: string,
+  cursor: string | null,
+  signal: AbortSignal,
+): Promise<RemoteChanges> {
+  const { connector } = target;
+  const window = windowOf(target, tenant.clock());
+  if (connector.changes !== undefined) return await connector.changes(container, { cursor, window }, signal);
+  const items: RemoteItem[] = [];
+  for await (const page of connector.read(container, null, signal)) items.push(...page);
+  return { scope: 'whole', items, removed: [], cursor: null };
+}
+
+function isWholeDue({ readWholeAt }: TargetRecord, now: Instant): boolean {
+  return readWholeAt === null || readWholeAt > now || now - readWholeAt >= WHOLE_EVERY_MS;
+}
+
 async function compareWithTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   container: string,
+  reading: Reading,
   signal: AbortSignal,
 ): Promise<Audit> {
-  const remoteItems: RemoteItem[] = [];
-  for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
-  return audit({
-    remoteItems,
-    links: await tenant.links.read(target.id),
-    pending: await tenant.outbox.pending(target.id),
-    identity: target.identity,
-    window: windowOf(target, tenant.clock()),
-  });
+  const { identity } = target;
+  const links = await tenant.links.read(target.id);
+  const pending = await tenant.outbox.pending(target.id);
+  const input = { reading, links, pending, identity, window: windowOf(target, tenant.clock()) };
+  const missing = missingFrom(input);
+  if (missing.length === 0 || missing.length > MOST_LOOKED_FOR) return audit(input);
+  const keys = missing.map(({ recordId, epoch }) => identity.key(recordId, epoch));
+  const shown = new Set(reading.items.map(({ remoteId }) => remoteId));
+  const there = (await target.connector.find(container, keys, signal)).filter(({ remoteId }) => !shown.has(remoteId));
+  return audit({ ...input, reading: { ...reading, items: [...reading.items, ...there] } });
 }
 
 async function settle(tenant: OpenTenant, target: OpenTarget, found: Audit, lane: Lease): Promise<DriftReport> {
-  const { drift, rewritesPerDay } = target.configuration.audit;
-  const toMark = marksOf(found);
-  const churning: Mark[] = [];
-  const restored: Link[] = [...found.unlinked];
-  if (drift === 'repair' && toMark.length > 0) {
-    const ids = toMark.map(({ link }) => link.recordId);
-    const counts = await tenant.records.countRestorations(target.id, ids, tenant.clock());
-    for (const entry of toMark) {
-      const tooOften = (counts.get(entry.link.recordId) ?? 0) > rewritesPerDay;
-      if (tooOften) churning.push(entry);
-      else restored.push(entry.link);
-    }
+  const { edited, removed, touched, changed, unlinked, checked } = found;
+  if (target.configuration.audit.drift === 'repair' && touched.length > 0) {
+    const ids = touched.map(({ recordId }) => recordId);
+    await tenant.records.countRestorations(target.id, ids, tenant.clock());
   }
-  if (restored.length > 0) await tenant.links.writeAll(target.id, restored, lane);
-  const report: DriftReport = {
-    checkedAt: tenant.clock(),
-    checked: found.checked,
-    edited: found.edited.length,
-    removed: found.removed.length,
-    unlinked: found.unlinked.length,
-    fields: countFields(found),
-    churning: churning.length,
-    churningFields: [...new Set(churning.flatMap(({ fields }) => fields))],
-  };
+  const marked = [...edited, ...removed];
+  const named = [...marked, ...changed.filter(({ drift }) => drift !== null)];
+  await tenant.links.nameMarked(target.id, new Set(named.map(({ recordId }) => recordId)));
+  if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
+  const marks = await countMarks(tenant, target, marked);
+  const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...marks };
   await tenant.records.write(target.id, { drift: report });
-  tell(tenant, target, report);
+  if (touched.length > 0) tell(tenant, target, await countMarks(tenant, target, touched));
   return report;
 }
 
-interface Mark {
-  link: Link;
-  fields: readonly string[];
-}
-
-/** Links to be marked. What an earlier audit marked and no plan has restored yet is no second restoration. */
-function marksOf(found: Audit): Mark[] {
-  const edited = found.edited.filter(({ link, fields }) => link.drift !== 'edited' || fields.length > 0);
-  const removed = found.removed.filter(({ drift }) => drift !== 'removed');
-  return [
-    ...edited.map(({ asFound, fields }): Mark => ({ link: { ...asFound, drift: 'edited' }, fields })),
-    ...removed.map((link): Mark => {
-      return { link: { ...link, fingerprint: '', versionTag: null, drift: 'removed' }, fields: ['removed'] };
-    }),
-  ];
-}
-
-function countFields(found: Audit): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const field of found.edited.flatMap(({ fields }) => fields)) counts[field] = (counts[field] ?? 0) + 1;
-  return counts;
-}
-
-function tell(tenant: OpenTenant, target: OpenTarget, report: DriftReport): void {
-  const { edited, removed, fields, churning, churningFields } = report;
-  if (edited + removed > 0) {
-    tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
-  }
+/** Said once of each object, when it is found. */
+function tell(tenant: OpenTenant, target: OpenTarget, marks: Marks): void {
+  const { edited, removed, fields, churning, churningFields } = marks;
+  tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
   if (churning > 0) {
     tenant.log.error({ target: target.id, churning, churningFields }, 'objects are not restored any more today');
   }

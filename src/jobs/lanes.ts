@@ -67,7 +67,14 @@ export async function openCalendar(
     tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built anew');
   }
   // Whatever was known of freshness and trouble was known of the other calendar.
-  const unknown = { adoptedAt: null, plannedAsOf: null, settledAsOf: null, trouble: null, pausedUntil: null };
+  const unknown = {
+    cursor: null,
+    adoptedAt: null,
+    plannedAsOf: null,
+    settledAsOf: null,
+    trouble: null,
+    pausedUntil: null,
+  };
   await tenant.records.write(target.id, { container, ...unknown });
   return null;
 }

@@ -1,5 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { auditTarget } from './audit.ts';
+import { asksForPlan, auditTarget } from './audit.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** How a look at one target ended. */
@@ -21,10 +21,7 @@ const LONGEST_WAIT_MS = MINUTE_MS;
  */
 export async function lookAtTarget(tenant: OpenTenant, target: OpenTarget, signal: AbortSignal): Promise<Look> {
   const report = await auditTarget(tenant, target, signal);
-  if (report !== null) {
-    const restore = report.calendarReplaced === true || report.edited + report.removed + report.unlinked > 0;
-    return { restore, againInMs: null };
-  }
+  if (report !== null) return { restore: asksForPlan(target, report), againInMs: null };
   const { container, adoptedAt, pausedUntil } = await tenant.records.read(target.id);
   // A target whose links are not built yet is read whole by the cycle that builds them.
   if (container === null || adoptedAt === null) return { restore: false, againInMs: null };

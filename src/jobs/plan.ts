@@ -6,6 +6,7 @@ import { absentCandidates, type Diff, type DiffInput, diff, type TargetState } f
 import { exclusionOf } from '../sync/feed.ts';
 import { deletionClass, guard } from '../sync/guard.ts';
 import { project } from '../sync/project.ts';
+import { restoring } from './marks.ts';
 import { type Confirmation, type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -71,6 +72,7 @@ export async function planTarget(
     vanished: confirmation.vanished,
     window: windowOf(target, survey.startedAt),
     ...rules,
+    restores: await restoring(tenant, target),
     identity: target.identity,
     state,
   });

@@ -1,10 +1,11 @@
 import { asMirrorError } from '../model/errors.ts';
-import type { RemoteItem } from '../model/operations.ts';
+import type { Link, RemoteItem } from '../model/operations.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import type { TargetRecord } from '../state/targets.ts';
-import { type Adoption, adopt } from '../sync/adopt.ts';
+import { adopt } from '../sync/adopt.ts';
+import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { type Cycle, commitPlan, missingFrom, planTarget, type TargetPlan } from './plan.ts';
@@ -167,7 +168,7 @@ async function openState(
   if (lease === null && record.container === null) return { links: new Map(), pending: new Map() };
   if (record.trouble?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
   if (lease === null)
-    return { links: await readOwnLinks(target, record.container, survey, signal), pending: new Map() };
+    return { links: await readOwnLinks(tenant, target, record.container, survey, signal), pending: new Map() };
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return null;
   try {
@@ -221,29 +222,45 @@ async function rebuildLinks(
 ): Promise<TargetState> {
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
-  const adoption = await readOwn(target, container, survey, signal);
-  const links = new Map(adoption.links.map((link) => [link.recordId, link]));
+  const { links, adopted, ambiguous } = await readOwn(tenant, target, container, survey, signal);
   await tenant.links.fit(target.id, Math.max(links.size, survey.snapshot.records.size / tenant.targets.size), lane);
-  await tenant.links.writeAll(target.id, adoption.links, lane);
-  await tenant.records.write(target.id, { container, adoptedAt: tenant.clock(), trouble: null });
-  await tenant.records.count(target.id, { adopted: links.size, ambiguous: adoption.ambiguous });
-  tenant.log.info(
-    { target: target.id, links: links.size, ambiguous: adoption.ambiguous },
-    'links rebuilt from the target',
-  );
+  const marked = [...links.values()].filter(({ drift }) => drift !== null);
+  await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
+  await tenant.links.writeAll(target.id, [...links.values()], lane);
+  await tenant.records.write(target.id, { cursor: null, container, adoptedAt: tenant.clock(), trouble: null });
+  await tenant.records.count(target.id, { adopted, ambiguous });
+  tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending: await tenant.outbox.pending(target.id) };
 }
 
 /** For a look only: no calendar is made, nothing is written. */
-async function readOwnLinks(target: OpenTarget, container: string | null, survey: Survey, signal: AbortSignal) {
-  const { links } = container === null ? { links: [] } : await readOwn(target, container, survey, signal);
-  return new Map(links.map((link) => [link.recordId, link]));
+async function readOwnLinks(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  container: string | null,
+  survey: Survey,
+  signal: AbortSignal,
+): Promise<Map<string, Link>> {
+  return container === null ? new Map() : (await readOwn(tenant, target, container, survey, signal)).links;
 }
 
-async function readOwn(target: OpenTarget, container: string, survey: Survey, signal: AbortSignal): Promise<Adoption> {
+/** Links as the objects tell. Where a link survived, it tells what was written, so what a person changed is known for that. */
+async function readOwn(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  container: string,
+  survey: Survey,
+  signal: AbortSignal,
+): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number }> {
   const remoteItems: RemoteItem[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
-  return adopt(remoteItems, target.identity, windowOf(target, survey.startedAt).fromAt);
+  const { links: found, ambiguous } = adopt(remoteItems, target.identity, windowOf(target, survey.startedAt).fromAt);
+  const links = new Map(found.map((link) => [link.recordId, link]));
+  for (const survivor of (await tenant.links.read(target.id)).values()) {
+    const asFound = links.get(survivor.recordId);
+    links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : asItStands(survivor, asFound));
+  }
+  return { links, adopted: found.length, ambiguous };
 }
 
 /** The table is laid out anew only while the lane is out of it; when it is busy a later cycle does it. */

@@ -179,7 +179,7 @@ async function settleOutcomes(
   for (const outcome of outcomes) {
     const known = sent.get(outcome.recordId);
     if (known === undefined) continue;
-    settlements.push(settlementOf(outcome, known.entry, known.link, tenant, now));
+    settlements.push(settlementOf(outcome, known.entry, known.link, tenant, target, now));
     if (outcome.result === 'written') {
       if (outcome.effect === 'updated') counts.updated += 1;
       else if (outcome.effect === 'adopted') counts.adopted += 1;
@@ -196,17 +196,21 @@ function settlementOf(
   entry: OutboxEntry,
   link: Link | null,
   tenant: OpenTenant,
+  { identity }: OpenTarget,
   now: number,
 ): Settlement {
   switch (outcome.result) {
     case 'written': {
-      const { versionTag, remoteId } = outcome;
+      const { versionTag, remoteId, stored } = outcome;
       const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
-      const { recordId, startAt, fingerprint } = entry;
+      const { recordId, startAt } = entry;
+      const fingerprint = entry.fingerprint ?? '';
+      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
+      const echo = storedAs === fingerprint ? {} : { echo: storedAs };
       return {
         entry,
         kind: 'done',
-        link: { recordId, startAt, fingerprint: fingerprint ?? '', versionTag, epoch, remoteId, drift: null },
+        link: { recordId, startAt, fingerprint, versionTag, epoch, remoteId, drift: null, ...echo },
         ...(link === null ? {} : { effect: 'updated' }),
       };
     }

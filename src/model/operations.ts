@@ -38,8 +38,15 @@ export interface Link {
   epoch: number;
   /** The remote id, only when it can't be derived from the key (an adopted object under a foreign name). */
   remoteId: string | null;
-  /** What an audit found done to the object by hand, until it is restored; null otherwise. */
+  /**
+   * What was found done to the object by hand, until it is as we wrote it again; null otherwise. `removed`: there is no object.
+   * Everything else in the link still tells of our last write.
+   */
   drift: 'edited' | 'removed' | null;
+  /** Fingerprint of what the target made of our write, where that is not what was sent. */
+  echo?: string;
+  /** With drift `edited`: fingerprint of the object as a person left it; absent when it can't be read any more. */
+  found?: string;
 }
 
 /** One write that a connector is asked to make. `key` is already that of the epoch to use. */

@@ -5,12 +5,13 @@
  * |--------------------------------------|--------|-------------------|-------------------|-----------------------|
  * | `cm:{T}:links:<target>`              | hash   | target's          | planner           | planner, lane         |
  * | `cm:{T}:links:<target>:<gen>:<n>`    | hash   | target's          | lane, planner     | planner, lane         |
+ * | `cm:{T}:marked:<target>`             | set    | target's          | audit             | audit, status         |
  * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
  * | `cm:{T}:target:<target>`             | hash   | target's          | planner, lane     | status                |
  * | `cm:{T}:deletions:<target>`          | zset   | one hour          | lane              | guard                 |
- * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit                 |
+ * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
  * | `cm:{T}:journal:<run>`                | hash   | retention         | lane              | undo                  |
@@ -45,6 +46,7 @@ export const keys = {
   linksMeta: (tenant: string, target: string) => tenantKey(tenant, 'links', target),
   linksBucket: (tenant: string, target: string, generation: number, bucket: number) =>
     tenantKey(tenant, 'links', target, generation, bucket),
+  marked: (tenant: string, target: string) => tenantKey(tenant, 'marked', target),
   outbox: (tenant: string, target: string) => tenantKey(tenant, 'outbox', target),
   outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
   outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),

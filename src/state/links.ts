@@ -26,6 +26,13 @@ export interface LinkStore {
   /** Those of the given records that have one. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
   count(target: string): Promise<number>;
+  /** Those that say that a person touched their object. */
+  marked(target: string): Promise<Link[]>;
+  /**
+   * Names the records whose links are marked, or are about to be: before the links are written, so that none is ever missed.
+   * Names of links that bear no mark any more do no harm, and go with the next call.
+   */
+  nameMarked(target: string, recordIds: ReadonlySet<string>): Promise<void>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Forgets links whose records left the window. Fenced. */
@@ -88,6 +95,20 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     return links;
   }
 
+  async function readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>> {
+    const at = await layout(target);
+    const pipeline = redis.pipeline();
+    for (const recordId of recordIds) pipeline.hget(bucketKey(target, at, recordId), recordId);
+    const answers = (await pipeline.exec()) ?? [];
+    const links = new Map<string, Link>();
+    for (const [index, recordId] of recordIds.entries()) {
+      const [error, value] = answers[index] ?? [null, null];
+      if (error !== null) throw error;
+      if (typeof value === 'string') links.set(recordId, decodeLink(recordId, value));
+    }
+    return links;
+  }
+
   async function remove(target: string, { generation, buckets }: LinkLayout, lease: Lease): Promise<void> {
     const all = Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(tenant, target, generation, bucket));
     for (const slice of slices(all, 500)) {
@@ -111,19 +132,7 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     layout,
     bucketKey,
     read: async (target) => read(target, await layout(target)),
-    async readSome(target, recordIds) {
-      const at = await layout(target);
-      const pipeline = redis.pipeline();
-      for (const recordId of recordIds) pipeline.hget(bucketKey(target, at, recordId), recordId);
-      const answers = (await pipeline.exec()) ?? [];
-      const links = new Map<string, Link>();
-      for (const [index, recordId] of recordIds.entries()) {
-        const [error, value] = answers[index] ?? [null, null];
-        if (error !== null) throw error;
-        if (typeof value === 'string') links.set(recordId, decodeLink(recordId, value));
-      }
-      return links;
-    },
+    readSome,
     async count(target) {
       const at = await layout(target);
       const pipeline = redis.pipeline();
@@ -131,6 +140,22 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
         pipeline.hlen(keys.linksBucket(tenant, target, at.generation, bucket));
       }
       return ((await pipeline.exec()) ?? []).reduce((sum, [, length]) => sum + Number(length), 0);
+    },
+    async marked(target) {
+      const links = await readSome(target, await redis.smembers(keys.marked(tenant, target)));
+      return [...links.values()].filter(({ drift }) => drift !== null);
+    },
+    async nameMarked(target, recordIds) {
+      const key = keys.marked(tenant, target);
+      const named = await redis.smembers(key);
+      const pipeline = redis.pipeline();
+      for (const slice of slices([...recordIds], 500)) pipeline.sadd(key, ...slice);
+      for (const slice of slices(
+        named.filter((id) => !recordIds.has(id)),
+        500,
+      ))
+        pipeline.srem(key, ...slice);
+      await pipeline.exec();
     },
     writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
     async release(target, recordIds, lease) {
@@ -187,14 +212,23 @@ export function* slices<T>(list: readonly T[], size: number): Generator<T[]> {
 /** A link as stored under its record id: tab-separated, the start in base 36 seconds. */
 export function encodeLink(link: Link): string {
   const start = Math.round(link.startAt / 1_000).toString(36);
-  const fields = [link.fingerprint, start, link.epoch, link.versionTag ?? '', link.remoteId ?? '', link.drift ?? ''];
+  const { fingerprint, epoch, versionTag, remoteId, drift, echo, found } = link;
+  const optional = [versionTag, remoteId, drift, echo, found].map((field) => field ?? '');
   // Most links end in empty fields: they are left out, every link pays for its bytes.
-  return fields.join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
+  return [fingerprint, start, epoch, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
 
 function decodeLink(recordId: string, value: string): Link {
-  const [fingerprint = '', start = '0', epoch = '0', versionTag = '', remoteId = '', drift = ''] =
-    value.split(SEPARATOR);
+  const [
+    fingerprint = '',
+    start = '0',
+    epoch = '0',
+    versionTag = '',
+    remoteId = '',
+    drift = '',
+    echo = '',
+    found = '',
+  ] = value.split(SEPARATOR);
   return {
     recordId,
     fingerprint,
@@ -203,6 +237,8 @@ function decodeLink(recordId: string, value: string): Link {
     versionTag: versionTag === '' ? null : versionTag,
     remoteId: remoteId === '' ? null : remoteId,
     drift: drift === 'edited' || drift === 'removed' ? drift : null,
+    ...(echo === '' ? {} : { echo }),
+    ...(found === '' ? {} : { found }),
   };
 }
 

@@ -28,6 +28,10 @@ export interface TargetRecord {
   trouble: TargetTrouble | null;
   /** Null before the first audit. */
   drift: DriftReport | null;
+  /** Where the target's change feed goes on; null when the next reading has to be whole. */
+  cursor: string | null;
+  /** When everything was last read back; null before the first time. */
+  readWholeAt: Instant | null;
   /** The target asked to be left alone until then. */
   pausedUntil: Instant | null;
   created: number;
@@ -37,12 +41,14 @@ export interface TargetRecord {
   ambiguous: number;
 }
 
-/** What the last audit found done to our objects by hand. */
+/** What is known, as of the last audit, to be done to our objects by hand. */
 export interface DriftReport {
   checkedAt: Instant;
-  /** Links that were compared. */
+  /** Links that the reading speaks for: those compared, and with a change feed those that it doesn't name. */
   checked: number;
+  /** Objects that a person edited and that are not as we wrote them yet. */
   edited: number;
+  /** Objects that a person deleted and that are not there again yet. */
   removed: number;
   /** Objects of ours that no link told of; they are planned like any other now. */
   unlinked: number;
@@ -68,8 +74,10 @@ export interface TargetStore {
   /** Notes deletions that nobody approved, for the guard's rolling hour. */
   noteDeletions(target: string, kind: DeletionClass, changes: readonly PlannedChange[], now: Instant): Promise<void>;
   recentDeletions(target: string, now: Instant): Promise<Record<DeletionClass, number>>;
-  /** Counts restorations of objects within a day. @returns how often each was restored, this time included */
-  countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<Map<string, number>>;
+  /** Counts one more restoration of each object for today. */
+  countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
+  /** How often each object was restored today. */
+  restorations(target: string, now: Instant): Promise<Map<string, number>>;
 }
 
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'ambiguous'];
@@ -113,8 +121,11 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
       const key = keys.restorations(tenant, target, Math.floor(now / DAY_MS));
       const pipeline = redis.pipeline();
       for (const recordId of recordIds) pipeline.hincrby(key, recordId, 1);
-      const answers = (await pipeline.pexpire(key, 2 * DAY_MS).exec()) ?? [];
-      return new Map(recordIds.map((recordId, index) => [recordId, Number(answers[index]?.[1] ?? 1)]));
+      await pipeline.pexpire(key, 2 * DAY_MS).exec();
+    },
+    async restorations(target, now) {
+      const counts = await redis.hgetall(keys.restorations(tenant, target, Math.floor(now / DAY_MS)));
+      return new Map(Object.entries(counts).map(([recordId, count]) => [recordId, Number(count)]));
     },
   };
 }
@@ -131,6 +142,8 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     firstRunApprovedAt: instant('firstRunApprovedAt'),
     pausedUntil: instant('pausedUntil'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
+    cursor: fields.cursor ?? null,
+    readWholeAt: instant('readWholeAt'),
     trouble: fields.trouble === undefined ? null : (JSON.parse(fields.trouble) as TargetTrouble),
     ...(counters as Record<TargetCounter, number>),
   };

@@ -4,67 +4,127 @@ import type { TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import { differingFields, type TargetIdentity } from './identity.ts';
 
-/** An object that somebody edited: what it is now, and in which fields it differs from what we wrote. */
-export interface EditedObject {
-  link: Link;
-  /** The link as the object stands: its own fingerprint and version tag. The start stays the one that was written. */
-  asFound: Link;
-  /** Empty for an object that an earlier audit marked and no plan has restored yet. */
-  fields: readonly string[];
+/** What a target tells of its objects. */
+export interface Reading {
+  /** `whole`: all of ours that overlap the window. `since`: what isn't named is as it was at the last reading. */
+  scope: 'whole' | 'since';
+  items: readonly RemoteItem[];
+  /** With `since`: remote ids of objects that are gone. */
+  removed: readonly string[];
+}
+
+/** What a reading is compared with. */
+export interface AuditInput {
+  reading: Reading;
+  links: ReadonlyMap<string, Link>;
+  pending: ReadonlyMap<string, PendingChange>;
+  identity: TargetIdentity;
+  window: TimeWindow;
 }
 
 /** What a target holds, compared with what it was given. */
 export interface Audit {
+  /** Links that the reading speaks for. */
   checked: number;
-  edited: EditedObject[];
+  /** Links whose objects people touched, those found earlier included; none that has something on its way. */
+  edited: Link[];
   removed: Link[];
+  /** Those of them that were not marked before. */
+  touched: Link[];
+  /** Links to be stored: marks set and cleared, and what was learned of objects that nobody touched. */
+  changed: Link[];
   /** Objects of ours in the window that no link tells of: their links, to be planned like any other. */
   unlinked: Link[];
   ambiguous: number;
 }
 
 /**
- * Compares a target's own objects with its links. Records with something on its way are left out: their objects are about to change.
- * An object whose version tag is still the one of our last write is as we wrote it, however the provider spells its content, so what
- * a provider stores differently never counts as an edit.
+ * Compares what a target tells with the links, and marks what people did. A mark lasts until the object is as we wrote it again. Records
+ * with something on its way are marked too, since a feed names a change only once, but not counted: they are about to change.
  */
-export function audit(input: {
-  remoteItems: Iterable<RemoteItem>;
-  links: ReadonlyMap<string, Link>;
-  pending: ReadonlyMap<string, PendingChange>;
-  identity: TargetIdentity;
-  window: TimeWindow;
-}): Audit {
-  const { links, pending, window } = input;
+export function audit(input: AuditInput): Audit {
+  const { links, pending, window, reading } = input;
   const { found, ambiguous } = objectsByRecord(input);
-  const result: Audit = { checked: 0, edited: [], removed: [], unlinked: [], ambiguous };
-  for (const asFound of found.values()) {
-    if (pending.has(asFound.recordId)) continue;
-    const link = links.get(asFound.recordId);
-    if (link !== undefined) compare(link, asFound, result);
-    else if (asFound.startAt >= window.fromAt) result.unlinked.push(asFound);
-  }
+  const result: Audit = { checked: 0, edited: [], removed: [], touched: [], changed: [], unlinked: [], ambiguous };
+  const isGone = goneFrom(input);
   for (const link of links.values()) {
-    if (found.has(link.recordId) || pending.has(link.recordId)) continue;
-    result.checked += 1;
-    result.removed.push(link);
+    const asFound = found.get(link.recordId);
+    const isMissing = asFound === undefined && isGone(link);
+    const now = asFound !== undefined ? asItStands(link, asFound) : isMissing ? withoutObject(link) : link;
+    if (!isSame(link, now)) result.changed.push(now);
+    if (pending.has(link.recordId)) continue;
+    if (reading.scope === 'since' || asFound !== undefined || isMissing) result.checked += 1;
+    if (now.drift === 'edited') result.edited.push(now);
+    if (now.drift === 'removed') result.removed.push(now);
+    if (now.drift !== null && link.drift === null) result.touched.push(now);
+  }
+  for (const asFound of found.values()) {
+    const isNew = !links.has(asFound.recordId) && !pending.has(asFound.recordId);
+    if (isNew && asFound.startAt >= window.fromAt) result.unlinked.push(asFound);
   }
   return result;
 }
 
+/** Links that a reading tells to have no object, as far as it names them: one that was moved out of the window is among them. */
+export function missingFrom(input: AuditInput): Link[] {
+  const { found } = objectsByRecord(input);
+  const isGone = goneFrom(input);
+  return [...input.links.values()].filter((link) => !found.has(link.recordId) && isGone(link));
+}
+
+/**
+ * A link as its object stands. What a target stores differently from what it was sent is no edit: it is known by our last write's
+ * answer, or by a version tag that is still that of our last write.
+ */
+export function asItStands(link: Link, asFound: Link): Link {
+  const { found: _, ...written } = link;
+  const { fingerprint, versionTag, epoch, remoteId } = asFound;
+  const isAsWritten = fingerprint === link.fingerprint || fingerprint === link.echo;
+  if (isAsWritten) return { ...written, versionTag, epoch, remoteId, drift: null };
+  const isUntouched = link.drift === null && link.versionTag !== null && link.versionTag === versionTag;
+  if (isUntouched) return fingerprint === '' ? link : { ...link, epoch, remoteId, echo: fingerprint };
+  const found = fingerprint === '' ? {} : { found: fingerprint };
+  return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...found };
+}
+
+/** A link whose object is gone. */
+export function withoutObject(link: Link): Link {
+  const { found: _, ...written } = link;
+  return { ...written, versionTag: null, drift: 'removed' };
+}
+
+/** Names of what a person changed: fields of the item, or `removed`; a field is missed once in 64 times. */
+export function fieldsByHand({ drift, fingerprint, echo, found }: Link): string[] {
+  if (drift === null) return [];
+  return drift === 'removed' ? ['removed'] : differingFields(echo ?? fingerprint, found ?? '');
+}
+
+/** Whether a reading tells that a link which it doesn't show has no object. */
+function goneFrom({ reading, links, identity, window }: AuditInput): (link: Link) => boolean {
+  if (reading.scope === 'whole') return ({ startAt }) => startAt >= window.fromAt && startAt < window.toAt;
+  const removed = new Set(reading.removed);
+  if (removed.size === 0 || links.size === 0) return () => false;
+  return ({ recordId, remoteId, epoch }) => removed.has(remoteId ?? identity.key(recordId, epoch));
+}
+
 /** Of several objects for one record it is the linked one that counts; the others are for a person to look at. */
-function objectsByRecord({ remoteItems, links, identity, window }: Parameters<typeof audit>[0]) {
+function objectsByRecord(input: AuditInput) {
+  const { reading, links, identity, window } = input;
+  const isGone = goneFrom(input);
   const found = new Map<string, Link>();
   let ambiguous = 0;
-  for (const remote of remoteItems) {
+  for (const remote of reading.items) {
     const asFound = linkOf(remote, identity, window.fromAt);
-    if (asFound === null) {
+    const link = asFound === null ? undefined : links.get(asFound.recordId);
+    // What isn't named is still there: of another object for its record nothing can be said of the linked one.
+    const isThere = reading.scope === 'since' && link !== undefined && link.drift !== 'removed' && !isGone(link);
+    if (asFound === null || (isThere && !isSameObject(asFound, link))) {
       ambiguous += 1;
       continue;
     }
     const { recordId } = asFound;
     if (found.has(recordId)) ambiguous += 1;
-    if (!found.has(recordId) || isSameObject(asFound, links.get(recordId))) found.set(recordId, asFound);
+    if (!found.has(recordId) || isSameObject(asFound, link)) found.set(recordId, asFound);
   }
   return { found, ambiguous };
 }
@@ -73,14 +133,8 @@ function isSameObject(asFound: Link, link: Link | undefined): boolean {
   return link !== undefined && asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
 }
 
-function compare(link: Link, asFound: Link, result: Audit): void {
-  result.checked += 1;
-  const untouched = link.versionTag !== null && link.versionTag === asFound.versionTag;
-  const same = untouched || asFound.fingerprint === link.fingerprint;
-  if (same && link.drift !== 'edited') return;
-  result.edited.push({
-    link,
-    asFound: { ...asFound, startAt: link.startAt },
-    fields: same ? [] : differingFields(link.fingerprint, asFound.fingerprint),
-  });
+const PARTS = ['versionTag', 'epoch', 'remoteId', 'drift', 'echo', 'found'] as const;
+
+function isSame(link: Link, other: Link): boolean {
+  return PARTS.every((part) => link[part] === other[part]);
 }

@@ -22,6 +22,8 @@ export interface DiffInput {
   belongs(appointment: Appointment): boolean;
   /** The item that the target should hold, null when its policy keeps the appointment out. */
   project(appointment: Appointment, key: string): CalendarItem | null;
+  /** Whether what a person did to the record's object is to be undone; else it stays until the appointment changes. */
+  restores(recordId: string): boolean;
   identity: TargetIdentity;
   state: TargetState;
 }
@@ -39,6 +41,7 @@ interface Effective {
   fingerprint: string | null;
   startAt: Instant;
   drift: Link['drift'];
+  found?: string;
 }
 
 /**
@@ -99,24 +102,31 @@ function compare(appointment: Appointment, input: DiffInput, result: Diff): Plan
     return absent(id, appointment.status === 'cancelled' ? 'cancelled' : 'excluded', effective.startAt);
   }
   const fingerprint = input.identity.fingerprint(shown);
-  // What a person touched is written even when it says the right thing by now, so that no mark outlives its plan.
-  if (effective?.fingerprint === fingerprint && effective.drift === null) {
+  const reason = reasonOf(effective, fingerprint);
+  const isByHand = reason === 'edited-by-hand' || reason === 'removed-by-hand';
+  if (reason === null || (isByHand && !input.restores(id))) {
     result.unchanged += 1;
     return null;
   }
   return {
     recordId: id,
-    reason: reasonOf(effective),
+    reason,
     wanted: { want: 'present', item: shown, fingerprint, startAt: appointment.time.startAt },
-    fields:
-      effective === null || effective.fingerprint === null ? [] : differingFields(effective.fingerprint, fingerprint),
+    fields: fieldsOf(reason, effective, fingerprint),
   };
 }
 
-function reasonOf(effective: Effective | null): ReasonCode {
+/** Null when the object is, or is about to be, as it should be. */
+function reasonOf(effective: Effective | null, fingerprint: string): ReasonCode | null {
   if (effective === null || effective.fingerprint === null) return 'new';
-  if (effective.drift === null) return 'content-changed';
+  if (effective.fingerprint !== fingerprint) return 'content-changed';
+  if (effective.drift === null) return null;
   return effective.drift === 'edited' ? 'edited-by-hand' : 'removed-by-hand';
+}
+
+function fieldsOf(reason: ReasonCode, effective: Effective | null, fingerprint: string): string[] {
+  if (reason === 'content-changed') return differingFields(effective?.fingerprint ?? '', fingerprint);
+  return reason === 'edited-by-hand' ? differingFields(effective?.found ?? '', fingerprint) : [];
 }
 
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */

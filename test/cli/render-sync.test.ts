@@ -39,6 +39,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         held: 0,
         oldestPendingAt: null,
         trouble: null,
+        policy: 'repair',
         drift: null,
         notifications: { sinceAt: null, untilAt: null, reason: 'not-offered' },
         created: 0,

@@ -44,7 +44,18 @@ const drifts = fc.option(
 const targets: fc.Arbitrary<TargetStatus> = fc.record({
   target: names,
   connector: names,
-  state: fc.constantFrom('paused', 'stopped', 'resting', 'held', 'failing', 'working', 'stale', 'in-sync', 'new'),
+  state: fc.constantFrom(
+    'paused',
+    'stopped',
+    'resting',
+    'held',
+    'failing',
+    'drifted',
+    'working',
+    'stale',
+    'in-sync',
+    'new',
+  ),
   inSyncAsOf: times,
   links: counts,
   pending: counts,
@@ -52,6 +63,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   held: counts,
   oldestPendingAt: times,
   trouble: troubles,
+  policy: fc.constantFrom('repair', 'keep', 'report'),
   drift: drifts,
   notifications: fc.record({ sinceAt: times, untilAt: times, reason: fc.option(names) }),
   created: counts,
@@ -166,6 +178,13 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
       connector: names,
       decision: fc.record({ shown: fc.boolean(), because: texts }),
       link: fc.option(fc.record({ startAt: fc.nat(NOW), epoch: fc.nat(8), remoteId: foreign })),
+      byHand: fc.option(
+        fc.record({
+          done: fc.constantFrom('edited', 'removed'),
+          fields: fc.subarray(['title', 'description', 'location', 'time', 'busy']),
+          policy: fc.constantFrom('repair', 'keep', 'report'),
+        }),
+      ),
       pending: fc.option(
         fc.record({
           reason: fc.constantFrom('new', 'vanished'),

@@ -40,15 +40,19 @@ function many(count: number, changes: Partial<Link> = {}): Link[] {
 }
 
 const someLinks = fc.uniqueArray(
-  fc.record({
-    recordId: recordIds,
-    fingerprint: fc.stringMatching(/^[\w-]{0,21}$/),
-    versionTag: fc.option(fc.stringMatching(/^[!-~]{1,30}$/)),
-    startAt: fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
-    epoch: fc.nat(8),
-    remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
-    drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
-  }),
+  fc.record(
+    {
+      recordId: recordIds,
+      fingerprint: fc.stringMatching(/^[\w-]{0,21}$/),
+      versionTag: fc.option(fc.stringMatching(/^[!-~]{1,30}$/)),
+      startAt: fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
+      epoch: fc.nat(8),
+      remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
+      drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
+      ...Object.fromEntries(['echo', 'found'].map((name) => [name, fc.stringMatching(/^[\w-]{21}$/)])),
+    },
+    { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'epoch', 'remoteId', 'drift'] },
+  ),
   { selector: ({ recordId }) => recordId, maxLength: 30 },
 );
 
@@ -69,6 +73,35 @@ describe('links', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  test('of the version before, without echo and mark, are read', async () => {
+    const { connection, links } = await open();
+    const key = `cm:{${TENANT}}:links:doctor:0:0`;
+    const f = 'f'.repeat(21);
+    await connection.hset(key, { a: `${f}\ttd0n80\t0\t"3"`, b: `${f}\ttd0n80\t1\t"3"\tremote\tedited`, c: `\ttd0n80` });
+    const startAt = Number.parseInt('td0n80', 36) * 1_000;
+    expect([...(await links.read('doctor')).values()]).toEqual([
+      linkOf('a', { versionTag: '"3"', startAt }),
+      linkOf('b', { versionTag: '"3"', startAt, epoch: 1, remoteId: 'remote', drift: 'edited' }),
+      linkOf('c', { fingerprint: '', versionTag: null, startAt }),
+    ]);
+  });
+
+  test('that are marked are found without reading the others, and only while they are', async () => {
+    const { links, lease } = await open();
+    expect(await links.marked('doctor')).toEqual([]);
+    const edited = linkOf('a', { drift: 'edited', found: 'g'.repeat(21), echo: 'h'.repeat(21) });
+    const removed = linkOf('b', { drift: 'removed' });
+    await links.nameMarked('doctor', new Set(['a', 'b', 'c', 'nobody-has-this']));
+    await links.writeAll('doctor', [edited, removed, linkOf('c')], lease);
+    const byId = (one: Link, other: Link) => (one.recordId < other.recordId ? -1 : 1);
+    expect((await links.marked('doctor')).sort(byId)).toEqual([edited, removed]);
+    expect(await links.marked('nurse')).toEqual([]);
+    await links.writeAll('doctor', [linkOf('a')], lease);
+    expect(await links.marked('doctor')).toEqual([removed]);
+    await links.nameMarked('doctor', new Set(['a']));
+    expect(await links.marked('doctor')).toEqual([]);
   });
 
   test('of one target are not those of another', async () => {

@@ -16,6 +16,8 @@ const UNTOUCHED: TargetRecord = {
   firstRunApprovedAt: null,
   trouble: null,
   drift: null,
+  cursor: null,
+  readWholeAt: null,
   pausedUntil: null,
   created: 0,
   updated: 0,

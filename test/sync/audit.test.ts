@@ -4,7 +4,7 @@ import type { CalendarItem } from '../../src/model/items.ts';
 import type { Link, RemoteItem } from '../../src/model/operations.ts';
 import type { PendingChange } from '../../src/model/plan.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { audit } from '../../src/sync/audit.ts';
+import { type AuditInput, audit, fieldsByHand, missingFrom } from '../../src/sync/audit.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { items, NOW, recordIds } from './arbitraries.ts';
 
@@ -62,30 +62,62 @@ function pendingFor(recordId: string, want: PendingChange['want']): [string, Pen
   ];
 }
 
-function compare(remoteItems: RemoteItem[], links: Link[], pending: [string, PendingChange][] = []) {
-  return audit({
-    remoteItems,
+function inputOf(
+  items: RemoteItem[],
+  links: Link[],
+  pending: [string, PendingChange][] = [],
+  reading: Partial<AuditInput['reading']> = {},
+): AuditInput {
+  return {
+    reading: { scope: 'whole', items, removed: [], ...reading },
     links: new Map(links.map((each) => [each.recordId, each])),
     pending: new Map(pending),
     identity,
     window: WINDOW,
-  });
+  };
 }
 
-const NOTHING = { edited: [], removed: [], unlinked: [], ambiguous: 0 };
+function compare(...given: Parameters<typeof inputOf>) {
+  return audit(inputOf(...given));
+}
+
+/** What a feed names, since the links were as they are. */
+function since(items: RemoteItem[], links: Link[], removed: string[] = [], pending: [string, PendingChange][] = []) {
+  return compare(items, links, pending, { scope: 'since', removed });
+}
+
+/** The links as they are stored after an audit. */
+function stored(links: Link[], { changed }: { changed: Link[] }): Link[] {
+  const now = new Map(changed.map((each) => [each.recordId, each]));
+  return links.map((each) => now.get(each.recordId) ?? each);
+}
+
+const NOTHING = { edited: [], removed: [], touched: [], changed: [], unlinked: [], ambiguous: 0 };
 
 describe('an object with a link', () => {
   test('that is as it was written is checked and nothing else', () => {
     expect(compare([remote('1'), remote('2')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING });
   });
 
-  test('that the provider spells differently is no edit while its version is ours', () => {
-    const spelt = { ...ITEM, title: 'appointment ', description: null };
-    expect(compare([remote('1', { item: spelt })], [link('1')])).toEqual({ checked: 1, ...NOTHING });
+  test('that the provider spells differently is no edit while its version is ours, nor when that moves later', () => {
+    const item = { ...ITEM, title: 'appointment ', description: null };
+    const learned = { ...link('1'), echo: identity.fingerprint(item) };
+    expect(compare([remote('1', { item })], [link('1')])).toEqual({ checked: 1, ...NOTHING, changed: [learned] });
+    expect(compare([remote('1', { item })], [learned])).toEqual({ checked: 1, ...NOTHING });
+    const moved = compare([remote('1', { item, versionTag: 'v2' })], [learned]);
+    expect(moved).toEqual({ checked: 1, ...NOTHING, changed: [{ ...learned, versionTag: 'v2' }] });
+  });
+
+  test('that the provider spells differently and a person edited is told by the fields that the person changed', () => {
+    const item = { ...ITEM, title: 'appointment ' };
+    const learned = { ...link('1'), echo: identity.fingerprint(item) };
+    const found = compare([remote('1', { item: { ...item, busy: false }, versionTag: 'v2' })], [learned]);
+    expect(found.edited.flatMap(fieldsByHand)).toEqual(['busy']);
   });
 
   test('that has a new version and the old content is no edit: a reminder, a colour', () => {
-    expect(compare([remote('1', { versionTag: 'v2' })], [link('1')])).toEqual({ checked: 1, ...NOTHING });
+    const changed = [link('1', { versionTag: 'v2' })];
+    expect(compare([remote('1', { versionTag: 'v2' })], [link('1')])).toEqual({ checked: 1, ...NOTHING, changed });
   });
 
   test.for<[string, Partial<CalendarItem>]>([
@@ -97,8 +129,9 @@ describe('an object with a link', () => {
   ])('whose %s was edited is told by the name of that field', ([field, change]) => {
     const before = link('1');
     const found = compare([edited('1', change)], [before]);
-    expect(found).toMatchObject({ checked: 1, removed: [], edited: [{ link: before, fields: [field] }] });
-    expect(found.edited[0]?.asFound).toMatchObject({ versionTag: 'v2', startAt: START_AT });
+    const after = { ...before, versionTag: 'v2', drift: 'edited', found: identity.fingerprint({ ...ITEM, ...change }) };
+    expect(found).toEqual({ checked: 1, ...NOTHING, edited: [after], touched: [after], changed: [after] });
+    expect(found.edited.flatMap(fieldsByHand)).toEqual([field]);
   });
 
   test('is found edited without any version tag, by its content', () => {
@@ -107,21 +140,24 @@ describe('an object with a link', () => {
       [withoutTag, remote('2', { versionTag: null })],
       [link('1', { versionTag: null }), link('2', { versionTag: null })],
     );
-    expect(found).toMatchObject({ checked: 2, edited: [{ fields: ['title'] }] });
+    expect(found).toMatchObject({ checked: 2, edited: [{ recordId: '1' }] });
+    expect(found.edited.flatMap(fieldsByHand)).toEqual(['title']);
   });
 
   test('that was changed beyond reading differs in every field', () => {
     const found = compare([remote('1', { versionTag: 'v2', item: null })], [link('1')]);
-    expect(found.edited[0]?.fields).toEqual(['title', 'description', 'location', 'time', 'busy']);
+    expect(found.edited.flatMap(fieldsByHand)).toEqual(['title', 'description', 'location', 'time', 'busy']);
   });
 
   test('that was dragged out of the window is edited, and its link keeps the start that was written', () => {
     const time = { kind: 'all-day', startDate: '2026-01-01', endDate: '2026-01-02' } as const;
-    expect(compare([edited('1', { time })], [link('1')]).edited[0]?.asFound.startAt).toBe(START_AT);
+    expect(compare([edited('1', { time })], [link('1')]).edited[0]?.startAt).toBe(START_AT);
   });
 
   test('that is not there was removed', () => {
-    expect(compare([remote('1')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING, removed: [link('2')] });
+    const after = link('2', { versionTag: null, drift: 'removed' });
+    const marked = { removed: [after], touched: [after], changed: [after] };
+    expect(compare([remote('1')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING, ...marked });
   });
 
   test('that lost its locator was removed, and is counted as nobody can tell whose', () => {
@@ -129,20 +165,65 @@ describe('an object with a link', () => {
     expect(found).toMatchObject({ removed: [{ recordId: '1' }], ambiguous: 1 });
   });
 
-  test('that is marked and not restored yet is still counted, without its fields', () => {
+  test('stays marked while it is as a person left it, and is touched only once', () => {
     const stands = edited('1', { title: 'Lunch' });
-    const marked = compare([stands], [link('1')]).edited[0]!.asFound;
-    const again = compare([stands], [{ ...marked, drift: 'edited' }]);
-    expect(again.edited).toMatchObject([{ fields: [] }]);
+    const marked = compare([stands], [link('1'), link('2')]);
+    const links = stored([link('1'), link('2')], marked);
+    const again = { checked: 2, ...NOTHING, edited: marked.edited, removed: marked.removed };
+    expect(compare([stands], links)).toEqual(again);
+    expect(since([], links)).toEqual(again);
   });
 
-  test.for(['present', 'absent'] as const)('is left out while a change to it (%s) is on its way', (want) => {
-    const found = compare(
-      [edited('1', { title: 'Lunch' })],
-      [link('1'), link('2')],
-      [pendingFor('1', want), pendingFor('2', want)],
-    );
-    expect(found).toEqual({ checked: 0, ...NOTHING });
+  test('that is as we wrote it again bears no mark any more', () => {
+    const marked = compare([edited('1', { title: 'Lunch' })], [link('1'), link('2')]);
+    const links = stored([link('1'), link('2')], marked);
+    const back = [remote('1', { versionTag: 'v3' }), remote('2', { versionTag: 'v4' })];
+    const changed = [link('1', { versionTag: 'v3' }), link('2', { versionTag: 'v4' })];
+    for (const read of [compare, since]) expect(read(back, links)).toEqual({ checked: 2, ...NOTHING, changed });
+  });
+
+  test.for(['present', 'absent'] as const)(
+    'is marked and not counted while a change to it (%s) is on its way',
+    (want) => {
+      const pending = [pendingFor('1', want), pendingFor('2', want)];
+      const found = compare([edited('1', { title: 'Lunch' })], [link('1'), link('2')], pending);
+      expect(found).toMatchObject({ checked: 0, ...NOTHING, changed: [{ drift: 'edited' }, { drift: 'removed' }] });
+    },
+  );
+
+  test('that lies outside the window of a whole reading is as it was', () => {
+    const links = [link('1', { startAt: WINDOW.fromAt - 1 }), link('2', { startAt: WINDOW.toAt })];
+    expect(compare([], links)).toEqual({ checked: 0, ...NOTHING });
+    expect(missingFrom(inputOf([], [...links, link('3')]))).toEqual([link('3')]);
+  });
+});
+
+describe('a feed', () => {
+  test('that names nothing vouches for everything', () => {
+    expect(since([], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING });
+  });
+
+  test('that names our own write names no edit', () => {
+    expect(since([remote('1')], [link('1')])).toEqual({ checked: 1, ...NOTHING });
+  });
+
+  test('names what is gone by remote ids, those of strangers among them', () => {
+    const links = [link('1'), link('2', { remoteId: 'vendor-2' }), link('3', { epoch: 1 }), link('4')];
+    const removed = [identity.key('1', 0), 'vendor-2', identity.key('3', 1), 'somebody-elses', identity.key('4', 1)];
+    expect(since([], links, removed).removed.map(({ recordId }) => recordId)).toEqual(['1', '2', '3']);
+    expect(missingFrom(inputOf([], links, [], { scope: 'since', removed }))).toEqual(links.slice(0, 3));
+  });
+
+  test('that names an object as gone and as there means that it is there', () => {
+    expect(since([remote('1')], [link('1')], [identity.key('1', 0)])).toEqual({ checked: 1, ...NOTHING });
+  });
+
+  test('that names another object for a record says nothing of the linked one, unless that is gone', () => {
+    const beside = remote('1', { epoch: 1, versionTag: 'v9' });
+    expect(since([beside], [link('1')])).toEqual({ checked: 1, ...NOTHING, ambiguous: 1 });
+    const instead = [link('1', { epoch: 1, versionTag: 'v9' })];
+    expect(since([beside], [link('1')], [identity.key('1', 0)])).toMatchObject({ changed: instead, ambiguous: 0 });
+    expect(since([beside], [link('1', { drift: 'removed' })])).toMatchObject({ changed: instead, ambiguous: 0 });
   });
 });
 
@@ -207,9 +288,12 @@ describe('for any target', () => {
 
         const found = compare(remoteItems.reverse(), links, pending);
 
-        expect(found.checked).toBe(having('untouched', 'respelt', 'edited', 'removed').length);
-        expect(found.removed.map(({ recordId }) => recordId).sort()).toEqual(idsOf(having('removed')));
-        expect(found.edited.map((each) => each.link.recordId).sort()).toEqual(
+        const isInWindow = ({ item }: { item: CalendarItem }) =>
+          startOf(item) >= WINDOW.fromAt && startOf(item) < WINDOW.toAt;
+        const removed = having('removed').filter(isInWindow);
+        expect(found.checked).toBe(having('untouched', 'respelt', 'edited').length + removed.length);
+        expect(found.removed.map(({ recordId }) => recordId).sort()).toEqual(idsOf(removed));
+        expect(found.edited.map(({ recordId }) => recordId).sort()).toEqual(
           idsOf(having('edited').filter(({ item, other }) => differs(item, other))),
         );
         expect(found.unlinked.map(({ recordId }) => recordId).sort()).toEqual(
@@ -225,13 +309,10 @@ describe('for any target', () => {
       fc.property(records, (given) => {
         const remoteItems = given.map(({ id, other }) => remote(id, { item: other, versionTag: 'v2' }));
         const links = given.map(({ id, item }) => link(id, { fingerprint: identity.fingerprint(item) }));
-        const { edited: changed } = compare(remoteItems, links);
-        const restored = new Map(changed.map(({ link: { recordId }, asFound }) => [recordId, asFound]));
-        const again = compare(
-          remoteItems,
-          links.map((each) => restored.get(each.recordId) ?? each),
-        );
-        expect(again).toEqual({ checked: given.length, ...NOTHING });
+        const written = stored(links, compare(remoteItems, links)).map(({ found, ...each }): Link => {
+          return { ...each, fingerprint: found ?? each.fingerprint, drift: null };
+        });
+        expect(compare(remoteItems, written)).toEqual({ checked: given.length, ...NOTHING });
       }),
     );
   });

@@ -26,6 +26,7 @@ function compare(appointments: Appointment[], state: Partial<TargetState> = {}, 
         EMPTY_DIRECTORY,
         key,
       ),
+    restores: () => true,
     identity,
     state: { links: new Map(), pending: new Map(), ...state },
     ...changes,
@@ -191,6 +192,44 @@ describe('the window', () => {
     expect(reasons(compare([appointmentOf('1')], { links: out }).changes)).toEqual(['1 content-changed']);
     const later = { fromAt: WINDOW.fromAt, toAt: WINDOW.toAt + 10 * DAY_MS };
     expect(compare([beyond], { links: out }, { window: later })).toMatchObject({ changes: [], unchanged: 1 });
+  });
+});
+
+describe('what a person did to an object', () => {
+  const touched = (drift: 'edited' | 'removed', found?: string) => {
+    const [link] = [...written(appointmentOf('1')).values()];
+    return new Map([['1', { ...link!, drift, ...(found === undefined ? {} : { found }) }]]);
+  };
+  const other = identity.fingerprint({
+    title: 'Lunch',
+    description: null,
+    location: null,
+    time: { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-17' },
+    busy: true,
+  });
+
+  test.for(['edited', 'removed'] as const)(
+    '(%s) is undone where it is to be restored, and stays elsewhere',
+    (drift) => {
+      const links = touched(drift, drift === 'edited' ? other : undefined);
+      expect(reasons(compare([appointmentOf('1')], { links }).changes)).toEqual([`1 ${drift}-by-hand`]);
+      const kept = compare([appointmentOf('1')], { links }, { restores: () => false });
+      expect(kept).toEqual({ changes: [], released: [], unchanged: 1 });
+    },
+  );
+
+  test('is named by the fields that a person changed', () => {
+    const { changes } = compare([appointmentOf('1')], { links: touched('edited', other) });
+    expect(changes[0]?.fields).toContain('time');
+  });
+
+  test.for(['edited', 'removed'] as const)('(%s) gives way when the appointment changes or goes', (drift) => {
+    const links = touched(drift);
+    const restores = () => false;
+    const moved = compare([appointmentOf('1', { inHours: 30 })], { links }, { restores });
+    expect(moved.changes).toMatchObject([{ reason: 'content-changed', fields: ['time'] }]);
+    const cancelled = compare([appointmentOf('1', { status: 'cancelled' })], { links }, { restores });
+    expect(cancelled.changes).toMatchObject([{ reason: 'cancelled', wanted: { want: 'absent' } }]);
   });
 });
 
