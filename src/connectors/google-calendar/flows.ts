@@ -68,7 +68,7 @@ function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect)
   if (event === null) return { recordId: operation.recordId, result: 'key-burnt' };
   const remoteId = id === operation.key ? null : id;
   if (!event.cancelled && holds(event, operation.item)) {
-    return { recordId: operation.recordId, result: 'written', effect, versionTag: event.etag, remoteId };
+    return written(scope, operation, effect, answer, remoteId);
   }
   const put = yield* write(putCall(scope, operation, id, event.etag));
   if (isSuccess(put)) return written(scope, operation, event.cancelled ? 'revived' : effect, put, remoteId);

@@ -81,7 +81,10 @@ function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   const event = yield* lookUp(scope, key, 'remoteId' in operation ? operation.remoteId : null);
   if (event === null) return null;
   if (event === 'foreign') return { recordId, result: 'key-burnt' };
-  if (holds(event, item)) return { recordId, result: 'written', effect, versionTag: event.etag, remoteId: event.id };
+  if (event.item !== null && holds(event, item)) {
+    const { etag: versionTag, id: remoteId, item: stored } = event;
+    return { recordId, result: 'written', effect, versionTag, remoteId, stored };
+  }
   if (event.hasGuests) throw hasGuests();
   const answer = yield patchCall(scope, operation, event.id, event.etag);
   if (isSuccess(answer)) return written(scope, operation, effect, answer, event.id);

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { fromCursor, MAX_CURSOR_LENGTH, toCursor } from '../../src/connectors/cursor.ts';
+
+const anyText = z.string();
+
+describe('a cursor', () => {
+  test('gives the place back to its container, and to no other', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 500 }), fc.string(), fc.string(), (place, container, other) => {
+        const cursor = toCursor(container, place);
+        expect(fromCursor(container, cursor, anyText)).toBe(place);
+        if (other !== container) expect(fromCursor(other, cursor, anyText)).toBeNull();
+      }),
+    );
+  });
+
+  test('never fails, whatever is given for one', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json(), fc.base64String()), (text) => {
+        expect(fromCursor('calendar', text, anyText)).toBeNull();
+        expect(fromCursor('calendar', Buffer.from(text).toString('base64url'), anyText)).toBeNull();
+      }),
+    );
+  });
+
+  test('of another shape is none', () => {
+    const cursor = toCursor('calendar', { path: '/x' });
+    expect(fromCursor('calendar', cursor, anyText)).toBeNull();
+    expect(fromCursor('calendar', null, anyText)).toBeNull();
+  });
+
+  test('is not given when it would be longer than the limit', () => {
+    expect(toCursor('calendar', 'x'.repeat(4_000))?.length).toBeLessThanOrEqual(MAX_CURSOR_LENGTH);
+    expect(toCursor('calendar', 'x'.repeat(MAX_CURSOR_LENGTH))).toBeNull();
+  });
+
+  test('does not show the container, which can be a mail address', () => {
+    const cursor = toCursor('doctor@clinic.example', 'token') ?? '';
+    expect(Buffer.from(cursor, 'base64url').toString()).not.toContain('clinic');
+  });
+});

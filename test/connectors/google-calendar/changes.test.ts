@@ -1,0 +1,191 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ProxiedAnswer } from '../../../sandbox/kit/fault-proxy.ts';
+import type { TimeWindow } from '../../../src/model/time.ts';
+import { createKit, createOperation, itemWith, keyOf, signal, updateOperation } from '../../contract/contract-kit.ts';
+import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+
+const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: Date.parse('2027-05-01T00:00:00Z') };
+const FEED = { method: /^GET$/, url: /\/events\?.*syncToken=/ };
+const LISTING = { method: /^GET$/, url: /\/events\?.*privateExtendedProperty=/ };
+const BATCH = { method: /^POST$/, url: /^\/batch\// };
+
+async function openWorld() {
+  const target = await openGoogleTarget();
+  onTestFinished(() => target.close());
+  const { sandbox, proxy, container } = target;
+  const kit = createKit(target);
+  const answers: string[] = [];
+  const ask = (cursor: string | null) => kit.connector.changes(container, { cursor, window: WINDOW }, signal());
+  /** Creates records and gives the cursor after a first reading. */
+  async function begin(...recordIds: string[]) {
+    await kit.create(...recordIds);
+    return (await ask(null)).cursor;
+  }
+  const edit = (recordId: string, title: string) => sandbox.editByHand(container, keyOf(recordId), { summary: title });
+  /** Keeps the bodies of all answers from now on. */
+  function listen() {
+    const keep = (answer: ProxiedAnswer) => {
+      answers.push(answer.body.toString());
+      return answer;
+    };
+    proxy.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'rewrite', answer: keep } });
+    return answers;
+  }
+  return { target, sandbox, proxy, container, kit, ask, begin, edit, listen };
+}
+
+function refusal(status: number, reason: string): ProxiedAnswer {
+  const error = { code: status, message: reason, errors: [{ domain: 'calendar', reason, message: reason }] };
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ error }) };
+}
+
+describe('a sync token', () => {
+  test.each([
+    [410, 'fullSyncRequired'],
+    [410, 'updatedMinTooLongAgo'],
+    [400, 'invalid'],
+  ])('G7: that is refused by %d %s leads to a whole reading without a removal', async (status, reason) => {
+    const { proxy, begin, ask, edit } = await openWorld();
+    const cursor = await begin('a', 'b');
+    proxy.add({ ...FEED, fault: { kind: 'answer', answer: refusal(status, reason) } });
+    const whole = await ask(cursor);
+    expect(whole).toMatchObject({ scope: 'whole', removed: [] });
+    expect(whole.items).toHaveLength(2);
+    edit('a', 'By hand');
+    expect(await ask(whole.cursor)).toMatchObject({ scope: 'since', items: [{ key: keyOf('a') }], removed: [] });
+  });
+
+  test('G7: that expires in the middle of its pages leads to a whole reading too', async () => {
+    const { target, proxy, begin, ask, kit } = await openWorld();
+    const cursor = await begin('a');
+    proxy.add({ ...FEED, after: 1, fault: { kind: 'answer', answer: refusal(410, 'fullSyncRequired') } });
+    target.dialect.changesPageLength?.(2);
+    await kit.create('b', 'c', 'd');
+    const { scope, items } = await ask(cursor);
+    expect({ scope, count: items.length }).toEqual({ scope: 'whole', count: 4 });
+  });
+
+  test('G8: comes with the last page alone, so that a reading broken off is done anew', async () => {
+    const { target, proxy, begin, ask, kit } = await openWorld();
+    const cursor = await begin('a');
+    proxy.add({ ...FEED, after: 2, fault: { kind: 'cut' } });
+    target.dialect.changesPageLength?.(2);
+    await kit.create('b', 'c', 'd', 'e', 'f');
+    await expect(ask(cursor)).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
+    expect((await ask(cursor)).items).toHaveLength(5);
+  });
+
+  test('that does not come leaves the next reading whole', async () => {
+    const { proxy, begin, ask } = await openWorld();
+    const cursor = await begin('a');
+    const without = (answer: ProxiedAnswer) => ({ ...answer, body: JSON.stringify({ items: [] }) });
+    proxy.add({ ...FEED, fault: { kind: 'rewrite', answer: without } });
+    expect(await ask(cursor)).toEqual({ scope: 'since', items: [], removed: [], cursor: null });
+    expect((await ask(null)).scope).toBe('whole');
+  });
+
+  test('is taken before the listing, so that what changes in between is not lost', async () => {
+    const { proxy, kit, ask, edit } = await openWorld();
+    await kit.create('a', 'b');
+    const editNow = (answer: ProxiedAnswer) => {
+      edit('a', 'In between');
+      return answer;
+    };
+    proxy.add({ ...LISTING, fault: { kind: 'rewrite', answer: editNow } });
+    const { cursor } = await ask(null);
+    expect(await ask(cursor)).toMatchObject({ items: [{ key: keyOf('a'), item: { title: 'In between' } }] });
+  });
+
+  test('is asked with no filter beside it, which Google would refuse', async () => {
+    const { proxy, begin, ask } = await openWorld();
+    const cursor = await begin('a');
+    proxy.forget();
+    await ask(cursor);
+    const [request] = proxy.requests;
+    const names = [...new URL(request!.url, proxy.url).searchParams.keys()].sort();
+    expect(names).toEqual(['fields', 'maxResults', 'syncToken']);
+  });
+});
+
+describe('the feed of a calendar that others use too', () => {
+  test('never carries what is theirs: neither at the beginning nor when they change it', async () => {
+    const { sandbox, container, begin, ask, edit, listen, target } = await openWorld();
+    const foreign = await target.server.putForeign('Their secret');
+    const answers = listen();
+    const cursor = await begin('a');
+    sandbox.editByHand(container, foreign, { summary: 'Their secret, changed', description: 'More of it' });
+    edit('a', 'By hand');
+    const second = await ask(cursor);
+    expect(second).toMatchObject({ items: [{ key: keyOf('a'), item: { title: 'By hand' } }], removed: [foreign] });
+    expect(answers.length).toBeGreaterThan(3);
+    expect(answers.join()).not.toMatch(/secret|More of it/);
+    expect(answers.join()).toContain('By hand');
+  });
+
+  test('tells what was deleted while it was read as removed', async () => {
+    const { sandbox, proxy, container, begin, ask, edit } = await openWorld();
+    const cursor = await begin('a', 'b');
+    edit('a', 'By hand');
+    edit('b', 'By hand');
+    const deleteFirst = (request: { method: string; url: string; headers: Record<string, string>; body: string }) => {
+      sandbox.deleteByHand(container, keyOf('a'));
+      return request;
+    };
+    proxy.add({ ...BATCH, fault: { kind: 'rewrite', request: deleteFirst } });
+    expect(await ask(cursor)).toMatchObject({ items: [{ key: keyOf('b') }], removed: [keyOf('a')] });
+  });
+
+  test('fails as a whole when one of the changed events cannot be read', async () => {
+    const { sandbox, begin, ask, edit } = await openWorld();
+    const cursor = await begin('a', 'b');
+    edit('a', 'By hand');
+    edit('b', 'By hand');
+    const match = { path: `/events/${keyOf('b')}` };
+    sandbox.faults.add({ match, times: 1, fault: { kind: 'status', status: 503 } });
+    await expect(ask(cursor)).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
+    expect((await ask(cursor)).items).toHaveLength(2);
+  });
+
+  test('after a first sync costs a listing, not a call for each event', async () => {
+    const { sandbox, begin, ask, kit } = await openWorld();
+    const cursor = await begin('a');
+    await kit.create(...Array.from({ length: 150 }, (_, index) => `r${index}`));
+    const before = sandbox.counts.quotaUnits;
+    const { scope, items } = await ask(cursor);
+    expect({ scope, count: items.length }).toEqual({ scope: 'whole', count: 151 });
+    expect(sandbox.counts.quotaUnits - before).toBe(2);
+  });
+});
+
+describe('what a write stored', () => {
+  test.each([
+    ['respelt', { summary: 'APPOINTMENT' }, { title: 'APPOINTMENT' }],
+    [
+      'rounded',
+      { end: { dateTime: '2027-03-10T00:45:00-08:00', timeZone: 'Europe/Rome' } },
+      { time: { end: '2027-03-10T09:45:00+01:00' } },
+    ],
+    ['public', { visibility: 'public' }, undefined],
+    ['given a guest', { attendees: [{ email: 'someone@example.com' }] }, undefined],
+    ['no longer marked', { extendedProperties: {} }, undefined],
+  ])('is told when it was %s, unless it is no item of ours any more', async (_name, fields, stored) => {
+    const { kit, proxy } = await openWorld();
+    const [created] = await kit.create('a');
+    expect(created).toMatchObject({ stored: itemWith() });
+    const rewrite = (answer: ProxiedAnswer): ProxiedAnswer => ({
+      ...answer,
+      body: answer.body.toString().replace(/\{.*\}/s, (event) => JSON.stringify({ ...JSON.parse(event), ...fields })),
+    });
+    proxy.add({ ...BATCH, fault: { kind: 'rewrite', answer: rewrite } });
+    const [outcome] = await kit.attempt([updateOperation('a', itemWith({ title: 'Changed' }), created!.versionTag)]);
+    expect(outcome).toMatchObject({ result: 'written', effect: 'updated', ...(stored && { stored }) });
+    if (stored === undefined) expect(outcome).not.toHaveProperty('stored');
+  });
+
+  test('of what was adopted or left alone is what stands there', async () => {
+    const { kit } = await openWorld();
+    await kit.create('a');
+    const [outcome] = await kit.attempt([createOperation('a')]);
+    expect(outcome).toMatchObject({ effect: 'adopted', stored: itemWith() });
+  });
+});
