@@ -16,6 +16,7 @@ import { status } from '../control/status.ts';
 import { syncTenant } from '../control/sync.ts';
 import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
+import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
 import { renderExplanation, renderHolds } from './render-explain.ts';
 import { renderPlan } from './render-plan.ts';
@@ -183,6 +184,13 @@ export function createProgram(outside: CliOutside): Command {
 
   addHolds(program, outside, options, print);
   addUndo(program, outside, options, print);
+  addReminders(program, {
+    withEstate: (work) => outside.withEstate(options(), ({ estate }) => work(estate)),
+    print,
+    out: outside.out,
+    read: () => outside.read(undefined),
+    signal: outside.signal,
+  });
   addCredentials(program, outside, options);
   return program;
 }

@@ -1,7 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObserver } from '../http/door.ts';
+import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { Estate } from './estate.ts';
 import type { NotificationResult } from './notifications.ts';
+import { createReminderMetrics } from './reminder-metrics.ts';
 import { type Status, status } from './status.ts';
 
 /** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
@@ -10,6 +12,8 @@ export interface Metrics {
   observeHttp: HttpObserver;
   /** To be told of every request to the receiver of notifications. @param connector one of ours, or `none` */
   countNotification(connector: string, result: NotificationResult): void;
+  /** To be told how late each reminder was sent. */
+  observeReminderLag: ObserveLag;
   /** Text in Prometheus' exposition format 0.0.4, computed from the state at this moment. */
   render(): Promise<string>;
 }
@@ -41,15 +45,20 @@ export function createMetrics(estate: () => Estate | null): Metrics {
     registers: [registry],
   });
   const gauges = createGauges(registry);
+  const reminders = createReminderMetrics(registry);
   return {
     countNotification: (connector, result) => notifications.inc({ connector, result }),
     observeHttp(label, httpStatus, durationMs) {
       requests.inc({ call: label, status: httpStatus === 0 ? 'none' : `${Math.floor(httpStatus / 100)}xx` });
       durations.observe({ call: label }, durationMs / 1_000);
     },
+    observeReminderLag: reminders.observeLag,
     async render() {
       const open = estate();
-      if (open !== null) fill(gauges, await status(open));
+      if (open !== null) {
+        fill(gauges, await status(open));
+        await reminders.fill(open.tenants.values());
+      }
       return registry.metrics();
     },
   };

@@ -20,6 +20,7 @@ const SOURCE_RETRY_MS = MINUTE_MS;
 /** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
 const CHANNEL_RETRY_MS = 30 * SECOND_MS;
 const CHANNEL_RETRY_CAP_MS = 15 * MINUTE_MS;
+const HOURLY_LIMIT = 'hourly-limit';
 
 /** How a look at a reminder ended. */
 type Step =
@@ -268,13 +269,13 @@ function sourceStep({ code, retryAfterMs }: MirrorError, dueAt: Instant, { file 
 /** The hour's limit is reached: the reminder waits for the next one, as long as its grace lasts. */
 function nextHour(now: Instant, deadlineAt: Instant): Step {
   const wakeAt = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
-  return wakeAt > deadlineAt ? dropped('hourly-limit') : { wakeAt, code: 'hourly-limit', notSent: true };
+  return wakeAt > deadlineAt ? dropped(HOURLY_LIMIT) : { wakeAt, code: HOURLY_LIMIT, notSent: true };
 }
 
-function dropped(reason: DropReason, code: string | null = null): Step {
-  return { settle: { state: 'dropped', reason, code } };
+function dropped(reason: DropReason, told: string | null = null): Step {
+  return { settle: { state: 'dropped', reason, code: told } };
 }
 
-function unclear(code: string): Step {
-  return { settle: { state: 'unknown', code } };
+function unclear(told: string): Step {
+  return { settle: { state: 'unknown', code: told } };
 }

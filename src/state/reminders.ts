@@ -54,6 +54,8 @@ export interface ReminderLedger {
   openCount(): Promise<number>;
   /** Nothing is handed to a channel for a day. */
   closeChannel(channel: string): Promise<void>;
+  /** @returns whether it was closed */
+  reopenChannel(channel: string): Promise<boolean>;
   isChannelClosed(channel: string): Promise<boolean>;
 }
 
@@ -130,6 +132,7 @@ export function createReminderLedger(
     async closeChannel(channel) {
       await redis.set(keys.reminderChannelClosed(tenant, channel), 1, 'PX', DAY_MS);
     },
+    reopenChannel: async (channel) => (await redis.del(keys.reminderChannelClosed(tenant, channel))) === 1,
     isChannelClosed: async (channel) => (await redis.exists(keys.reminderChannelClosed(tenant, channel))) === 1,
   };
 }

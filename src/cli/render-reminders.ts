@@ -1,0 +1,105 @@
+import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../control/reminders.ts';
+import { toZonedIso } from '../model/zones.ts';
+import { renderSource } from './render-explain.ts';
+import { renderTable, WIDTH, wrap } from './table.ts';
+
+/** Reminders as a table. */
+export function renderReminders({ day, complete, reminders }: ReminderList, none: string): string {
+  const warning = complete ? '' : '\n\nThe clinic did not give its whole list: some may be missing.';
+  if (reminders.length === 0) return `${day === null ? none : `Nothing is due on ${day}.`}${warning}`;
+  const columns = [
+    { heading: 'due' },
+    { heading: 'appointment' },
+    { heading: 'starts' },
+    { heading: 'rule' },
+    { heading: 'channel' },
+    { heading: 'state' },
+  ];
+  const rows = reminders.map((line) => [
+    localTime(line.dueAt, line.zone),
+    line.appointment,
+    localTime(line.startAt, line.zone),
+    line.rule,
+    line.channel,
+    stateOf(line),
+  ]);
+  const counted = `${reminders.length} ${reminders.length === 1 ? 'reminder' : 'reminders'}`;
+  return `${renderTable(columns, rows)}\n\n${counted}${day === null ? '' : ` due on ${day}`}.${warning}`;
+}
+
+/** The story of an appointment's reminders as a person reads it. */
+export function renderReminderExplanation({
+  tenant,
+  appointment,
+  source,
+  rules,
+  reminders,
+}: ReminderExplanation): string {
+  const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${renderSource(source)}`, WIDTH, '  ')}`;
+  const said = rules.map((rule) => wrap(`rule ${rule.rule}, ${rule.channel}: ${ruleText(rule)}`, WIDTH, '  '));
+  const lived = reminders.map(renderJourney);
+  return [head, said.join('\n'), ...(lived.length === 0 ? ['Nothing was planned for it yet.'] : lived)]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+const EXCLUSIONS: Readonly<Record<string, string>> = {
+  'no-patient': 'it has no patient',
+  'all-day': 'it has no time of day',
+  agenda: 'the rule leaves out its agenda',
+  treatment: 'the rule leaves out its treatment',
+  status: 'the rule leaves out its status',
+  'too-close': 'the time for it is too near the start',
+  'quiet-hours': 'the night leaves no time for it',
+};
+
+function ruleText(rule: RuleView): string {
+  if ('dueAt' in rule) return `due ${localTime(rule.dueAt, rule.zone)}`;
+  return `none, ${EXCLUSIONS[rule.excluded] ?? rule.excluded}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  cancelled: 'the appointment was cancelled',
+  moved: 'the appointment was moved',
+  vanished: 'the clinic has no such appointment any more',
+  excluded: 'the rule leaves the appointment out',
+  'booked-late': 'it was booked or moved so late that the reminder would have come at once',
+  missed: 'its time had passed before it was planned',
+  'too-late': 'its time had passed, and the grace with it',
+  'quiet-hours': 'it was late, and only the night was left',
+  'source-unreachable': 'the clinic could not be asked in time',
+  unusable: "the clinic's row can't be used",
+  arrived: 'the patient was there already, or the visit over',
+  'rule-gone': 'its rule or channel is no longer configured',
+  'patient-gone': 'the clinic no longer has the patient',
+  'no-consent': 'the patient did not agree to it',
+  'no-address': 'the clinic has no address that the channel can reach',
+  'opted-out': 'the patient wants no reminders',
+  refused: "the other side won't take it",
+  'channel-gone': 'the other side takes nothing any more',
+  'channel-failed': 'the other side could not take it in time',
+  'hourly-limit': "the tenant's limit was reached",
+};
+
+function renderJourney(line: ReminderLine): string {
+  const { rule, channel, dueAt, startAt, zone, settledAt, attempts, lastCode, reference, reason } = line;
+  const steps = [`${rule}, ${channel}: for ${localTime(startAt, zone)}, due ${localTime(dueAt, zone)}`];
+  const when = settledAt === null ? '' : ` ${localTime(settledAt, zone)}`;
+  const because = reason === null ? '' : `: ${REASONS[reason] ?? reason} (${reason})`;
+  const tried = attempts === 0 ? '' : `, handed over ${attempts} ${attempts === 1 ? 'time' : 'times'}`;
+  const told = lastCode === null ? '' : `, last trouble ${lastCode}`;
+  const known = reference === null ? '' : `, known there as ${reference}`;
+  steps.push(`${line.state}${when}${because}${tried}${told}${known}`);
+  return steps.map((step, index) => wrap(step, WIDTH, index === 0 ? '' : '  ')).join('\n');
+}
+
+function stateOf({ state, reason, settledAt, zone }: ReminderLine): string {
+  if (reason !== null) return `${state}: ${reason}`;
+  return settledAt === null ? state : `${state} ${localTime(settledAt, zone).slice(11)}`;
+}
+
+/** `2026-11-20 14:05+01:00`, as the patient's clock shows it. */
+function localTime(at: number, zone: string): string {
+  const iso = toZonedIso(zone, at);
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)}${iso.slice(19)}`;
+}

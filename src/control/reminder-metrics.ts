@@ -1,0 +1,51 @@
+import { Gauge, Histogram, type Registry } from 'prom-client';
+import type { ObserveLag } from '../jobs/open-reminders.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+
+/** Figures of reminders. */
+export interface ReminderMetrics {
+  observeLag: ObserveLag;
+  /** Reads the ledgers of the tenants, at a scrape. */
+  fill(tenants: Iterable<OpenTenant>): Promise<void>;
+}
+
+/** From a reminder that is sent at once to one at the end of the longest grace. */
+const LAG_BUCKETS = [1, 5, 15, 60, 300, 900, 3_600, 7_200, 14_400, 86_400];
+
+/** Registers the figures of reminders. */
+export function createReminderMetrics(registry: Registry): ReminderMetrics {
+  const registers = [registry];
+  const waiting = new Gauge({
+    name: 'clinic_mirror_reminders_waiting',
+    help: 'Reminders planned and not yet settled',
+    labelNames: ['tenant'],
+    registers,
+  });
+  const total = new Gauge({
+    name: 'clinic_mirror_reminders',
+    help: 'Reminders planned, sent, dropped and unknown since the ledger began',
+    labelNames: ['tenant', 'state', 'reason'],
+    registers,
+  });
+  const lag = new Histogram({
+    name: 'clinic_mirror_reminder_lag_seconds',
+    help: 'Time from the moment that a reminder was due to that in which it was taken',
+    labelNames: ['tenant'],
+    buckets: LAG_BUCKETS,
+    registers,
+  });
+  return {
+    observeLag: (tenant, lagMs) => lag.observe({ tenant }, Math.max(0, lagMs) / 1_000),
+    async fill(tenants) {
+      waiting.reset();
+      total.reset();
+      for (const { id: tenant, reminders } of tenants) {
+        if (reminders === null) continue;
+        waiting.set({ tenant }, await reminders.ledger.openCount());
+        for (const { state, reason, count } of await reminders.ledger.counts()) {
+          total.set({ tenant, state, reason: reason ?? 'none' }, count);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,220 @@
+import type { OpenReminders } from '../jobs/open-reminders.ts';
+import { resumeReminders } from '../jobs/plan-reminders.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Appointment } from '../model/records.ts';
+import type { AddressKind, LedgerEntry, PlannedReminder, ReminderState } from '../model/reminders.ts';
+import type { Instant } from '../model/time.ts';
+import { localDay } from '../reminders/due.ts';
+import { mobileNumber } from '../reminders/phone.ts';
+import { type Place, placeOf } from '../reminders/places.ts';
+import { type Decision, lateness, longestAheadMs, remindersFor } from '../reminders/rules.ts';
+import { type Estate, requireTenant } from './estate.ts';
+import { readSource, type SourceView } from './explain.ts';
+
+/** One reminder as it is shown: no name, no address. */
+export interface ReminderLine {
+  /** Null before it is planned. */
+  id: string | null;
+  appointment: string;
+  rule: string;
+  channel: string;
+  dueAt: Instant;
+  startAt: Instant;
+  zone: string;
+  state: ReminderState;
+  reason: string | null;
+  settledAt: Instant | null;
+  attempts: number;
+  lastCode: string | null;
+  reference: string | null;
+}
+
+/** Reminders of a tenant, in the order of their time. */
+export interface ReminderList {
+  tenant: string;
+  /** The local day that was asked for; null for the ledger as it is. */
+  day: string | null;
+  /** False when the clinic's list was not whole, so that some may be missing. */
+  complete: boolean;
+  reminders: ReminderLine[];
+}
+
+/** What a rule says of an appointment as the clinic has it now. */
+export type RuleView = { rule: string; channel: string } & ({ dueAt: Instant; zone: string } | { excluded: string });
+
+/** Everything about the reminders of one appointment. */
+export interface ReminderExplanation {
+  tenant: string;
+  appointment: string;
+  source: SourceView;
+  rules: RuleView[];
+  reminders: ReminderLine[];
+}
+
+/** What is planned and what is being sent, from the ledger. @throws MirrorError `settings`, code `no-reminders` */
+export async function upcomingReminders(estate: Estate, tenantId: string): Promise<ReminderList> {
+  const { reminders } = requireReminders(estate, tenantId);
+  const open = (await reminders.ledger.open()).sort((one, other) => one.dueAt - other.dueAt);
+  return { tenant: tenantId, day: null, complete: true, reminders: open.map(lineOf) };
+}
+
+/**
+ * Everything that is due on a local day, from the clinic as it is now: also what lies too far ahead to be planned yet. Plans nothing.
+ * @param day `YYYY-MM-DD`; null for tomorrow
+ * @throws MirrorError `settings`, code `bad-day`
+ */
+export async function previewDay(
+  estate: Estate,
+  tenantId: string,
+  day: string | null,
+  signal: AbortSignal,
+): Promise<ReminderList> {
+  const { tenant, reminders } = requireReminders(estate, tenantId);
+  const now = tenant.clock();
+  const span = daySpan(day, now, tenant.configuration.zone);
+  const window = { fromAt: span.fromAt, toAt: span.toAt + longestAheadMs(reminders.rules) };
+  const place = await readPlace(tenant, signal);
+  const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
+  const due = [...snapshot.records.values()].flatMap((appointment) =>
+    decisionsFor(tenant, reminders, appointment, place).flatMap((decision) =>
+      'reminder' in decision && span.fromAt <= decision.reminder.dueAt && decision.reminder.dueAt < span.toAt
+        ? [{ reminder: decision.reminder, appointment }]
+        : [],
+    ),
+  );
+  const known = await reminders.ledger.readSome(due.map(({ reminder }) => reminder.id));
+  const lines = due.map(({ reminder, appointment }) => {
+    const entry = known.get(reminder.id);
+    return entry === undefined ? foreseen(reminder, appointment, reminders, now) : lineOf(entry);
+  });
+  lines.sort((one, other) => one.dueAt - other.dueAt || one.startAt - other.startAt);
+  return { tenant: tenantId, day: span.day, complete: snapshot.completeness === 'complete', reminders: lines };
+}
+
+/** What came to its end, newest first: sent, dropped and unknown. */
+export async function settledReminders(estate: Estate, tenantId: string, limit: number): Promise<ReminderList> {
+  const { reminders } = requireReminders(estate, tenantId);
+  const lines = (await reminders.ledger.settled(limit)).map(lineOf);
+  return { tenant: tenantId, day: null, complete: true, reminders: lines };
+}
+
+/** Why an appointment had, has or will have its reminders, or none. */
+export async function explainReminders(
+  estate: Estate,
+  tenantId: string,
+  appointmentId: string,
+  signal: AbortSignal,
+): Promise<ReminderExplanation> {
+  const { tenant, reminders } = requireReminders(estate, tenantId);
+  const { source, appointment } = await readSource(tenant, appointmentId, signal);
+  const entries = await reminders.ledger.ofAppointment(appointmentId);
+  const decisions =
+    appointment === null ? [] : decisionsFor(tenant, reminders, appointment, await readPlace(tenant, signal));
+  const rules = decisions.map((decision): RuleView => {
+    const { rule, channel } = decision;
+    if ('excluded' in decision) return { rule, channel, excluded: decision.excluded };
+    return { rule, channel, dueAt: decision.reminder.dueAt, zone: decision.reminder.zone };
+  });
+  return { tenant: tenantId, appointment: appointmentId, source, rules, reminders: entries.map(lineOf) };
+}
+
+/**
+ * Remembers, or lifts, that nobody at this address wants reminders.
+ * @throws MirrorError `settings`, code `bad-address`
+ */
+export async function optOut(
+  estate: Estate,
+  tenantId: string,
+  { kind, address, lift }: { kind: AddressKind; address: string; lift: boolean },
+): Promise<{ changed: boolean }> {
+  const { tenant, reminders } = requireReminders(estate, tenantId);
+  const known = kind === 'email' ? emailOf(address) : mobileNumber(address, reminders.file.phoneRegion);
+  if (known === null) {
+    throw new MirrorError('this is no address that reminders can be sent to', {
+      actor: 'settings',
+      code: 'bad-address',
+      retry: 'never',
+      remedy: kind === 'email' ? 'give an e-mail address' : 'give a mobile number, best with its international prefix',
+    });
+  }
+  if (lift) return { changed: await reminders.optOuts.remove(kind, known) };
+  const before = await reminders.optOuts.find(kind, known);
+  await reminders.optOuts.add(kind, known, { source: 'operator', at: tenant.clock() });
+  return { changed: before === null };
+}
+
+/** Opens a channel again that was closed for a day because the other side was gone, and rings what waits. */
+export async function reopenChannel(estate: Estate, tenantId: string, channel: string): Promise<{ changed: boolean }> {
+  const { tenant, reminders } = requireReminders(estate, tenantId);
+  const changed = await reminders.ledger.reopenChannel(channel);
+  await resumeReminders(tenant);
+  return { changed };
+}
+
+function requireReminders(estate: Estate, id: string): { tenant: OpenTenant; reminders: OpenReminders } {
+  const tenant = requireTenant(estate, id);
+  if (tenant.reminders !== null) return { tenant, reminders: tenant.reminders };
+  throw new MirrorError(`the tenant "${id}" has no reminders`, {
+    actor: 'settings',
+    code: 'no-reminders',
+    retry: 'never',
+    remedy: `add reminders to tenants/${id}.yaml`,
+  });
+}
+
+function daySpan(day: string | null, now: Instant, zone: string) {
+  try {
+    return localDay(day ?? { after: now }, zone);
+  } catch (cause) {
+    throw new MirrorError('this is no day', {
+      actor: 'settings',
+      code: 'bad-day',
+      retry: 'never',
+      remedy: 'write it as 2026-11-30',
+      cause,
+    });
+  }
+}
+
+async function readPlace({ clinic }: OpenTenant, signal: AbortSignal): Promise<Place> {
+  const agendas = await clinic.agendas(signal);
+  const locations = await clinic.locations(signal);
+  return {
+    agendas: new Map(agendas.map((agenda) => [agenda.id, agenda])),
+    locations: new Map(locations.map((location) => [location.id, location])),
+  };
+}
+
+function decisionsFor(
+  { configuration }: OpenTenant,
+  { rules, name }: OpenReminders,
+  appointment: Appointment,
+  place: Place,
+): Decision[] {
+  return remindersFor(appointment, rules, placeOf(appointment, place)?.zone ?? configuration.zone, name);
+}
+
+/** A reminder that nobody planned yet, as the next cycle would plan it. */
+function foreseen(
+  reminder: PlannedReminder,
+  { updatedAt }: Appointment,
+  { rules }: OpenReminders,
+  now: Instant,
+): ReminderLine {
+  const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
+  const reason = lateness(reminder, { now, updatedAt, minimumLeadMs });
+  const { appointmentId: appointment, rule, channel, dueAt, startAt, zone } = reminder;
+  const untouched = { id: null, settledAt: null, attempts: 0, lastCode: null, reference: null };
+  const state = reason === null ? 'planned' : 'dropped';
+  return { ...untouched, appointment, rule, channel, dueAt, startAt, zone, state, reason };
+}
+
+function lineOf({ appointmentId, plannedAt: _plannedAt, wakeAt: _wakeAt, ...entry }: LedgerEntry): ReminderLine {
+  return { appointment: appointmentId, ...entry };
+}
+
+function emailOf(address: string): string | null {
+  const trimmed = address.trim();
+  return /^[^\s@]+@[^\s@]+$/.test(trimmed) ? trimmed : null;
+}

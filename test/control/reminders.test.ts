@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { renderReminderExplanation, renderReminders } from '../../src/cli/render-reminders.ts';
+import { WIDTH } from '../../src/cli/table.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import {
+  explainReminders,
+  optOut,
+  previewDay,
+  reopenChannel,
+  settledReminders,
+  upcomingReminders,
+} from '../../src/control/reminders.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { NEVER } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-world.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openEstate } from './open-estate.ts';
+
+const redis = useRedis();
+const ID = 'studio-rossi';
+const estateOf = (world: ReminderWorld) => openEstate({ tenants: [world.tenant] });
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+
+async function worldWith(hours: Record<string, number>): Promise<ReminderWorld> {
+  const world = createReminderWorld(redis.connect());
+  for (const [id, inHours] of Object.entries(hours)) book(world, id, inHours);
+  await world.cycle();
+  return world;
+}
+
+describe('reminders of a tenant', () => {
+  test('that are planned, the next one first', async () => {
+    const world = await worldWith({ late: 49, early: 30, 'far-away': 24 * 20 });
+    const list = await upcomingReminders(estateOf(world), ID);
+    expect(list.reminders.map(({ appointment, state }) => [appointment, state])).toEqual([
+      ['early', 'planned'],
+      ['late', 'planned'],
+    ]);
+    expect(renderReminders(list, '')).toContain('2026-06-15 16:00+02:00  early');
+  });
+
+  test('of a day far ahead, from the clinic, without planning them', async () => {
+    const world = await worldWith({ there: 24 * 20, cancelled: 24 * 20, 'a-day-later': 24 * 21 });
+    book(world, 'cancelled', 24 * 20, { status: 'cancelled' });
+    const list = await previewDay(estateOf(world), ID, '2026-07-04', NEVER);
+    expect(list.reminders.map(({ appointment, dueAt, id }) => [appointment, dueAt, id])).toEqual([
+      ['there', NOW + 19 * DAY_MS, null],
+    ]);
+    expect(await world.entries()).toEqual([]);
+    expect(renderReminders(list, '')).toContain('1 reminder due on 2026-07-04.');
+  });
+
+  test('of tomorrow, with what is known of them already', async () => {
+    const world = await worldWith({ known: 48, late: 40.5 });
+    book(world, 'new', 47);
+    const { day, reminders } = await previewDay(estateOf(world), ID, null, NEVER);
+    expect([day, ...reminders.map(({ appointment, id }) => `${appointment} ${id === null}`)]).toEqual([
+      '2026-06-16',
+      'late false',
+      'new true',
+      'known false',
+    ]);
+  });
+
+  test('of a day for which the clinic does not give its whole list: it is said', async () => {
+    const world = await worldWith({ one: 48 });
+    world.clinic.truncatedAfter = 0;
+    const list = await previewDay(estateOf(world), ID, null, NEVER);
+    expect(renderReminders(list, '')).toContain('some may be missing');
+  });
+
+  test('that came to their end, newest first', async () => {
+    const world = await worldWith({ one: 30, two: 31 });
+    await world.advance(6 * HOUR_MS);
+    book(world, 'two', 31, { status: 'cancelled' });
+    await world.advance(2 * HOUR_MS);
+    const list = await settledReminders(estateOf(world), ID, 10);
+    expect(list.reminders.map(({ appointment, state, reason }) => [appointment, state, reason])).toEqual([
+      ['two', 'dropped', 'cancelled'],
+      ['one', 'sent', null],
+    ]);
+    expect((await settledReminders(estateOf(world), ID, 1)).reminders).toHaveLength(1);
+  });
+
+  test.each(['2026-02-30', 'tomorrow', '2026'])('of %s: no day', async (day) => {
+    const world = await worldWith({});
+    await expect(previewDay(estateOf(world), ID, day, NEVER)).rejects.toMatchObject({ code: 'bad-day' });
+  });
+
+  test('that has none: said so', async () => {
+    const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => NOW });
+    const estate = openEstate({ tenants: [tenant] });
+    await expect(upcomingReminders(estate, ID)).rejects.toMatchObject({ code: 'no-reminders' });
+  });
+});
+
+describe('the story of an appointment', () => {
+  const story = async (world: ReminderWorld, id = 'one') =>
+    renderReminderExplanation(await explainReminders(estateOf(world), ID, id, NEVER));
+
+  test('that was reminded of', async () => {
+    const world = await worldWith({ one: 48 });
+    await world.advance(DAY_MS);
+    const text = await story(world);
+    expect(text).toContain('day-before, text: for 2026-06-17 10:00+02:00, due 2026-06-16 10:00+02:00');
+    expect(text).toContain('sent 2026-06-16 10:00+02:00, handed over 1 time, known there as ref-1');
+  });
+
+  test('that was moved: both times', async () => {
+    const world = await worldWith({ one: 48 });
+    book(world, 'one', 50);
+    await world.cycle();
+    const text = await story(world);
+    expect(text).toContain('dropped 2026-06-15 10:00+02:00: the appointment was moved (moved)');
+    expect(text).toContain('planned');
+    expect(text).toContain('rule day-before, text: due 2026-06-16 12:00+02:00');
+  });
+
+  test('that is of no patient, and of one that the clinic does not have', async () => {
+    const world = await worldWith({});
+    book(world, 'one', 48, { patientId: null });
+    expect(await story(world)).toContain('none, it has no patient');
+    expect(await story(world, 'nobody')).toContain('no such appointment');
+    expect(await story(world, 'nobody')).toContain('Nothing was planned');
+  });
+
+  test('while the clinic is away: what the ledger holds', async () => {
+    const world = await worldWith({ one: 48 });
+    world.clinic.lookupsFail = true;
+    const text = await story(world);
+    expect(text).toContain('could not be asked');
+    expect(text).toContain('planned');
+  });
+
+  test('fits in a hundred columns, whatever the ids', async () => {
+    const world = await worldWith({ ['x'.repeat(150)]: 48 });
+    expect(widest(await story(world, 'x'.repeat(150)))).toBeLessThanOrEqual(WIDTH);
+    expect(widest(renderReminders(await upcomingReminders(estateOf(world), ID), ''))).toBeLessThanOrEqual(WIDTH);
+  });
+});
+
+describe('an opt-out by the operator', () => {
+  test('holds from then on, and can be lifted', async () => {
+    const world = await worldWith({ one: 30, two: 54 });
+    const address = '333-1234567';
+    const estate = estateOf(world);
+    expect(await optOut(estate, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: true });
+    expect(await optOut(estate, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: false });
+    await world.advance(10 * HOUR_MS);
+    expect(await world.fate('one')).toBe('dropped opted-out');
+    expect(await optOut(estate, ID, { kind: 'phone', address, lift: true })).toEqual({ changed: true });
+    await world.cycle();
+    await world.advance(2 * DAY_MS);
+    expect(await world.fate('two')).toBe('sent');
+  });
+
+  test.each(['phone', 'email'] as const)('of something that is no %s is refused', async (kind) => {
+    const world = await worldWith({});
+    await expect(optOut(estateOf(world), ID, { kind, address: 'nobody', lift: false })).rejects.toMatchObject({
+      code: 'bad-address',
+    });
+  });
+});
+
+test('a channel that was closed is used again when it is reopened', async () => {
+  const world = await worldWith({ one: 48, two: 49 });
+  world.gateway.answers.push({ result: 'refused', code: 'gone', optedOut: false, channelGone: true });
+  await world.advance(DAY_MS);
+  expect(await reopenChannel(estateOf(world), ID, 'text')).toEqual({ changed: true });
+  expect(await reopenChannel(estateOf(world), ID, 'text')).toEqual({ changed: false });
+  await world.advance(DAY_MS);
+  expect(await world.fate('two')).toBe('sent');
+});
+
+test('the metrics count what waits, was sent and was dropped, and how late', async () => {
+  const world = await worldWith({ one: 30, two: 31, three: 48 });
+  book(world, 'two', 31, { status: 'cancelled' });
+  await world.cycle();
+  await world.advance(10 * HOUR_MS);
+  const metrics = createMetrics(() => estateOf(world));
+  metrics.observeReminderLag(ID, 7_000);
+  const text = await metrics.render();
+  expect(text).toContain(`clinic_mirror_reminders_waiting{tenant="${ID}"} 1`);
+  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="planned",reason="none"} 3`);
+  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="sent",reason="none"} 1`);
+  expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="dropped",reason="cancelled"} 1`);
+  expect(text).toContain(`clinic_mirror_reminder_lag_seconds_bucket{le="15",tenant="${ID}"} 1`);
+});
