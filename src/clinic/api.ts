@@ -1,3 +1,4 @@
+import { createAppointmentCalls } from './appointment-calls.ts';
 import type { ClinicContext } from './context.ts';
 import { createResourceCalls } from './resource-calls.ts';
 
@@ -20,7 +21,7 @@ export function createClinicApi(context: ClinicContext) {
     /** Scope `agenda`. */
     agendas: reading(createResourceCalls(context, 'agendas')),
     /** Scope `agenda`. */
-    appointments: createResourceCalls(context, 'appointments'),
+    appointments: createAppointmentCalls(context),
     /** Scope `treatments`. */
     treatments: reading(createResourceCalls(context, 'treatments')),
     /** Scope `episodes`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { field, fieldPaths, paths } from './clinic-fields.ts';
 import { pagingSchema, parameter, path } from './clinic-paging.ts';
-import { listProfile, RESOURCES, type ResourceName, tenantInfo } from './clinic-resources.ts';
+import { listProfile, payment, RESOURCES, type ResourceName, statusChange, tenantInfo } from './clinic-resources.ts';
 import { name } from './common-schemas.ts';
 
 const tenantReference = { id: field.id('id', 'tenantId'), name: field.text('name') };
@@ -97,6 +97,12 @@ const appointments = z.strictObject({
     .record(z.string(), z.enum(STATUSES))
     .default(STATUS_WORDS)
     .describe('The clinic’s word → ours. Case, spaces, hyphens and underscores do not matter; others are unknown.'),
+  statusWords: z
+    .partialRecord(z.enum(STATUSES), z.string().min(1))
+    .default({})
+    .describe('Our status → the word that is written; else the first word of statuses that means it.'),
+  statusChange: fieldPaths(statusChange).describe('Where the body of a status operation holds what.'),
+  payment: fieldPaths(payment).describe('Where the body of a payment operation holds what.'),
   statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
   flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
   durationUnit: z.enum(['minutes', 'seconds']).default('minutes').describe('Unit of the field duration.'),

@@ -116,6 +116,18 @@ export const appointment = {
   ...changes,
 } satisfies Shape;
 
+/** What a status operation is sent. `status` is the clinic's own word. */
+export const statusChange = { status: needed(word('status')), reason: text('reason') } satisfies Shape;
+
+/** What a payment operation is sent. */
+export const payment = {
+  amount: needed(decimal('amount')),
+  currency: needed(word('currency')),
+  method: needed(word('method')),
+  paidAt: instant('paidAt'),
+  reference: text('reference'),
+} satisfies Shape;
+
 /** General facts of a tenant. */
 export const tenantInfo = {
   id: id('tenantId', 'id'),

@@ -141,6 +141,52 @@ test('an appointment is booked with times in the form of the profile, moved and 
   expect(await api.appointments.remove(tenantId, 'none', unhurried())).toBe(false);
 });
 
+describe('an appointment', () => {
+  async function booked(api: ClinicApi, hour: number) {
+    const [agenda] = await all(api.agendas.list(tenantId, [], unhurried()));
+    const [patient] = await all(api.patients.list(tenantId, [], unhurried()));
+    const start = Date.parse('2026-05-24T04:00:00Z') + hour * 3_600_000;
+    return api.appointments.create(
+      tenantId,
+      { agendaId: agenda?.id ?? '', start, end: start + 1_800_000 },
+      unhurried(),
+    );
+  }
+
+  test('is confirmed, paid, freed of its payment and checked in, twice without harm', async () => {
+    const { appointments } = open();
+    const { id } = await booked(open(), 0);
+    const confirmed = await appointments.setStatus(tenantId, id, { status: 'confirmed' }, unhurried());
+    expect(confirmed).toMatchObject({ id, status: 'Confirmed', isPaid: false });
+    const payment = { amount: '80.50', currency: 'EUR', method: 'Card', paidAt: NOW, reference: 'r1' };
+    const paid = await appointments.setPayment(tenantId, id, payment, unhurried());
+    expect(paid).toMatchObject({ isPaid: true, paymentAmount: '80.5', paymentMethod: 'Card', paymentReference: 'r1' });
+    expect(await appointments.removePayment(tenantId, id, unhurried())).toMatchObject({ isPaid: false });
+    const arrived = await appointments.checkIn(tenantId, id, unhurried());
+    expect(arrived.status).toBe('CheckedIn');
+    sandbox.rules.repeatedCheckIn = 'conflict';
+    expect(await appointments.checkIn(tenantId, id, unhurried())).toEqual(arrived);
+  });
+
+  test('that can not go there, is gone, or has no word for it, is refused each in its way', async () => {
+    const { appointments } = open();
+    const { id } = await booked(open(), 1);
+    await appointments.setStatus(tenantId, id, { status: 'cancelled', reason: 'by phone' }, unhurried());
+    const set = (which: string, status: 'confirmed' | 'unknown') =>
+      failureOf(appointments.setStatus(tenantId, which, { status }, unhurried()));
+    expect(await set(id, 'confirmed')).toMatchObject({ actor: 'conflict', code: 'conflict' });
+    expect(await set('none', 'confirmed')).toMatchObject({ actor: 'conflict', code: 'record-gone' });
+    expect(await set(id, 'unknown')).toMatchObject({ actor: 'settings', code: 'status-unmapped' });
+  });
+
+  test('checked in with a lost answer is looked at', async () => {
+    const { appointments } = open();
+    const { id } = await booked(open(), 2);
+    proxy.add({ method: /POST/, url: /checkin/, fault: { kind: 'lost-answer' } });
+    expect(await appointments.checkIn(tenantId, id, unhurried())).toMatchObject({ id, status: 'CheckedIn' });
+  });
+});
+
 async function rawPatient(id: string): Promise<object> {
   const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/patients/${id}`, {
     headers: { authorization: `Bearer ${token}` },
