@@ -1,15 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Collection } from '../../../src/connectors/caldav/collection.ts';
-import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import type { RemoteItem } from '../../../src/model/operations.ts';
 import type { TimeWindow } from '../../../src/model/time.ts';
 import { itemWith, keyOf, locatorOf } from '../../contract/contract-kit.ts';
+import { etag, holding, kindOf, ours, TRUNCATED, withToken } from './scripted-calendar.ts';
 import {
   davError,
-  found,
   LOGIN,
   MARK,
   member,
@@ -18,7 +17,6 @@ import {
   type Script,
   type ScriptedAnswer,
   type ScriptedServer,
-  type SeenRequest,
   signal,
   startScriptedServer,
   stored,
@@ -49,46 +47,8 @@ function collectionOf(server: ScriptedServer): Collection {
   return { session, url: new URL(server.container), mark: MARK, clock: () => 0, signal: signal() };
 }
 
-function ours(recordId: string, mark = MARK): string {
-  const item = itemWith();
-  const key = keyOf(recordId);
-  return toCalendarObject({ key, mark, locator: locatorOf(recordId), item, writtenAt: 0, storedSequence: 0 });
-}
-
-type Kind = 'query' | 'sync' | 'multiget' | 'list';
-
-function kindOf({ method, body }: SeenRequest): Kind {
-  if (method === 'PROPFIND') return 'list';
-  if (body.includes('calendar-query')) return 'query';
-  return body.includes('sync-collection') ? 'sync' : 'multiget';
-}
-
-/** A server that holds objects by href, answers multigets from them, and the rest as told. */
-function holding(objects: Record<string, string>, answers: Partial<Record<Kind, Script>>): Script {
-  return (request) => {
-    const told = answers[kindOf(request)];
-    if (told !== undefined) return told(request);
-    const hrefs = [...request.body.matchAll(/<D:href>([^<]*)/g)].map(([, href]) => href!);
-    const entries = hrefs.map((href) =>
-      objects[href] === undefined ? member(href, '404 Not Found') : stored(href, '"1"', objects[href]),
-    );
-    return multistatus(...entries);
-  };
-}
-
-const etag = (href: string) => found(href, '<d:getetag>"1"</d:getetag>');
 const A = `/cal/${keyOf('a')}.ics`;
 const B = `/cal/${keyOf('b')}.ics`;
-const TRUNCATED = member(
-  '/cal/',
-  '507 Insufficient Storage',
-  '<d:error><d:number-of-matches-within-limits/></d:error>',
-);
-const withToken = (answer: ScriptedAnswer, token: string): ScriptedAnswer => ({
-  ...answer,
-  body: answer.body!.replace('</d:multistatus>', `<d:sync-token>${token}</d:sync-token></d:multistatus>`),
-});
-
 describe('read', () => {
   test('gives what the mark finds, and nothing that merely looks so', async () => {
     const objects = {
