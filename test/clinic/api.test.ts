@@ -148,7 +148,7 @@ describe('an appointment', () => {
     const start = Date.parse('2026-05-24T04:00:00Z') + hour * 3_600_000;
     return api.appointments.create(
       tenantId,
-      { agendaId: agenda?.id ?? '', start, end: start + 1_800_000 },
+      { agendaId: agenda?.id ?? '', patientId: patient?.id ?? null, start, end: start + 1_800_000 },
       unhurried(),
     );
   }
