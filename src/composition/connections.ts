@@ -18,10 +18,10 @@ import { createRefresher, type Refresher } from '../oauth/refresh.ts';
 import { createAuthorizationServer } from '../oauth/server.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
 import type { LeaseTaker } from '../oauth/store.ts';
-import { reminderChannels } from '../reminders/channels/registry.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
 import type { CredentialStore } from '../state/credentials.ts';
+import { channelModule, needsPatient } from './reminders.ts';
 
 /** What an administrator consented to for the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope). */
 const GRAPH_DEFAULT_SCOPE = 'https://graph.microsoft.com/.default';
@@ -94,12 +94,10 @@ export function clinicScopes(tenant: TenantConfiguration, prefix: string): strin
   return scopes;
 }
 
-/** Whether a reminder needs an address or a consent, which stand with the patient. */
+/** Whether a channel of reminders needs what stands with the patient. */
 function remindsPatients({ reminders }: TenantConfiguration): boolean {
   const channels = [...(reminders?.channels.values() ?? [])];
-  return channels.some(
-    ({ kind, consent }) => consent !== undefined || requireEntry(reminderChannels, kind).needs !== 'nothing',
-  );
+  return channels.some((channel) => needsPatient(channelModule(channel.kind), channel));
 }
 
 function clinicConnection(parts: ConnectionParts): OpenConnection {

@@ -3,6 +3,7 @@ import type { ObserveLag, OpenChannel, OpenReminders } from '../jobs/open-remind
 import type { WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
+import type { ChannelModule } from '../reminders/channels/channel.ts';
 import { reminderChannels } from '../reminders/channels/registry.ts';
 import { createReminderNames } from '../reminders/identity.ts';
 import { compileRules } from '../reminders/rules.ts';
@@ -10,7 +11,14 @@ import type { TenantConfiguration } from '../settings/configuration.ts';
 import { createOptOuts } from '../state/opt-outs.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createReminderLedger } from '../state/reminders.ts';
-import { requireEntry } from './connections.ts';
+
+/** Whether the patient must be read before a channel is used: for an address, a consent, or what it tells. */
+export function needsPatient(
+  module: ChannelModule,
+  { consent, settings }: { consent?: string | undefined; settings?: unknown },
+): boolean {
+  return module.needs !== 'nothing' || consent !== undefined || module.readsPatient?.(settings) === true;
+}
 
 /** What a tenant's reminders are opened with. */
 export interface ReminderParts {
@@ -30,11 +38,12 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
   const file = tenant.reminders;
   if (file === undefined) return null;
   const channels = [...file.channels].map(([id, { kind, consent, settings }]): [string, OpenChannel] => {
-    const module = requireEntry(reminderChannels, kind);
+    const module = channelModule(kind);
     const log = parts.log.child({ channel: id });
     const context = { settings, tenant: tenant.id, callbackUrl: null, http: parts.http, log, clock };
     const { needs, deduplicates } = module;
-    return [id, { id, needs, deduplicates, consent: consent ?? null, channel: module.open(context) }];
+    const readsPatient = needsPatient(module, { consent, settings });
+    return [id, { id, needs, readsPatient, deduplicates, consent: consent ?? null, channel: module.open(context) }];
   });
   const name = tenant.formerly ?? tenant.id;
   return {
@@ -47,4 +56,11 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     alarms: parts.queues.reminderAlarms(tenant.id, clock),
     observeLag: parts.observeLag,
   };
+}
+
+/** The module of a kind that the configuration's own checks have made sure of. */
+export function channelModule(kind: string): ChannelModule {
+  const module = reminderChannels.get(kind);
+  if (module === undefined) throw new Error(`the configuration names the channel "${kind}" and there is none`);
+  return module;
 }

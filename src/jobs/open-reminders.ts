@@ -10,6 +10,8 @@ export interface OpenChannel {
   id: string;
   /** What a recipient must have. */
   needs: 'nothing' | 'email' | 'phone';
+  /** What it sends tells of the patient: they are read although it needs no address. */
+  readsPatient: boolean;
   /** The other side knows a repeated id: an unclear answer may be followed by another try. */
   deduplicates: boolean;
   /** What the patient must have agreed to, by the profile's name; null when nothing. */

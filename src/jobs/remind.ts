@@ -164,7 +164,7 @@ async function readSource(
   const locations = new Map((await clinic.locations(signal)).map((location) => [location.id, location]));
   const appointment = await clinic.readAppointment(appointmentId, signal);
   const patientId = 'found' in appointment ? appointment.found.patientId : null;
-  if (patientId === null || (channel.needs === 'nothing' && channel.consent === null)) {
+  if (patientId === null || !channel.readsPatient) {
     return { appointment, patient: null, agendas, locations };
   }
   return { appointment, patient: await clinic.readPatient(patientId, signal), agendas, locations };
@@ -186,11 +186,9 @@ async function address(
   const appointment = source.appointment.found;
   const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
   const { phoneRegion } = reminders.file;
-  const email = channel.needs === 'email' ? patient?.email?.trim() || null : null;
+  const email = patient?.email?.trim() || null;
   const phone =
-    channel.needs === 'phone'
-      ? (mobileNumber(patient?.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient?.phone ?? '', phoneRegion))
-      : null;
+    mobileNumber(patient?.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient?.phone ?? '', phoneRegion);
   if (channel.needs !== 'nothing') {
     const reachedAt = channel.needs === 'email' ? email : phone;
     if (reachedAt === null) return dropped('no-address');

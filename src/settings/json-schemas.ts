@@ -60,27 +60,27 @@ function withConnectors(tenant: JsonSchema, connectors: ReadonlyMap<string, Conn
   };
 }
 
-const partsOfTenant = z.looseObject({
-  properties: z.looseObject({
-    reminders: z.looseObject({
-      properties: z.looseObject({
-        channels: z.looseObject({
-          additionalProperties: z.looseObject({ properties: z.record(z.string(), z.unknown()) }),
-        }),
-      }),
-    }),
-  }),
-});
+const jsonObject = z.record(z.string(), z.unknown());
+const PLACE_OF_CHANNELS = ['properties', 'reminders', 'properties', 'channels', 'additionalProperties'];
 
 /** Adds the kinds of reminder channels, each with what its own schema says of `settings`. */
 function withChannels(tenant: JsonSchema, channels: ReadonlyMap<string, z.ZodType>): JsonSchema {
   if (channels.size === 0) return tenant;
-  const parts = partsOfTenant.parse(tenant);
-  const channel = parts.properties.reminders.properties.channels.additionalProperties;
-  channel.properties = { ...channel.properties, kind: { enum: [...channels.keys()] } };
-  channel.anyOf = [...channels].map(([kind, schema]) => {
-    const { $schema: _draft, ...settings } = toJsonSchema(schema);
-    return { properties: { kind: { const: kind }, settings } };
-  });
-  return parts;
+  return changedAt(tenant, PLACE_OF_CHANNELS, (channel) => ({
+    ...changedAt(channel, ['properties', 'kind'], (kind) => ({ ...kind, enum: [...channels.keys()] })),
+    anyOf: [...channels].map(([kind, schema]) => {
+      const { $schema: _draft, ...settings } = toJsonSchema(schema);
+      return { properties: { kind: { const: kind }, settings } };
+    }),
+  }));
+}
+
+/** A copy that differs in the part at a path. */
+function changedAt(
+  whole: unknown,
+  [key, ...rest]: readonly string[],
+  change: (part: JsonSchema) => JsonSchema,
+): JsonSchema {
+  const part = jsonObject.parse(whole);
+  return key === undefined ? change(part) : { ...part, [key]: changedAt(part[key], rest, change) };
 }

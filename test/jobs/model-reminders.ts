@@ -55,6 +55,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
   const channel: OpenChannel = {
     id: 'text',
     needs: 'phone',
+    readsPatient: true,
     deduplicates: gateway.deduplicates,
     consent: null,
     channel: { send: (reminder) => send(gateway, reminder) },

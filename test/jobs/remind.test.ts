@@ -30,7 +30,7 @@ describe('a reminder', () => {
     await world.advance(3 * DAY_MS);
     expect(world.gateway.delivered).toHaveLength(1);
     const [{ recipient, content, appointment } = {}] = world.gateway.delivered;
-    expect(recipient).toEqual({ patientId: 'p1', email: null, phone: '+393331234567' });
+    expect(recipient).toEqual({ patientId: 'p1', email: 'anna@example.org', phone: '+393331234567' });
     expect(content?.text).toBe('Promemoria: appuntamento mercoledì 17 giugno alle 10:00, Studio Rossi.');
     expect(appointment?.startAt).toBe(NOW + 48 * HOUR_MS);
     expect(await world.fate()).toBe('sent');

@@ -91,6 +91,8 @@ export interface ChannelModule<ChannelSettings = unknown> {
   readonly kind: string;
   /** What a recipient must have. */
   readonly needs: 'nothing' | 'email' | 'phone';
+  /** Whether what it sends tells of the patient although it needs no address: then the patient is read. Left out: it doesn't. */
+  readsPatient?(settings: ChannelSettings): boolean;
   /** The other side knows a repeated id, so an unclear answer may be followed by another try; else it is at most one. */
   readonly deduplicates: boolean;
   /** Schema of its part of the tenant file (strict). */
