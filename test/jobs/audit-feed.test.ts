@@ -1,0 +1,372 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { CalendarItem } from '../../src/model/items.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
+import {
+  type AuditWorld,
+  auditOf,
+  changesOf,
+  editByHand,
+  giveHabits,
+  objectIn,
+  objectOf,
+  openWorld,
+  POLICIES,
+  type Policy,
+  removeByHand,
+  shownBy,
+  wantedOf,
+} from './audit-world.ts';
+import { cycle, pull, targetOf } from './cycle.ts';
+import type { ModelObject } from './model-target.ts';
+
+const redis = useRedis();
+
+async function synced(booked: number, drift: Policy = 'repair') {
+  const world = openWorld(redis.connect(), booked, drift);
+  await cycle(world.tenant);
+  return world;
+}
+
+/** Remembers how each reading was asked for and answered. */
+function watchReadings({ tenant }: AuditWorld) {
+  const target = targetOf(tenant);
+  const { connector } = target;
+  const readings: { asked: 'whole' | 'since'; scope: string; named: number }[] = [];
+  target.connector = {
+    ...connector,
+    async changes(container, query, signal) {
+      const answer = await changesOf(connector, container, query, signal);
+      const named = answer.items.length + answer.removed.length;
+      readings.push({ asked: query.cursor === null ? 'whole' : 'since', scope: answer.scope, named });
+      return answer;
+    },
+  };
+  return readings;
+}
+
+/** The process dies before the given fields of the target's record are written. */
+async function dyingBefore({ tenant }: AuditWorld, field: 'drift' | 'cursor', work: () => Promise<unknown>) {
+  const { write } = tenant.records;
+  tenant.records.write = async (target, fields) => {
+    if (field in fields) throw new Error('the process was killed');
+    // What a dead process cannot do any more.
+    if (!('trouble' in fields)) await write(target, fields);
+  };
+  await work();
+  tenant.records.write = write;
+}
+
+describe('an audit', () => {
+  test('asks the feed for what changed, and reads all at first, once a day, and when the feed lost its place', async () => {
+    const world = await synced(5);
+    const readings = watchReadings(world);
+    const look = async () => {
+      await auditOf(world.tenant);
+      return readings.at(-1);
+    };
+    expect(await look()).toEqual({ asked: 'whole', scope: 'whole', named: 5 });
+    expect(await look()).toEqual({ asked: 'since', scope: 'since', named: 0 });
+    world.clock.now += DAY_MS - 1;
+    expect(await look()).toMatchObject({ asked: 'since' });
+    world.clock.now += 1;
+    expect(await look()).toMatchObject({ asked: 'whole' });
+    world.model.forgetCursors();
+    expect(await look()).toMatchObject({ asked: 'since', scope: 'whole' });
+    await auditOf(world.tenant, { whole: true });
+    expect(readings.at(-1)).toMatchObject({ asked: 'whole' });
+    world.clock.now -= 2 * DAY_MS;
+    expect(await look()).toMatchObject({ asked: 'whole' });
+  });
+
+  test('reads all when the calendar was replaced or the links were rebuilt', async () => {
+    const world = await synced(5);
+    const readings = watchReadings(world);
+    await auditOf(world.tenant);
+    world.model.replaceCalendar();
+    await auditOf(world.tenant);
+    expect(await world.tenant.records.read('doctor')).toMatchObject({ cursor: null });
+    await cycle(world.tenant);
+    await auditOf(world.tenant);
+    expect(readings.at(-1)).toMatchObject({ asked: 'whole', named: 5 });
+
+    await redis.connect().hdel('cm:{studio-rossi}:target:doctor', 'adoptedAt');
+    await cycle(world.tenant);
+    await auditOf(world.tenant);
+    expect(readings.at(-1)).toMatchObject({ asked: 'whole', named: 5 });
+  });
+
+  test('takes our own writes for ours when the feed names them', async () => {
+    const world = await synced(3);
+    const readings = watchReadings(world);
+    await auditOf(world.tenant);
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 100 }));
+    world.clinic.appointments.set('new', appointmentOf('new', { inHours: 101 }));
+    world.clinic.appointments.set('1', appointmentOf('1', { status: 'cancelled' }));
+    await cycle(world.tenant);
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 3, edited: 0, removed: 0, unlinked: 0 });
+    expect(readings.at(-1)).toEqual({ asked: 'since', scope: 'since', named: 3 });
+  });
+
+  test.for(['drift', 'cursor'] as const)(
+    'that dies before it stored its %s finds the same once more',
+    async (field) => {
+      const world = await synced(4);
+      await auditOf(world.tenant);
+      const before = shownBy(world);
+      editByHand(world, '0', { title: 'Lunch' });
+      removeByHand(world, '1');
+      await dyingBefore(world, field, async () => expect(await auditOf(world.tenant)).toBeNull());
+      expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, removed: 1, churning: 0 });
+      await cycle(world.tenant);
+      expect(shownBy(world)).toEqual(before);
+    },
+  );
+
+  test('that dies before it marked the links asks for the same once more', async () => {
+    const world = await synced(2);
+    await auditOf(world.tenant);
+    editByHand(world, '0', { title: 'Lunch' });
+    const { writeAll } = world.tenant.links;
+    world.tenant.links.writeAll = async () => {
+      throw new Error('the process was killed');
+    };
+    await auditOf(world.tenant);
+    world.tenant.links.writeAll = writeAll;
+    await world.tenant.records.write('doctor', { trouble: null, pausedUntil: null });
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 1 });
+  });
+
+  test('tells what was moved out of the window from what was deleted', async () => {
+    const world = await synced(3, 'keep');
+    const time = { kind: 'all-day', startDate: '2020-01-01', endDate: '2020-01-02' } as const;
+    editByHand(world, '0', { time });
+    removeByHand(world, '1');
+    const target = targetOf(world.tenant);
+    const { connector } = target;
+    target.connector = {
+      ...connector,
+      async changes(...given) {
+        const answer = await changesOf(connector, ...given);
+        return { ...answer, items: answer.items.filter(({ item }) => item?.time.kind !== 'all-day') };
+      },
+    };
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, removed: 1, fields: { time: 1 } });
+  });
+
+  test('does not lose an edit that the feed names while a change is on its way and given up again', async () => {
+    const world = await synced(2);
+    await auditOf(world.tenant);
+    const before = shownBy(world);
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 200 }));
+    await pull(world.tenant);
+    editByHand(world, '0', { title: 'Lunch' });
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 1, edited: 0 });
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 24 }));
+    await cycle(world.tenant);
+    expect(shownBy(world)).toEqual(before);
+  });
+});
+
+describe('a mark', () => {
+  test.for(POLICIES)('lasts although the feed names an edit only once (%s)', async (policy) => {
+    const world = await synced(4, policy);
+    await auditOf(world.tenant);
+    editByHand(world, '0', { title: 'Lunch' });
+    removeByHand(world, '1');
+    for (let looks = 0; looks < 3; looks += 1) {
+      world.clock.now += HOUR_MS;
+      expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 1, removed: 1, fields: { title: 1 } });
+    }
+    const { targets } = await cycle(world.tenant);
+    const planned = policy === 'repair' ? { 'edited-by-hand': 1, 'removed-by-hand': 1 } : {};
+    expect(targets).toMatchObject([{ planned }]);
+    const left = policy === 'repair' ? 0 : 1;
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: left, removed: left });
+    expect(objectIn(world, '1') === undefined).toBe(policy !== 'repair');
+  });
+
+  test.for(['keep', 'report'] as const)(
+    'goes when the edit is put back by hand, and nothing is written (%s)',
+    async (policy) => {
+      const world = await synced(2, policy);
+      const { title } = objectOf(world, '0').item;
+      editByHand(world, '0', { title: 'Lunch' });
+      const trashed = removeByHand(world, '1');
+      await auditOf(world.tenant);
+      editByHand(world, '0', { title });
+      trashed.deleted = false;
+      trashed.version += 1;
+      expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 0 });
+      const writes = world.model.calls.operations;
+      await cycle(world.tenant);
+      expect(world.model.calls.operations).toBe(writes);
+      expect(await world.tenant.links.marked('doctor')).toEqual([]);
+    },
+  );
+
+  test('is acted upon when the policy becomes to repair', async () => {
+    const world = await synced(3, 'keep');
+    const before = shownBy(world);
+    editByHand(world, '0', { title: 'Lunch' });
+    removeByHand(world, '1');
+    await auditOf(world.tenant);
+    await cycle(world.tenant);
+    targetOf(world.tenant).configuration.audit = { drift: 'repair', rewritesPerDay: 3 };
+    await cycle(world.tenant);
+    expect(shownBy(world)).toEqual(before);
+  });
+
+  test('survives that the links are rebuilt beside those that are left', async () => {
+    const world = await synced(4, 'keep');
+    editByHand(world, '0', { title: 'Lunch' });
+    removeByHand(world, '1');
+    const left = shownBy(world);
+    await redis.connect().hdel('cm:{studio-rossi}:target:doctor', 'adoptedAt');
+    await cycle(world.tenant);
+    expect(shownBy(world)).toEqual(left);
+    expect(await world.tenant.links.marked('doctor')).toHaveLength(2);
+  });
+});
+
+describe('what a provider stores differently is never rewritten, and a real edit is still found', () => {
+  const rounded = (item: CalendarItem): CalendarItem =>
+    item.time.kind === 'timed' ? { ...item, time: { ...item.time, end: item.time.start } } : item;
+  const habits: [string, (item: CalendarItem) => CalendarItem][] = [
+    ['respells titles', (item) => ({ ...item, title: `${item.title.toUpperCase()} ` })],
+    ['drops descriptions', (item) => ({ ...item, description: null })],
+    ['rounds times', rounded],
+    ['keeps everything', (item) => item],
+  ];
+  const tags = ['keeps tags', 'moves tags by itself', 'gives no tags'] as const;
+  test.for(habits.flatMap((habit) => tags.map((tag) => [...habit, tag] as const)))(
+    '%s, %s $2',
+    async ([, spell, tag]) => {
+      const world = openWorld(redis.connect(), 4, 'repair');
+      giveHabits(world.tenant, { spell, withoutTags: tag === 'gives no tags' });
+      await cycle(world.tenant);
+      const writes = world.model.calls.operations;
+      for (let audits = 0; audits < 20; audits += 1) {
+        world.clock.now += 6 * HOUR_MS;
+        if (tag === 'moves tags by itself') for (const object of world.model.objects()) object.version += 1;
+        expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 0, removed: 0 });
+        await cycle(world.tenant);
+      }
+      expect(world.model.calls.operations).toBe(writes);
+
+      const before = shownBy(world);
+      editByHand(world, '2', { busy: !objectOf(world, '2').item.busy });
+      expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, fields: { busy: 1 } });
+      await cycle(world.tenant);
+      expect(shownBy(world)).toEqual(before);
+    },
+  );
+});
+
+const IDS = ['0', '1', '2', '3', '4'];
+const PEOPLE = ['retitle', 'move', 'remove', 'untrash', 'put back'] as const;
+const CLINIC = ['cancel', 'rebook', 'rebook back', 'erase'] as const;
+const DAEMON = [
+  'audit',
+  'whole audit',
+  'cycle',
+  'cursor lost',
+  'crash before findings',
+  'crash before cursor',
+] as const;
+const acts = fc.record({ id: fc.constantFrom(...IDS), act: fc.constantFrom(...PEOPLE, ...CLINIC, ...DAEMON, 'wait') });
+
+/** What each record's object should be like where nobody restores: as a person left it, or as it was written last. */
+class Expectation {
+  readonly world: AuditWorld;
+  readonly byHand = new Map<string, string | null>();
+  readonly written = new Map<string, string | null>();
+  readonly trash = new Map<string, ModelObject>();
+
+  constructor(world: AuditWorld) {
+    this.world = world;
+    this.noteCycle();
+  }
+
+  /** A person's act counts when the object is other than it was written. */
+  noteHand(id: string): void {
+    const object = objectIn(this.world, id);
+    const now = object === undefined ? null : JSON.stringify(object.item);
+    if (now === this.written.get(id)) this.byHand.delete(id);
+    else this.byHand.set(id, now);
+  }
+
+  /** A cycle writes what changed in the clinic, whatever people did. */
+  noteCycle(): void {
+    for (const id of IDS) {
+      const wanted = wantedOf(this.world, id);
+      if (wanted !== (this.written.get(id) ?? null)) this.byHand.delete(id);
+      this.written.set(id, wanted);
+    }
+  }
+
+  shown(): string[] {
+    return IDS.map((id) => (this.byHand.has(id) ? this.byHand.get(id) : this.written.get(id)))
+      .filter((item) => item != null)
+      .sort();
+  }
+}
+
+async function take(world: AuditWorld, expected: Expectation, id: string, act: string): Promise<void> {
+  const { clinic, tenant, model } = world;
+  const isThere = objectIn(world, id) !== undefined;
+  if (act === 'wait') world.clock.now += 7 * HOUR_MS;
+  if (act === 'cancel') clinic.appointments.set(id, appointmentOf(id, { status: 'cancelled' }));
+  if (act === 'rebook') clinic.appointments.set(id, appointmentOf(id, { inHours: 300 + Number(id) }));
+  if (act === 'rebook back') clinic.appointments.set(id, appointmentOf(id, { inHours: 24 + Number(id) }));
+  if (act === 'erase') clinic.appointments.delete(id);
+  if (act === 'cursor lost') model.forgetCursors();
+  if (act === 'audit' || act === 'whole audit') await auditOf(tenant, { whole: act === 'whole audit' });
+  if (act === 'crash before findings') await dyingBefore(world, 'drift', () => auditOf(tenant));
+  if (act === 'crash before cursor') await dyingBefore(world, 'cursor', () => auditOf(tenant));
+  if (act === 'cycle') {
+    await cycle(tenant);
+    expected.noteCycle();
+  }
+  if (act === 'retitle' && isThere) editByHand(world, id, { title: 'Lunch' });
+  const time = { kind: 'all-day', startDate: '2026-06-20', endDate: '2026-06-21' } as const;
+  if (act === 'move' && isThere) editByHand(world, id, { time });
+  if (act === 'remove' && isThere) expected.trash.set(id, removeByHand(world, id));
+  const written = expected.written.get(id);
+  if (act === 'put back' && isThere && written != null) editByHand(world, id, JSON.parse(written) as CalendarItem);
+  const trashed = expected.trash.get(id);
+  if (act === 'untrash' && trashed !== undefined && !isThere && written != null) {
+    trashed.deleted = false;
+    trashed.version += 1;
+  }
+  if ((PEOPLE as readonly string[]).includes(act)) expected.noteHand(id);
+}
+
+describe.for(POLICIES)('whatever people, the clinic, the feed and crashes do (%s)', (policy) => {
+  test('one whole audit and one cycle lead to what the policy promises', { timeout: 60_000 }, async () => {
+    const limits = { share: 1, count: 1_000 };
+    const guard = { vanished: limits, cancelled: limits, holdExpiresAfterHours: 1 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(acts, { maxLength: 18 }), async (history) => {
+        const connection = redis.connect();
+        await connection.flushall();
+        const audits = { drift: policy, rewritesPerDay: 1_000 } as const;
+        const world = openWorld(connection, IDS.length, policy, { guard, audit: audits });
+        await cycle(world.tenant);
+        const expected = new Expectation(world);
+        for (const { id, act } of history) await take(world, expected, id, act);
+        await auditOf(world.tenant, { whole: true });
+        await cycle(world.tenant);
+        expected.noteCycle();
+        const wanted = IDS.map((id) => wantedOf(world, id)).filter((item) => item !== null);
+        expect(shownBy(world)).toEqual(policy === 'repair' ? wanted.sort() : expected.shown());
+        const { edited = 0, removed = 0 } = (await auditOf(world.tenant)) ?? {};
+        expect(edited + removed).toBe(policy === 'repair' ? 0 : expected.byHand.size);
+        expect(await world.tenant.links.marked('doctor')).toHaveLength(edited + removed);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
