@@ -196,8 +196,9 @@ function handlersOf(composition: Composition): JobHandlers {
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
-      const { restore, againInMs } = await lookAtTarget(tenant, target, stop);
-      if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, whole: whole ?? false });
+      const options = { whole: whole ?? false };
+      const { restore, againInMs } = await lookAtTarget(tenant, target, options, stop);
+      if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, ...options });
       if (restore) await queues.pullNow(id);
     },
     async channels({ tenant: id, hurry }, signals) {

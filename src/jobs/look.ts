@@ -18,9 +18,15 @@ const LONGEST_WAIT_MS = MINUTE_MS;
 /**
  * Reads back one target because somebody said that it changed. A hint is never lost: while the target is written to or rests, the
  * look is to come again.
+ * @param options.whole read all of it: the vendor lost count of what it told
  */
-export async function lookAtTarget(tenant: OpenTenant, target: OpenTarget, signal: AbortSignal): Promise<Look> {
-  const report = await auditTarget(tenant, target, signal);
+export async function lookAtTarget(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  options: { whole: boolean },
+  signal: AbortSignal,
+): Promise<Look> {
+  const report = await auditTarget(tenant, target, signal, options);
   if (report !== null) return { restore: asksForPlan(target, report), againInMs: null };
   const { container, adoptedAt, pausedUntil } = await tenant.records.read(target.id);
   // A target whose links are not built yet is read whole by the cycle that builds them.

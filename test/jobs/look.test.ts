@@ -6,6 +6,7 @@ import { type JobHandlers, openQueues, startWorkers, type WorkQueues } from '../
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
+import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
@@ -25,16 +26,31 @@ interface World {
   tenant: OpenTenant;
   model: ModelTarget;
   clock: { now: number };
+  /** What the change feed was asked with. */
+  cursors: (string | null)[];
 }
 
-async function filled(): Promise<World> {
+async function filled(configuration: Partial<TargetConfiguration> = {}): Promise<World> {
   const clinic = createModelClinic();
   for (let index = 0; index < 3; index += 1) clinic.appointments.set(`${index}`, appointmentOf(`${index}`));
   const model = createModelTarget();
+  const cursors: World['cursors'] = [];
+  const open = model.open;
+  model.open = (mark) => {
+    const connector = open(mark);
+    return {
+      ...connector,
+      changes(container, query, signal) {
+        cursors.push(query.cursor);
+        return connector.changes(container, query, signal);
+      },
+    };
+  };
   const clock = { now: NOW };
-  const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => clock.now });
+  const targets = [{ model, configuration }];
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => clock.now });
   await cycle(tenant);
-  return { tenant, model, clock };
+  return { tenant, model, clock, cursors };
 }
 
 function retitle({ model }: World): void {
@@ -44,8 +60,8 @@ function retitle({ model }: World): void {
   object.version += 1;
 }
 
-function look({ tenant }: World) {
-  return lookAtTarget(tenant, targetOf(tenant), NEVER);
+function look({ tenant }: World, whole = false) {
+  return lookAtTarget(tenant, targetOf(tenant), { whole }, NEVER);
 }
 
 describe('a look at a target', () => {
@@ -61,6 +77,20 @@ describe('a look at a target', () => {
     expect(await look(world)).toEqual({ restore: false, againInMs: null });
     await cycle(world.tenant);
     expect(world.model.calls.operations).toBe(3);
+  });
+
+  test('asks for what changed only, and reads the whole target when the vendor lost count', async () => {
+    const world = await filled();
+    await look(world);
+    await look(world);
+    await look(world, true);
+    expect(world.cursors.map((cursor) => cursor !== null)).toEqual([false, true, false]);
+  });
+
+  test('leaves alone what is only to be reported', async () => {
+    const world = await filled({ audit: { drift: 'report', rewritesPerDay: 10 } });
+    retitle(world);
+    expect(await look(world)).toEqual({ restore: false, againInMs: null });
   });
 
   test('comes again shortly while the lane is at work', async () => {
@@ -93,7 +123,10 @@ describe('a look at a target', () => {
     const model = createModelTarget();
     const clinic = createModelClinic();
     const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => NOW });
-    expect(await look({ tenant, model, clock: { now: NOW } })).toEqual({ restore: false, againInMs: null });
+    expect(await look({ tenant, model, clock: { now: NOW }, cursors: [] })).toEqual({
+      restore: false,
+      againInMs: null,
+    });
   });
 });
 
