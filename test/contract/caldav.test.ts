@@ -1,5 +1,6 @@
 import { openRadicaleTarget } from '../connectors/caldav/radicale-target.ts';
 import { useRadicale } from '../support/radicale.ts';
+import { notifications } from './cases/notifications.ts';
 import { describeConnector } from './connector-contract.ts';
 
 const radicale = useRadicale();
@@ -8,6 +9,7 @@ const NO_BATCH = 'CalDAV has no batch of writes: one request for one operation';
 const NO_PAGES = 'CalDAV has no pages: the connector asks for fifty objects at a time, seen in its own tests';
 const NO_CHANGE_PAGES =
   'pages of changes are the choice of a CalDAV server, and Radicale makes none; seen in its own tests';
+const NO_NOTIFICATIONS = 'CalDAV servers have no agreed way to tell of changes: they are polled';
 
 describeConnector('caldav', () => openRadicaleTarget(radicale()), {
   skips: {
@@ -19,5 +21,6 @@ describeConnector('caldav', () => openRadicaleTarget(radicale()), {
     'a page that fails is an error, not the end': NO_PAGES,
     'changes of several pages are told whole': NO_CHANGE_PAGES,
     'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
+    ...Object.fromEntries(notifications.map(({ title }) => [title, NO_NOTIFICATIONS])),
   },
 });

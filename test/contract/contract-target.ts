@@ -1,5 +1,11 @@
 import type { FaultProxy, ProxiedAnswer, ProxyMatch } from '../../sandbox/kit/fault-proxy.ts';
-import type { Authorizer, Connector, ConnectorSupports } from '../../src/connectors/connector.ts';
+import type {
+  Authorizer,
+  Connector,
+  ConnectorSupports,
+  NotificationReading,
+  NotificationRequest,
+} from '../../src/connectors/connector.ts';
 import type { HttpDoor } from '../../src/http/door.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { Operation } from '../../src/model/operations.ts';
@@ -20,6 +26,8 @@ export interface ContractTarget {
   proxy: FaultProxy;
   server: ContractServer;
   dialect: ContractDialect;
+  /** The connector's, where the vendor has notifications. */
+  readNotification?: (request: NotificationRequest) => NotificationReading;
   close(): Promise<void>;
 }
 
@@ -49,6 +57,8 @@ export interface ContractServer {
   deleteContainer(container: string): Promise<void>;
   /** Mails that the server sent or would have sent to anybody; null when it has no such thing. */
   mails(): Promise<number> | null;
+  /** Resolves when no notification is on its way. */
+  notificationsSettled?(): Promise<void>;
 }
 
 /** An object as a person sees it, read by the adapter without the connector's own code. */
@@ -84,6 +94,8 @@ export interface ContractDialect {
   reads: ProxyMatch;
   /** Requests of `changes` that carry a cursor. */
   changes: ProxyMatch;
+  /** Requests that open a channel of notifications. */
+  opening?: ProxyMatch;
   /** "You are too fast", with the value of Retry-After when given. */
   throttled(retryAfter: string | null): ProxiedAnswer;
   /** The login is not accepted. */

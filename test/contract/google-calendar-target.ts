@@ -6,6 +6,7 @@ import {
   startFaultProxy,
 } from '../../sandbox/kit/fault-proxy.ts';
 import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
+import { readGoogleNotification } from '../../src/connectors/google-calendar/notifications.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from './contract-target.ts';
@@ -38,6 +39,7 @@ export async function openGoogleTarget(): Promise<ContractTarget & { sandbox: Go
     proxy,
     server: serverVerbs(sandbox, container, await header()),
     dialect: dialectOf(sandbox, proxy),
+    readNotification: readGoogleNotification,
     sandbox,
     async close() {
       await proxy.close();
@@ -65,6 +67,7 @@ function serverVerbs(sandbox: GoogleSandbox, calendarId: string, authorization: 
     },
     deleteContainer: async (container) => sandbox.deleteCalendar(container),
     mails: async () => sandbox.counts.mails,
+    notificationsSettled: () => sandbox.notificationsSettled(),
   };
 }
 
@@ -114,6 +117,7 @@ function shownText(html: string): string {
 
 const WRITES: ProxyMatch = { method: /^POST$/, url: /^\/batch\//, body: /^(POST|PUT|DELETE) \/calendar\/v3\//m };
 const READS: ProxyMatch = { method: /^GET$/, url: /\/events\?.*privateExtendedProperty=/ };
+const OPENING: ProxyMatch = { method: /^POST$/, url: /\/events\/watch$/ };
 const CHANGES: ProxyMatch = { method: /^GET$/, url: /\/events\?.*syncToken=/ };
 
 function dialectOf(sandbox: GoogleSandbox, proxy: FaultProxy): ContractDialect {
@@ -132,6 +136,7 @@ function dialectOf(sandbox: GoogleSandbox, proxy: FaultProxy): ContractDialect {
     writes: WRITES,
     reads: READS,
     changes: CHANGES,
+    opening: OPENING,
     throttled: (retryAfter) => refusal(403, 'usageLimits', 'rateLimitExceeded', retryAfter),
     unauthorized: () => refusal(401, 'global', 'authError'),
     forbidden: () => refusal(403, 'global', 'insufficientPermissions'),

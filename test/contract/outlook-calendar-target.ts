@@ -7,6 +7,7 @@ import {
   startFaultProxy,
 } from '../../sandbox/kit/fault-proxy.ts';
 import { outlookCalendar } from '../../src/connectors/outlook-calendar/index.ts';
+import { readGraphNotification } from '../../src/connectors/outlook-calendar/notifications.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from './contract-target.ts';
@@ -40,6 +41,7 @@ export async function openOutlookTarget(): Promise<ContractTarget & { sandbox: G
     proxy,
     server: serverVerbs(sandbox, container),
     dialect: dialectOf(sandbox, proxy),
+    readNotification: readGraphNotification,
     sandbox,
     async close() {
       await proxy.close();
@@ -73,6 +75,7 @@ function serverVerbs(sandbox: GraphSandbox, calendar: string): ContractServer {
     containers: async () => sandbox.calendars(ACCOUNT).map(({ id }) => id),
     deleteContainer: async (container) => sandbox.deleteCalendar(ACCOUNT, container),
     mails: async () => sandbox.counts.mails,
+    notificationsSettled: () => sandbox.notificationsSettled(),
   };
 }
 
@@ -103,6 +106,7 @@ function toRemoteObject(event: SeenEvent): RemoteObject {
 const BATCHES: ProxyMatch = { method: /^POST$/, url: /\/\$batch$/ };
 const WRITES: ProxyMatch = { ...BATCHES, body: /"method":"(POST|PATCH|DELETE)"/ };
 const READS: ProxyMatch = { method: /^GET$/, url: /\/events\?.*singleValueExtendedProperties/ };
+const OPENING: ProxyMatch = { method: /^POST$/, url: /\/subscriptions$/ };
 const CHANGES: ProxyMatch = { method: /^GET$/, url: /\/calendarView\/delta\?/ };
 
 function dialectOf(sandbox: GraphSandbox, proxy: FaultProxy): ContractDialect {
@@ -110,6 +114,7 @@ function dialectOf(sandbox: GraphSandbox, proxy: FaultProxy): ContractDialect {
     writes: WRITES,
     reads: READS,
     changes: CHANGES,
+    opening: OPENING,
     throttled: (retryAfter) => refusal(429, 'ApplicationThrottled', retryAfter),
     unauthorized: () => refusal(401, 'InvalidAuthenticationToken'),
     forbidden: () => refusal(403, 'ErrorAccessDenied'),

@@ -4,6 +4,7 @@ import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
+import type { ChannelRequest } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
 import { CALENDARS_PAGE_SIZE, EVENT_FIELDS, EVENTS_PAGE_SIZE, HEAD_FIELDS, MARK_PROPERTY } from './limits.ts';
 
@@ -14,6 +15,8 @@ export interface CalendarClient {
   listCalendars(pageToken: string | null, call: CallOptions): Promise<WireAnswer>;
   listEvents(query: EventsQuery, call: CallOptions): Promise<WireAnswer>;
   listChanges(query: ChangesQuery, call: CallOptions): Promise<WireAnswer>;
+  watchEvents(query: WatchQuery, call: CallOptions): Promise<WireAnswer>;
+  stopChannel(channel: { id: string; resourceId: string }, call: CallOptions): Promise<WireAnswer>;
 }
 
 /** What every call needs. */
@@ -35,6 +38,11 @@ export interface ChangesQuery {
   calendarId: string;
   syncToken: string | null;
   pageToken: string | null;
+}
+
+/** A channel that is asked for. */
+export interface WatchQuery extends ChannelRequest {
+  calendarId: string;
 }
 
 /** Google's own client behind our door. Its retries, its login and its errors are switched off: ours take their place. */
@@ -69,6 +77,10 @@ export function createCalendarClient(
       call('google.events.list', options, (client, wire) => client.events.list(eventsParameters(query), wire)),
     listChanges: (query, options) =>
       call('google.events.changes', options, (client, wire) => client.events.list(changesParameters(query), wire)),
+    watchEvents: (query, options) =>
+      call('google.events.watch', options, (client, wire) => client.events.watch(watchParameters(query), wire)),
+    stopChannel: (requestBody, options) =>
+      call('google.channels.stop', options, (client, wire) => client.channels.stop({ requestBody }, wire)),
   };
 }
 
@@ -109,6 +121,11 @@ function changesParameters({ calendarId, syncToken, pageToken }: ChangesQuery) {
   };
 }
 
+function watchParameters({ calendarId, id, secret, address, expiresAt }: WatchQuery) {
+  const requestBody = { id, type: 'web_hook', address, token: secret, expiration: String(Math.floor(expiresAt)) };
+  return { calendarId, requestBody };
+}
+
 function rfc3339(at: number): string {
   return new Date(at).toISOString();
 }
@@ -125,6 +142,7 @@ async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send
 
 /** An unreadable body matters only where one was promised: a refusal speaks by its status. */
 function bodyOf(label: string, status: number, headers: Headers, text: string): unknown {
+  if (status === 204) return undefined;
   try {
     return readJson({ headers, body: Buffer.from(text) }, label);
   } catch (error) {

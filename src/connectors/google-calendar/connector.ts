@@ -6,6 +6,7 @@ import type { Connector, ConnectorContext } from '../connector.ts';
 import { type FlowEnd, runFlows } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges } from './changes.ts';
+import { createGoogleChannels } from './channels.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, prepareCalendar } from './container.ts';
 import { calendarGone, isTargetWide, loginRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
@@ -49,6 +50,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
       const readAll = () => read(container, window, signal);
       return readChanges({ mark, list, readAll, find: (keys) => find(container, keys, signal) }, container, cursor);
     },
+    channels: createGoogleChannels(client, call),
   };
 }
 

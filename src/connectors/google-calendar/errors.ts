@@ -13,6 +13,15 @@ const RATE_LIMITED: Meaning = {
   pauseMs: RATE_LIMIT_PAUSE_MS,
 };
 
+const ADDRESS_REFUSED: Meaning = {
+  message: 'Google does not take the address for notifications',
+  actor: 'settings',
+  code: 'notification-address-refused',
+  retry: 'never',
+  remedy:
+    'notifications.url must be https with a valid certificate, and of a domain that the Google Cloud project may use',
+};
+
 const FORBIDDEN: Meaning = {
   message: 'Google does not allow this in the calendar',
   actor: 'settings',
@@ -64,6 +73,15 @@ const BY_REASON: Readonly<Record<string, Meaning>> = {
     remedy: 'remove the event by hand; it is written anew with the next change',
   },
   requiredAccessLevel: FORBIDDEN,
+  'push.webhookUrlUnauthorized': ADDRESS_REFUSED,
+  'push.webhookUrlNotHttps': ADDRESS_REFUSED,
+  pushNotSupportedForRequestedResource: {
+    message: 'Google has no notifications for this calendar',
+    actor: 'settings',
+    code: 'notifications-unsupported',
+    retry: 'never',
+    remedy: 'none is needed: the calendar is polled; only calendars that people write to have notifications',
+  },
   conflict: {
     message: 'the call did not go together with the others of its batch',
     actor: 'remote',
@@ -113,6 +131,24 @@ export function toMirrorError(answer: WireAnswer): MirrorError {
     ...(waitMs === undefined
       ? {}
       : { retryAfterMs: Math.max(waitMs, known?.pauseMs === USAGE_LIMIT_PAUSE_MS ? known.pauseMs : 0) }),
+  });
+}
+
+/** Whether Google does not take the address for notifications, which comes as 400 and as 401. */
+export function isAddressRefused(answer: WireAnswer): boolean {
+  const reason = reasonOf(answer);
+  return reason !== null && Object.hasOwn(BY_REASON, reason) && BY_REASON[reason] === ADDRESS_REFUSED;
+}
+
+/** Google does not tell of changes, for a reason that it gives, or for one that we don't know. */
+export function notificationsRefused(answer: WireAnswer): MirrorError {
+  const error = toMirrorError(answer);
+  if (error.code !== 'refused') return error;
+  return new MirrorError('Google refused to tell of changes', {
+    actor: 'remote',
+    code: 'notifications-refused',
+    retry: 'never',
+    status: answer.status,
   });
 }
 

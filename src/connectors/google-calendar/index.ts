@@ -1,6 +1,7 @@
 import type { ConnectorModule } from '../connector.ts';
 import { openGoogleCalendar } from './connector.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { readGoogleNotification } from './notifications.ts';
 import { type GoogleCalendarSettings, settingsSchema } from './schemas.ts';
 
 const SCOPES = 'https://www.googleapis.com/auth';
@@ -23,4 +24,5 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
       : [`${SCOPES}/calendar.app.created`, `${SCOPES}/calendar.calendarlist.readonly`],
   settingsSchema,
   open: openGoogleCalendar,
+  readNotification: readGoogleNotification,
 };

@@ -73,6 +73,12 @@ export const eventsPageSchema = z.object({
 /** A calendar, or an entry of the calendar list. */
 export const calendarSchema = z.object({ id: z.string().min(1), description: z.string().optional() });
 
+/** A watch channel; its end in epoch ms, as text. */
+export const channelSchema = z.object({
+  resourceId: z.string().min(1),
+  expiration: z.string().regex(/^\d+$/).optional(),
+});
+
 /** One page of `calendarList.list`. */
 export const calendarsPageSchema = z.object({
   items: z.array(calendarSchema).default([]),

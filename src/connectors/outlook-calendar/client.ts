@@ -1,4 +1,10 @@
-import { Client, type Context, type Middleware, ResponseType } from '@microsoft/microsoft-graph-client';
+import {
+  Client,
+  type Context,
+  type GraphRequest,
+  type Middleware,
+  ResponseType,
+} from '@microsoft/microsoft-graph-client';
 import type { HttpDoor } from '../../http/door.ts';
 import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
@@ -41,7 +47,7 @@ export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions):
     };
     const request = client.api(call.path).headers(headers).option('signal', signal).responseType(ResponseType.RAW);
     try {
-      const response: Response = call.method === 'POST' ? await request.post(call.body) : await request.get();
+      const response: Response = await SEND[call.method](request, call.body);
       return await answerOf(label, response, clock);
     } catch (error) {
       throw (
@@ -50,6 +56,14 @@ export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions):
     }
   };
 }
+
+const SEND: Readonly<Record<WireCall['method'], (request: GraphRequest, body: unknown) => Promise<Response>>> = {
+  GET: (request) => request.get(),
+  POST: (request, body) => request.post(body),
+  PUT: (request, body) => request.put(body),
+  PATCH: (request, body) => request.patch(body),
+  DELETE: (request) => request.delete(),
+};
 
 /** The one link of the client's chain: the door, which follows no redirects and repeats nothing. */
 class DoorMiddleware implements Middleware {
@@ -79,7 +93,7 @@ async function answerOf(label: string, response: Response, clock: Clock): Promis
     body: bodyOrChallenge(status, headers, undefined),
     retryAfterMs: retryAfterMs(headers, clock()),
   };
-  if (answer.body !== undefined) return answer;
+  if (answer.body !== undefined || status === 204) return answer;
   try {
     return { ...answer, body: readJson({ headers, body }, label) };
   } catch (error) {

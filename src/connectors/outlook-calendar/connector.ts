@@ -6,6 +6,7 @@ import type { Connector, ConnectorContext } from '../connector.ts';
 import { type Flow, type FlowEnd, runFlows } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
+import { createGraphChannels } from './channels.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
 import { prepareCalendar } from './container.ts';
 import { calendarGone, isGone, isTargetWide, toMirrorError } from './errors.ts';
@@ -72,6 +73,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       };
       return readChanges(calls, container, query);
     },
+    channels: createGraphChannels({ call, mailbox, clock }),
   };
 }
 

@@ -74,6 +74,30 @@ const CONFLICT: Meaning = {
   retry: 'now',
 };
 
+const ADDRESS_REFUSED: Meaning = {
+  message: 'Microsoft could not check the address for notifications',
+  actor: 'settings',
+  code: 'notification-address-refused',
+  retry: 'later',
+  remedy: 'see that notifications.url is https with a valid certificate, and reaches this port from the internet',
+};
+
+const NOTIFICATIONS_FORBIDDEN: Meaning = {
+  message: 'Microsoft does not tell this login of changes in the calendar',
+  actor: 'settings',
+  code: 'notifications-forbidden',
+  retry: 'never',
+  remedy:
+    "for another person's mailbox let that person log in, or use a login of the application; else the mailbox may have too many subscriptions",
+};
+
+const NOTIFICATIONS_REFUSED: Meaning = {
+  message: 'Microsoft refused to tell of changes',
+  actor: 'remote',
+  code: 'notifications-refused',
+  retry: 'never',
+};
+
 const LOCKED: Meaning = { message: 'the item is locked', actor: 'remote', code: 'item-locked', retry: 'later' };
 
 /** Meaning by code: the same code comes with several statuses, so it counts for more (learn.microsoft.com/graph/errors). */
@@ -219,6 +243,27 @@ export function calendarNameTaken(): MirrorError {
 /** The event changed again between our reading and our writing. */
 export function changedMeanwhile(): MirrorError {
   return made(CONFLICT, 412);
+}
+
+/** The subscription is not made or prolonged. Microsoft's check of the address fails as `ValidationError`. */
+export function notificationsRefused(answer: WireAnswer): MirrorError {
+  const codes = codesOf(answer);
+  const isKnown = knownMeaning(codes);
+  if (answer.status === 400 && codes.includes('ValidationError')) return made(ADDRESS_REFUSED, 400);
+  if (answer.status === 403 && (isKnown === null || isKnown === FORBIDDEN)) return made(NOTIFICATIONS_FORBIDDEN, 403);
+  const error = toMirrorError(answer);
+  return error.code === 'refused' ? made(NOTIFICATIONS_REFUSED, answer.status) : error;
+}
+
+/** Another installation has the one subscription to the calendar that Graph allows to an application and login. */
+export function notificationsTaken(): MirrorError {
+  return new MirrorError('another installation is told of the changes in this calendar', {
+    actor: 'settings',
+    code: 'notifications-taken',
+    retry: 'never',
+    status: 409,
+    remedy: 'give each installation an application of its own at Microsoft',
+  });
 }
 
 /** Somebody invited guests to an event of ours; any change or deletion would be mailed to them. */

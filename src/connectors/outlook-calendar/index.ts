@@ -1,6 +1,7 @@
 import type { ConnectorModule } from '../connector.ts';
 import { openOutlookCalendar } from './connector.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { readGraphNotification } from './notifications.ts';
 import { type OutlookCalendarSettings, settingsSchema } from './schemas.ts';
 
 const SCOPES = 'https://graph.microsoft.com';
@@ -22,4 +23,5 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
   ],
   settingsSchema,
   open: openOutlookCalendar,
+  readNotification: readGraphNotification,
 };

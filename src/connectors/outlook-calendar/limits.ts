@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** Where Microsoft serves Graph; national clouds have other hosts (learn.microsoft.com/graph/deployments). */
 export const DEFAULT_ROOT_URL = 'https://graph.microsoft.com';
@@ -41,6 +41,15 @@ export const RATE_LIMIT_PAUSE_MS = 30 * SECOND_MS;
 
 /** Wait while a mailbox is full: a person must act, and one try an hour finds the end in time. Our choice. */
 export const MAILBOX_FULL_PAUSE_MS = HOUR_MS;
+
+/**
+ * Longest life of a subscription to events: 10,080 minutes (learn.microsoft.com/graph/api/resources/subscription), with ten to
+ * spare for clocks that differ.
+ */
+export const SUBSCRIPTION_LIFE_MS = 10_070 * MINUTE_MS;
+
+/** The same under the limit of before, 4,230 minutes, which a cloud may still have. */
+export const OLDER_SUBSCRIPTION_LIFE_MS = 4_220 * MINUTE_MS;
 
 /** Our own set of named properties: random, fixed for ever, since events are found by it. */
 const PROPERTY_SET = '9c8d4f1e-5b7a-4e0c-a3d6-2f71b86e40d5';

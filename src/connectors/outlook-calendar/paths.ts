@@ -5,6 +5,15 @@ export function mailboxPath(mailbox: string): string {
   return mailbox === 'me' ? '/me' : `/users/${encodeURIComponent(mailbox)}`;
 }
 
+/**
+ * What a subscription is about: the events of one calendar. `@` and `=` stay as they are, as in the examples of the reference
+ * (learn.microsoft.com/graph/outlook-change-notifications-overview).
+ */
+export function subscriptionResource(mailbox: string, calendarId: string): string {
+  const segment = (text: string) => encodeURIComponent(text).replaceAll('%40', '@').replaceAll('%3D', '=');
+  return `${mailbox === 'me' ? 'me' : `users/${segment(mailbox)}`}/calendars/${segment(calendarId)}/events`;
+}
+
 /** A path with its query, percent-encoded; names of parameters stay readable. */
 export function withQuery(path: string, query: Readonly<Record<string, string | number>>): string {
   const parts = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);

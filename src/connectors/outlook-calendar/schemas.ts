@@ -84,6 +84,26 @@ export const calendarSchema = z.object({
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
 
+/** A subscription (learn.microsoft.com/graph/api/resources/subscription). */
+export const subscriptionSchema = z
+  .object({
+    id: z.string().min(1),
+    resource: z.string(),
+    notificationUrl: z.string(),
+    expirationDateTime: z.iso.datetime({ offset: true }),
+  })
+  .transform(({ expirationDateTime, ...rest }) => ({ ...rest, expiresAt: Date.parse(expirationDateTime) }));
+
+/** What is posted; each notification is parsed alone. */
+export const notificationsSchema = z.object({ value: z.array(z.unknown()) });
+
+/** One notification, of a change or of the subscription itself. */
+export const notificationSchema = z.object({
+  clientState: z.string().min(1),
+  changeType: z.string().nullish(),
+  lifecycleEvent: z.string().nullish(),
+});
+
 /** The answer to a batch; each part is parsed alone. */
 export const batchAnswerSchema = z.object({ responses: z.array(z.unknown()) });
 

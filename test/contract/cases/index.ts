@@ -8,6 +8,7 @@ import { containers } from './containers.ts';
 import { data } from './data.ts';
 import { histories } from './histories.ts';
 import { lostAnswers } from './lost-answers.ts';
+import { notifications } from './notifications.ts';
 import { people } from './people.ts';
 import { privacy } from './privacy.ts';
 import { repetition } from './repetition.ts';
@@ -32,6 +33,7 @@ export const cases: readonly ContractCase[] = [
   ...privacy,
   ...budget,
   ...changes,
+  ...notifications,
   ...containers,
   ...histories,
 ];

@@ -1,0 +1,99 @@
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { Instant } from '../../model/time.ts';
+import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../connector.ts';
+import { isSuccess, type WireAnswer } from '../wire.ts';
+import type { CalendarClient, CallOptions } from './client.ts';
+import { calendarGone, isAddressRefused, notificationsRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { channelSchema } from './schemas.ts';
+
+/** Sends one call with the login; see `withLogin`. */
+type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) => Promise<WireAnswer>;
+
+/** How Google knows a channel: stopping takes both ids (reference of channels.stop). */
+interface GoogleChannel {
+  id: string;
+  resourceId: string;
+}
+
+interface Opened extends GoogleChannel {
+  expiresAt: Instant;
+}
+
+/**
+ * Watch channels (developers.google.com/workspace/calendar/api/guides/push). Google prolongs none, and lists none: see {@link replaceLost}
+ * for one whose answer was lost.
+ */
+export function createGoogleChannels(client: CalendarClient, call: Call): NotificationChannels {
+  const watch: Watch = async (calendarId, request, signal) =>
+    readOpened(
+      await call(signal, async (options) => {
+        const answer = await client.watchEvents({ calendarId, ...request }, options);
+        // Some of these refusals are 401 although the login is good; another login would not help.
+        if (isAddressRefused(answer)) throw toMirrorError(answer);
+        return answer;
+      }),
+      request,
+    );
+  const stop = async (channel: GoogleChannel, signal: AbortSignal) => {
+    const answer = await call(signal, (options) => client.stopChannel(channel, options));
+    if (!isSuccess(answer) && answer.status !== 404) throw toMirrorError(answer);
+  };
+  return {
+    async open(container, request, signal) {
+      const opened = await watch(container, request, signal).catch((error: unknown) => {
+        const failure = asMirrorError(error);
+        if (!mayBeOpen(failure)) throw failure;
+        return replaceLost({ watch, stop }, container, request, failure, signal);
+      });
+      return { id: request.id, handle: handleOf(opened), expiresAt: opened.expiresAt };
+    },
+    extend: async () => null,
+    close: (channel, signal) => stop(readHandle(channel), signal),
+  };
+}
+
+type Watch = (calendarId: string, request: ChannelRequest, signal: AbortSignal) => Promise<Opened>;
+type Stop = (channel: GoogleChannel, signal: AbortSignal) => Promise<void>;
+
+/** No answer came, or none that can be read. */
+function mayBeOpen(failure: MirrorError): boolean {
+  return failure.ambiguous || failure.actor === 'contract';
+}
+
+/**
+ * A channel of which no answer came may be open, and without its resource id it can't be stopped. Another one on the same calendar
+ * has the same resource id, so that one is kept and the lost one stopped. Should this fail too, both live until their end.
+ * @throws the first failure when there is no second channel either
+ */
+async function replaceLost(
+  { watch, stop }: { watch: Watch; stop: Stop },
+  container: string,
+  request: ChannelRequest,
+  failure: MirrorError,
+  signal: AbortSignal,
+): Promise<Opened> {
+  const second = await watch(container, { ...request, id: `${request.id}-2` }, signal).catch(() => {
+    throw failure;
+  });
+  await stop({ id: request.id, resourceId: second.resourceId }, signal).catch(() => {});
+  return second;
+}
+
+function readOpened(answer: WireAnswer, { id, expiresAt }: ChannelRequest): Opened {
+  if (answer.status === 404) throw calendarGone();
+  if (!isSuccess(answer)) throw notificationsRefused(answer);
+  const channel = channelSchema.safeParse(answer.body);
+  if (!channel.success) throw unexpectedAnswer(true);
+  const { resourceId, expiration } = channel.data;
+  return { id, resourceId, expiresAt: expiration === undefined ? expiresAt : Number(expiration) };
+}
+
+/** Our ids hold no slash. */
+function handleOf({ id, resourceId }: GoogleChannel): string {
+  return `${id}/${resourceId}`;
+}
+
+function readHandle({ handle }: NotificationChannel): GoogleChannel {
+  const end = handle.indexOf('/');
+  return { id: handle.slice(0, end), resourceId: handle.slice(end + 1) };
+}

@@ -1,0 +1,170 @@
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { Clock, Instant } from '../../model/time.ts';
+import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../connector.ts';
+import { isSuccess, type WireAnswer } from '../wire.ts';
+import type { GraphCall } from './client.ts';
+import {
+  calendarGone,
+  isGone,
+  notificationsRefused,
+  notificationsTaken,
+  toMirrorError,
+  unexpectedAnswer,
+} from './errors.ts';
+import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
+import { readPage } from './pages.ts';
+import { subscriptionResource } from './paths.ts';
+import { subscriptionSchema } from './schemas.ts';
+
+/** What subscriptions are made with. */
+export interface SubscriptionParts {
+  /** Sends one call with the login; `label` names it in metrics. */
+  call(label: string, call: GraphCall, signal: AbortSignal): Promise<WireAnswer>;
+  mailbox: string;
+  clock: Clock;
+}
+
+interface Subscription {
+  id: string;
+  expiresAt: Instant;
+  resource: string;
+  notificationUrl: string;
+}
+
+const PATH = '/subscriptions';
+
+/** Subscriptions to the events of one calendar (learn.microsoft.com/graph/api/resources/subscription). */
+export function createGraphChannels(parts: SubscriptionParts): NotificationChannels {
+  return {
+    async open(container, request, signal) {
+      const { id: handle, expiresAt } = await subscribe(parts, container, request, signal).catch((error: unknown) =>
+        adopt(parts, request, asMirrorError(error), signal),
+      );
+      return { id: request.id, handle, expiresAt };
+    },
+    async extend(channel, expiresAt, signal) {
+      const answer = await withLife(parts, expiresAt, (expirationDateTime) =>
+        parts.call(
+          'graph.subscriptions.update',
+          { method: 'PATCH', path: pathOf(channel), body: { expirationDateTime } },
+          signal,
+        ),
+      );
+      if (isGone(answer)) return null;
+      return { ...channel, expiresAt: readSubscription(answer).expiresAt };
+    },
+    async close(channel, signal) {
+      await remove(parts, pathOf(channel), signal);
+    },
+  };
+}
+
+function pathOf({ handle }: Pick<NotificationChannel, 'handle'>): string {
+  return `${PATH}/${encodeURIComponent(handle)}`;
+}
+
+/** Graph has one subscription for a calendar and a login; one of ours that we lost sight of stands in the way of the next. */
+async function subscribe(
+  parts: SubscriptionParts,
+  container: string,
+  request: ChannelRequest,
+  signal: AbortSignal,
+): Promise<Subscription> {
+  const resource = subscriptionResource(parts.mailbox, container);
+  const create = () =>
+    withLife(parts, request.expiresAt, (expirationDateTime) => {
+      const body = {
+        changeType: 'created,updated,deleted',
+        resource,
+        notificationUrl: request.address,
+        lifecycleNotificationUrl: request.address,
+        expirationDateTime,
+        clientState: request.secret,
+      };
+      return parts.call('graph.subscriptions.create', { method: 'POST', path: PATH, body }, signal);
+    });
+  let answer = await create();
+  if (answer.status === 409) {
+    await removeOwn(parts, resource, request.address, signal);
+    answer = await create();
+  }
+  if (answer.status === 409) throw notificationsTaken();
+  if (isGone(answer)) throw calendarGone();
+  return readSubscription(answer);
+}
+
+/** The subscription of which no answer came, or none that can be read, if there is one: nobody else has its address. */
+async function adopt(
+  parts: SubscriptionParts,
+  { address }: ChannelRequest,
+  failure: MirrorError,
+  signal: AbortSignal,
+): Promise<Subscription> {
+  if (!failure.ambiguous && failure.actor !== 'contract') throw failure;
+  const all = await list(parts, signal).catch(() => []);
+  const lost = all.find(({ notificationUrl }) => notificationUrl === address);
+  if (lost === undefined) throw failure;
+  return lost;
+}
+
+/** Ends those that post to this installation, by their addresses, for the same calendar. */
+async function removeOwn(parts: SubscriptionParts, resource: string, address: string, signal: AbortSignal) {
+  const ours = address.slice(0, address.lastIndexOf('/') + 1);
+  for (const other of await list(parts, signal)) {
+    if (!other.notificationUrl.startsWith(ours) || !isSameCalendar(other.resource, resource)) continue;
+    await remove(parts, pathOf({ handle: other.id }), signal);
+  }
+}
+
+/** The calendar's id stands last but one, whatever the mailbox is called; ids differ in more than case. */
+function isSameCalendar(one: string, other: string): boolean {
+  const calendarOf = (resource: string) => decode(resource.split('/').at(-2) ?? '');
+  return calendarOf(one) === calendarOf(other);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+async function remove({ call }: SubscriptionParts, path: string, signal: AbortSignal): Promise<void> {
+  const answer = await call('graph.subscriptions.delete', { method: 'DELETE', path }, signal);
+  if (!isSuccess(answer) && !isGone(answer)) throw toMirrorError(answer);
+}
+
+/** All subscriptions of this application and login; odd ones are left out. */
+async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<Subscription[]> {
+  const found: Subscription[] = [];
+  let path: string | null = PATH;
+  while (path !== null) {
+    const answer: WireAnswer = await call('graph.subscriptions.list', { method: 'GET', path }, signal);
+    if (!isSuccess(answer)) throw toMirrorError(answer);
+    const page = readPage(answer, path);
+    found.push(...page.elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []));
+    path = page.next;
+  }
+  return found;
+}
+
+/** Asks for the life that is wanted, as far as Graph allows it; where even that is too long, for the older limit. */
+async function withLife(
+  { clock }: SubscriptionParts,
+  expiresAt: Instant,
+  send: (expirationDateTime: string) => Promise<WireAnswer>,
+): Promise<WireAnswer> {
+  const now = clock();
+  const upTo = (lifeMs: number) => new Date(Math.min(expiresAt, now + lifeMs)).toISOString();
+  const answer = await send(upTo(SUBSCRIPTION_LIFE_MS));
+  const isTooLong = answer.status === 400 && expiresAt > now + OLDER_SUBSCRIPTION_LIFE_MS;
+  return isTooLong ? send(upTo(OLDER_SUBSCRIPTION_LIFE_MS)) : answer;
+}
+
+function readSubscription(answer: WireAnswer): Subscription {
+  if (!isSuccess(answer)) throw notificationsRefused(answer);
+  const subscription = subscriptionSchema.safeParse(answer.body);
+  if (!subscription.success) throw unexpectedAnswer(true);
+  return subscription.data;
+}
