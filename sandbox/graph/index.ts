@@ -1,7 +1,7 @@
+export type { CertificateWithKey } from '../kit/certificate.ts';
 export type { FaultRule } from '../kit/faults.ts';
 export type { PersonsAnswer } from './browser.ts';
 export type { SeenEvent } from './by-hand.ts';
-export type { CertificateWithKey } from './certificate.ts';
 export type { EventResource } from './event-resource.ts';
 export type { Application, GraphSandboxOptions } from './options.ts';
 export { startGraphSandbox } from './sandbox.ts';

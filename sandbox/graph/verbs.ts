@@ -1,3 +1,4 @@
+import { type CertificateWithKey, createCertificate } from '../kit/certificate.ts';
 import type { Counts } from '../kit/counts.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
@@ -5,7 +6,6 @@ import type { RunningServer } from '../kit/listen.ts';
 import type { Recording } from '../kit/recording.ts';
 import { approveDevice, authorizeInBrowser, type PersonsAnswer } from './browser.ts';
 import { type ByHand, byHand } from './by-hand.ts';
-import { type CertificateWithKey, createCertificate } from './certificate.ts';
 import { GraphCounts } from './counts.ts';
 import type { Grants } from './grants.ts';
 import { DEVICE_PAGE_PATH } from './oauth-routes.ts';

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createCertificate } from '../../sandbox/graph/certificate.ts';
+import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { type Resolve, sendPinned } from '../../src/http/pinned.ts';
 import type { MirrorError } from '../../src/model/errors.ts';

@@ -1,6 +1,6 @@
 import { createHash, verify, X509Certificate } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createCertificate } from '../../sandbox/graph/certificate.ts';
+import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { createClientCredentialsAuthorizer } from '../../src/oauth/client-credentials.ts';
