@@ -8,7 +8,7 @@ export function neverConnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(neverConnected);
   if ('syscall' in error && BEFORE_SENDING.has(String(error.syscall))) return true;
-  const code = 'code' in error ? String(error.code) : '';
-  if (code === 'UND_ERR_CONNECT_TIMEOUT' || CERTIFICATE_REFUSED.test(code)) return true;
+  const reason = 'code' in error ? String(error.code) : '';
+  if (reason === 'UND_ERR_CONNECT_TIMEOUT' || CERTIFICATE_REFUSED.test(reason)) return true;
   return neverConnected(error.cause);
 }

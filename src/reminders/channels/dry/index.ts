@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import type { ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
+import { textWithLinks } from '../link-lines.ts';
+import { segmentsOf } from '../segments.ts';
+
+const drySchema = z.strictObject({});
+
+/** Settings of a trial: none. */
+export type DrySettings = z.output<typeof drySchema>;
+
+/** A trial: the log tells what would be sent, by ids, times and lengths. Nobody gets anything. */
+export const dry: ChannelModule<DrySettings> = {
+  kind: 'dry',
+  needs: 'nothing',
+  deduplicates: true,
+  settingsSchema: () => drySchema,
+  open: (context) => ({ send: async (reminder) => write(context, reminder) }),
+};
+
+function write({ log }: ChannelContext<DrySettings>, { id, rule, appointment, content }: Reminder): Delivery {
+  const text = textWithLinks(content);
+  log.info(
+    {
+      reminder: id,
+      rule,
+      appointment: appointment.id,
+      agenda: appointment.agendaId,
+      startAt: new Date(appointment.startAt).toISOString(),
+      language: content.language,
+      characters: text.length,
+      textMessages: segmentsOf(text).count,
+    },
+    'would send a reminder',
+  );
+  return { result: 'sent', reference: null };
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
+import { deliveryOfSmtpFailure } from './errors.ts';
+import { messageOf } from './message.ts';
+import { type EmailSettings, emailSchema } from './schemas.ts';
+import { handOver } from './smtp.ts';
+
+/** One mailbox, plain: no name, no list, no route, nothing that could begin a header of its own. */
+const mailbox = z.email().max(254);
+const REMINDER_ID = /^[0-9a-v]{32}$/;
+
+/** E-mails over SMTP. Servers do not know repeated mails, so what may have been taken is never sent again. */
+export const email: ChannelModule<EmailSettings> = {
+  kind: 'email',
+  needs: 'email',
+  deduplicates: false,
+  settingsSchema: emailSchema,
+  open: (context) => ({
+    send: (reminder, signal) => send(context, reminder, signal),
+    ...(context.callbackUrl === null ? {} : { takeCallback: unsubscribeByClick }),
+  }),
+};
+
+async function send(
+  { settings, callbackUrl, clock }: ChannelContext<EmailSettings>,
+  reminder: Reminder,
+  signal: AbortSignal,
+): Promise<Delivery> {
+  const { success, data: to } = mailbox.safeParse(reminder.recipient.email);
+  if (!success) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
+  const message = await messageOf(reminder, to, settings, callbackUrl, clock());
+  const result = await handOver(settings, to, message, signal);
+  return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);
+}
+
+/**
+ * A mail program's button (RFC 8058 section 3.1): a POST with this body to the address in the mail, which names the reminder by an
+ * id that nobody can guess. Opening the address changes nothing: programs that check links do it too.
+ */
+function unsubscribeByClick({ method, query, body }: ChannelCallback): CallbackAnswer {
+  if (method !== 'POST') return { status: 405, events: [] };
+  const reminderId = new URLSearchParams(query).get('reminder') ?? '';
+  const isClick = /(^|[\r\n&]|")List-Unsubscribe("[\r\n]+|=)One-Click/.test(body);
+  if (!isClick || !REMINDER_ID.test(reminderId)) return { status: 400, events: [] };
+  return { status: 204, events: [{ kind: 'opted-out', who: { reminderId } }] };
+}
