@@ -241,32 +241,30 @@ describe('what a provider stores differently is never rewritten, and a real edit
     ['keeps everything', (item) => item],
   ];
   const tags = ['keeps tags', 'moves tags by itself', 'gives no tags'] as const;
-  test.for(habits.flatMap((habit) => tags.map((tag) => [...habit, tag] as const)))(
-    '%s, %s $2',
-    async ([, spell, tag]) => {
-      const world = openWorld(redis.connect(), 4, 'repair');
-      giveHabits(world.tenant, { spell, withoutTags: tag === 'gives no tags' });
+  const providers = habits.flatMap(([name, spell]) => tags.map((tag) => ({ name, spell, tag })));
+  test.for(providers)('$name, $tag', async ({ spell, tag }) => {
+    const world = openWorld(redis.connect(), 4, 'repair');
+    giveHabits(world.tenant, { spell, withoutTags: tag === 'gives no tags' });
+    await cycle(world.tenant);
+    const writes = world.model.calls.operations;
+    for (let audits = 0; audits < 20; audits += 1) {
+      world.clock.now += 6 * HOUR_MS;
+      if (tag === 'moves tags by itself') for (const object of world.model.objects()) object.version += 1;
+      expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 0, removed: 0 });
       await cycle(world.tenant);
-      const writes = world.model.calls.operations;
-      for (let audits = 0; audits < 20; audits += 1) {
-        world.clock.now += 6 * HOUR_MS;
-        if (tag === 'moves tags by itself') for (const object of world.model.objects()) object.version += 1;
-        expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 0, removed: 0 });
-        await cycle(world.tenant);
-      }
-      expect(world.model.calls.operations).toBe(writes);
+    }
+    expect(world.model.calls.operations).toBe(writes);
 
-      const before = shownBy(world);
-      editByHand(world, '2', { busy: !objectOf(world, '2').item.busy });
-      expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, fields: { busy: 1 } });
-      await cycle(world.tenant);
-      expect(shownBy(world)).toEqual(before);
-    },
-  );
+    const before = shownBy(world);
+    editByHand(world, '2', { busy: !objectOf(world, '2').item.busy });
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, fields: { busy: 1 } });
+    await cycle(world.tenant);
+    expect(shownBy(world)).toEqual(before);
+  });
 });
 
 const IDS = ['0', '1', '2', '3', '4'];
-const PEOPLE = ['retitle', 'move', 'remove', 'untrash', 'put back'] as const;
+const PEOPLE = ['retitle', 'move', 'remove', 'unmark', 'untrash', 'put back'] as const;
 const CLINIC = ['cancel', 'rebook', 'rebook back', 'erase'] as const;
 const DAEMON = [
   'audit',
@@ -333,6 +331,9 @@ async function take(world: AuditWorld, expected: Expectation, id: string, act: s
   if (act === 'retitle' && isThere) editByHand(world, id, { title: 'Lunch' });
   const time = { kind: 'all-day', startDate: '2026-06-20', endDate: '2026-06-21' } as const;
   if (act === 'move' && isThere) editByHand(world, id, { time });
+  // Elsewhere it is left without its mark, which nobody sees.
+  const isRepaired = targetOf(tenant).configuration.audit.drift === 'repair';
+  if (act === 'unmark' && isThere && isRepaired) Object.assign(objectOf(world, id), { locator: null });
   if (act === 'remove' && isThere) expected.trash.set(id, removeByHand(world, id));
   const written = expected.written.get(id);
   if (act === 'put back' && isThere && written != null) editByHand(world, id, JSON.parse(written) as CalendarItem);

@@ -1,89 +1,47 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Connector } from '../../src/connectors/connector.ts';
-import { auditTarget, auditTenant } from '../../src/jobs/audit.ts';
+import { auditTenant } from '../../src/jobs/audit.ts';
 import { laneLease } from '../../src/jobs/lanes.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { keys } from '../../src/state/keys.ts';
-import type { DriftReport } from '../../src/state/targets.ts';
-import { project } from '../../src/sync/project.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import {
+  type AuditWorld,
+  auditOf,
+  changesOf,
+  editByHand,
+  objectOf,
+  openWorld,
+  POLICIES,
+  type Policy,
+  removeByHand,
+} from './audit-world.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
-import { createModelClinic, type ModelClinic } from './model-clinic.ts';
-import { createModelTarget, type ModelObject, type ModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import type { ModelObject } from './model-target.ts';
 
 const redis = useRedis();
-const POLICIES = ['repair', 'keep', 'report'] as const;
-type Policy = (typeof POLICIES)[number];
-
-interface World {
-  clinic: ModelClinic;
-  model: ModelTarget;
-  clock: { now: number };
-  tenant: OpenTenant;
-}
-
-/** A clinic with some appointments, one an hour from tomorrow on, and a target that shows them all. */
+/** A world whose target shows everything. */
 async function synced(booked: number, drift: Policy = 'repair', changes: Partial<TargetConfiguration> = {}) {
   const world = open(booked, drift, changes);
   await cycle(world.tenant);
   return world;
 }
 
-function open(booked: number, drift: Policy, changes: Partial<TargetConfiguration> = {}): World {
-  const clinic = createModelClinic();
-  for (let index = 0; index < booked; index += 1) {
-    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
-  }
-  const model = createModelTarget();
-  model.addForeign('Dentist');
-  const clock = { now: NOW };
-  const tenant = openTenant({
-    redis: redis.connect(),
-    clinic,
-    targets: [{ model, configuration: { audit: { drift, rewritesPerDay: 3 }, ...changes } }],
-    clock: () => clock.now,
-  });
-  return { clinic, model, clock, tenant };
+function open(booked: number, drift: Policy, changes: Partial<TargetConfiguration> = {}): AuditWorld {
+  return openWorld(redis.connect(), booked, drift, changes);
 }
 
-function auditOf(tenant: OpenTenant, options: { whole?: boolean } = {}): Promise<DriftReport | null> {
-  return auditTarget(tenant, targetOf(tenant), NEVER, options);
-}
-
-/** The object of a record, as it lies in the calendar. */
-function objectOf({ model, tenant }: World, recordId: string): ModelObject {
-  const key = targetOf(tenant).identity.key(recordId, 0);
-  const found = model.objects().find((object) => object.key === key);
-  if (found === undefined) throw new Error(`record ${recordId} has no object`);
-  return found;
-}
-
-function editByHand(world: World, recordId: string, changes: Partial<CalendarItem>): void {
-  const object = objectOf(world, recordId);
-  object.item = { ...object.item, ...changes };
-  object.version += 1;
-}
-
-function removeByHand(world: World, recordId: string): void {
-  objectOf(world, recordId).deleted = true;
-}
-
-function own({ model }: World): ModelObject[] {
+function own({ model }: AuditWorld): ModelObject[] {
   return model.objects().filter(({ mark }) => mark !== null);
 }
 
-function titlesOf(world: World): string[] {
+function titlesOf(world: AuditWorld): string[] {
   return own(world).map(({ item }) => item.title);
 }
 
-function writesOf({ model }: World): number {
+function writesOf({ model }: AuditWorld): number {
   return model.calls.operations;
 }
 
@@ -175,21 +133,6 @@ describe('what people did to a calendar', () => {
     await cycle(world.tenant);
     const after = world.model.objects().filter(({ mark }) => mark === null);
     expect(after).toEqual([{ ...before[0], item: { ...before[0]?.item, title: 'Dentist, moved' } }]);
-  });
-});
-
-describe('what a provider stores differently', () => {
-  test('is never rewritten, audit after audit', async () => {
-    const world = open(5, 'repair');
-    readsBack(world.tenant, (item) => ({ ...item, title: item.title.toUpperCase(), description: '' }));
-    await cycle(world.tenant);
-    const writes = writesOf(world);
-    for (let audits = 0; audits < 4; audits += 1) {
-      world.clock.now += 6 * HOUR_MS;
-      expect(await auditOf(world.tenant)).toMatchObject({ checked: 5, edited: 0 });
-      await cycle(world.tenant);
-    }
-    expect(writesOf(world)).toBe(writes);
   });
 });
 
@@ -364,78 +307,3 @@ describe('an audit', () => {
     expect(await auditTenant(world.tenant, NEVER)).toBe(true);
   });
 });
-
-test('whatever people do, one audit and one cycle bring back what the clinic shows', async () => {
-  const ids = ['0', '1', '2', '3', '4', '5'];
-  const acts = fc.record({
-    id: fc.constantFrom(...ids),
-    act: fc.constantFrom('retitle', 'move', 'remove', 'erase', 'cancel', 'rebook', 'audit', 'unmark'),
-  });
-  await fc.assert(
-    fc.asyncProperty(fc.array(acts, { maxLength: 14 }), async (history) => {
-      await redis.connect().flushall();
-      const limits = { share: 1, count: 1_000 };
-      const guard = { vanished: limits, cancelled: limits, holdExpiresAfterHours: 1 };
-      const audits = { drift: 'repair', rewritesPerDay: 1_000 } as const;
-      const world = await synced(ids.length, 'repair', { guard, audit: audits });
-      for (const { id, act } of history) await take(world, id, act);
-      await auditOf(world.tenant);
-      await cycle(world.tenant);
-      expect(shownBy(world)).toEqual(wantedOf(world));
-      expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 0, unlinked: 0 });
-    }),
-    { numRuns: 40 },
-  );
-});
-
-async function take(world: World, id: string, act: string): Promise<void> {
-  const key = targetOf(world.tenant).identity.key(id, 0);
-  const isThere = world.model.objects().some((object) => object.key === key);
-  if (act === 'retitle' && isThere) editByHand(world, id, { title: 'Lunch' });
-  const time = { kind: 'all-day', startDate: '2026-01-01', endDate: '2026-01-02' } as const;
-  if (act === 'move' && isThere) editByHand(world, id, { time });
-  if (act === 'unmark' && isThere) objectOf(world, id).locator = null;
-  if (act === 'remove' && isThere) removeByHand(world, id);
-  if (act === 'erase') world.clinic.appointments.delete(id);
-  if (act === 'cancel') world.clinic.appointments.set(id, appointmentOf(id, { status: 'cancelled' }));
-  if (act === 'rebook') world.clinic.appointments.set(id, appointmentOf(id, { inHours: 300 + Number(id) }));
-  if (act === 'audit') await auditOf(world.tenant);
-}
-
-function shownBy(world: World): string[] {
-  return own(world)
-    .map(({ item }) => JSON.stringify(item))
-    .sort();
-}
-
-function wantedOf({ clinic, tenant }: World): string[] {
-  const { configuration, identity } = targetOf(tenant);
-  const { title, fields, statuses } = configuration;
-  const policy = { title, fields, statuses, language: 'en', zone: 'Europe/Rome' } as const;
-  return [...clinic.appointments.values()]
-    .flatMap((appointment) => {
-      const item = project(appointment, policy, EMPTY_DIRECTORY, identity.key(appointment.id, 0));
-      return item === null ? [] : [JSON.stringify(item)];
-    })
-    .sort();
-}
-
-/** What the model's feed says. */
-function changesOf(connector: Connector, ...given: Parameters<NonNullable<Connector['changes']>>) {
-  if (connector.changes === undefined) throw new Error('the model has a feed');
-  return connector.changes(...given);
-}
-
-/** The provider keeps another spelling than it was sent, and gives that back. */
-function readsBack(tenant: OpenTenant, spell: (item: CalendarItem) => CalendarItem): void {
-  const target = targetOf(tenant);
-  const { connector } = target;
-  target.connector = {
-    ...connector,
-    async *read(...given) {
-      for await (const page of connector.read(...given)) {
-        yield page.map((remote) => ({ ...remote, item: remote.item === null ? null : spell(remote.item) }));
-      }
-    },
-  };
-}
