@@ -7,7 +7,7 @@ import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
-const FILES = ['configuration.md', 'clinic-profile.md'];
+const FILES = ['configuration.md', 'clinic-profile.md', 'reminders.md'];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
 const CHANNEL_PART = 'reminders.channels.<name>.settings.';

@@ -13,8 +13,9 @@ import type { Claim, Settlement } from '../state/reminders.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
 import type { OpenTenant } from './tenant.ts';
 
-/** Everything about one reminder ends within this, so that no claim runs out under a worker that lives. */
-const ATTEMPT_MS = 90 * SECOND_MS;
+/** Asking the clinic and handing over end within these, so that no claim runs out under a worker that lives. */
+const READING_MS = 30 * SECOND_MS;
+const SENDING_MS = 80 * SECOND_MS;
 /** Between two tries to ask a clinic that doesn't answer. */
 const SOURCE_RETRY_MS = MINUTE_MS;
 /** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
@@ -50,17 +51,17 @@ export async function remind(
   const claim = await reminders.ledger.claim(id);
   if (claim === null) return;
   if ('busyMs' in claim) return reminders.alarms.set([{ id, wakeAt: tenant.clock() + claim.busyMs }]);
-  const step = await take(tenant, reminders, claim, AbortSignal.any([abort, AbortSignal.timeout(ATTEMPT_MS)]));
+  const step = await take(tenant, reminders, claim, abort);
   await finish(tenant, reminders, claim, step);
 }
 
 /** What one look comes to. Only Redis can make it throw; then the claim ends by itself and the entry tells how far it came. */
-async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, signal: AbortSignal): Promise<Step> {
+async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Step> {
   const { entry } = claim;
   const channel = reminders.channels.get(entry.channel);
   // Its worker died over it. Nobody can tell whether it was handed over.
   if (entry.state === 'sending' && channel?.deduplicates !== true) return unclear('worker-died');
-  const ready = await prepare(tenant, reminders, claim, signal);
+  const ready = await prepare(tenant, reminders, claim, within(READING_MS, abort));
   if (!('reminder' in ready)) return entry.state === 'sending' ? onlyRepeat(ready) : ready;
   if (await reminders.ledger.isChannelClosed(entry.channel)) return dropped('channel-gone');
   const intent = await reminders.ledger.intend(claim, {
@@ -70,10 +71,14 @@ async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, 
   });
   if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
   if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
-  const delivery = await deliver(ready, signal);
+  const delivery = await deliver(ready, within(SENDING_MS, abort));
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
   const step = afterDelivery(delivery, claim, ready, tenant.clock());
   return entry.state === 'sending' ? onlyRepeat(step) : step;
+}
+
+function within(durationMs: number, abort: AbortSignal): AbortSignal {
+  return AbortSignal.any([abort, AbortSignal.timeout(durationMs)]);
 }
 
 /** What a refusal tells of the patient or of the channel holds for all that follows, from now on. */
