@@ -49,6 +49,8 @@ export interface SmallWorld {
   dir: string;
   /** Opens the product in this process; closed with the world. */
   open(log?: Logger): Composition;
+  /** The one that `logIn` and `cycle` use. */
+  opened(): Composition;
   /** Logs in to the clinic and to every account of a tenant, or of all. */
   logIn(options?: LogInOptions): Promise<void>;
   /** One whole cycle in this process. */
@@ -123,6 +125,7 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
     targets,
     clinicTenants,
     open,
+    opened: used,
     logIn: (given = {}) => logInAll(used(), world, given),
     cycle: (tenant = tenants[0]?.id ?? '') => cycle(used(), tenant),
     cli: (...args) => runCli({ configDir, env }, args),
