@@ -1,0 +1,297 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Queue } from 'bullmq';
+import { afterEach, describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { type CalendarHands, googleHands, outlookHands } from '../../bench/calendar-hands.ts';
+import { status, type TargetStatus } from '../../src/control/status.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { type Daemon, startDaemon } from '../../src/main.ts';
+import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import { freePort } from '../../tools/free-port.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import type { SmallTarget } from './support/small-configuration.ts';
+import type { SmallWorld } from './support/small-world.ts';
+import { callsAt } from './support/traffic.ts';
+import { useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+const daemons: Daemon[] = [];
+
+afterEach(async () => {
+  for (const daemon of daemons.splice(0)) await daemon.close();
+});
+
+/** Nothing is polled in the time of a test: what is noticed was told. */
+const NO_POLLING = { pullEverySeconds: 86_400, auditEverySeconds: 604_800, channelCheckEverySeconds: 3_600 };
+const FAMILIES = ['google-calendar', 'outlook-calendar'] as const;
+
+interface Told {
+  world: SmallWorld;
+  /** A second daemon has a port of its own; vendors reach the first. */
+  start(which?: 'first' | 'second'): Promise<Daemon>;
+  statuses(): Promise<TargetStatus[]>;
+}
+
+/** A small world in step, and a daemon that vendors can reach. */
+async function told({ isReachable = true, settleMs = 50 } = {}): Promise<Told> {
+  const port = await freePort();
+  const world = await useSmallWorld({
+    redisUrl: redis.url,
+    targets: FAMILIES,
+    appointments: 40,
+    settings: {
+      http: { port },
+      schedule: NO_POLLING,
+      ...(isReachable ? { notifications: { url: `http://127.0.0.1:${port}`, settleMs } } : {}),
+    },
+  });
+  await world.cycle();
+  return {
+    world,
+    async start(which = 'first') {
+      const { configuration } = world.open();
+      const http = { ...configuration.settings.http, port: which === 'first' ? port : 0 };
+      const settings = { ...configuration.settings, http };
+      const daemon = await startDaemon({ ...configuration, settings }, silentLogger, new AbortController().signal);
+      daemons.push(daemon);
+      return daemon;
+    },
+    async statuses() {
+      const { tenants } = await status(world.open().estate);
+      return tenants.flatMap(({ targets }) => targets);
+    },
+  };
+}
+
+/** Channels at Google and subscriptions at Microsoft. */
+function openAt({ google, graph }: SmallWorld): [number, number] {
+  return [google.channels().length, graph.subscriptions().length];
+}
+
+async function bothAreTold({ world, statuses }: Told): Promise<void> {
+  await waitFor(async () => (await statuses()).every(({ notifications }) => notifications.untilAt !== null), {
+    what: 'both vendors to tell of changes',
+    timeoutMs: 15_000,
+  });
+  expect(openAt(world)).toEqual([1, 1]);
+}
+
+/** What happened before a channel was opened is told by nobody, so each opening is followed by a look. */
+async function firstLooksAreOver({ statuses }: Told): Promise<void> {
+  await waitFor(async () => (await statuses()).every(({ drift }) => drift !== null), {
+    what: 'the first look at both targets',
+    timeoutMs: 15_000,
+  });
+}
+
+function handsOf(world: SmallWorld, { family, account }: SmallTarget): CalendarHands {
+  return family === 'google-calendar' ? googleHands(world.google, account) : outlookHands(world.graph, account);
+}
+
+/** Waits until a calendar says again what it said. */
+async function restored(hands: CalendarHands, before: unknown): Promise<void> {
+  await waitFor(async () => JSON.stringify(contentsOf(await hands.events())) === JSON.stringify(before), {
+    what: 'the calendar to be as before',
+    timeoutMs: 15_000,
+    intervalMs: 50,
+  });
+}
+
+function contentsOf(events: Awaited<ReturnType<CalendarHands['events']>>): string[] {
+  return events.map(({ title, content }) => `${title} ${content}`).sort();
+}
+
+test('what is edited or deleted by hand at Google and Outlook is restored without waiting for an audit', async () => {
+  const here = await told();
+  await here.start();
+  await bothAreTold(here);
+  for (const target of here.world.targets) {
+    const hands = handsOf(here.world, target);
+    const events = await hands.events();
+    const before = contentsOf(events);
+    expect(events.length).toBeGreaterThan(2);
+    await hands.retitle(events[0]?.id ?? '', 'By hand');
+    await restored(hands, before);
+    await hands.remove(events[1]?.id ?? '');
+    await restored(hands, before);
+  }
+}, 60_000);
+
+test('a restart keeps the channels that are open, and what they tell is heard', async () => {
+  const here = await told();
+  const first = await here.start();
+  await bothAreTold(here);
+  const [channel] = here.world.google.channels();
+  const [subscription] = here.world.graph.subscriptions();
+  await first.close();
+  daemons.length = 0;
+  await here.start();
+  const [google] = here.world.targets as [SmallTarget];
+  const hands = handsOf(here.world, google);
+  const events = await hands.events();
+  const before = contentsOf(events);
+  await hands.retitle(events[0]?.id ?? '', 'By hand');
+  await restored(hands, before);
+  expect(here.world.google.channels().map(({ id }) => id)).toEqual([channel?.id]);
+  expect(here.world.graph.subscriptions().map(({ id }) => id)).toEqual([subscription?.id]);
+}, 60_000);
+
+test('two daemons open one channel for each calendar', async () => {
+  const here = await told();
+  await Promise.all([here.start(), here.start('second')]);
+  await bothAreTold(here);
+  const subscription = here.world.graph.subscriptions()[0]?.id;
+  for (const { composition } of daemons) await composition.queues.keepChannels('clinic-1');
+  const queue = new Queue('channels', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  const under = async () =>
+    Object.values(await queue.getJobCounts('active', 'wait')).reduce((sum, each) => sum + each, 0);
+  await waitFor(async () => (await under()) === 0, { what: 'all rounds to end' });
+  await queue.close();
+  expect(here.world.graph.subscriptions()[0]?.id).toBe(subscription);
+  expect(openAt(here.world)).toEqual([1, 1]);
+}, 60_000);
+
+test('without a public address nothing is opened, and an audit finds what was done by hand', async () => {
+  const here = await told({ isReachable: false });
+  await here.start();
+  const [google] = here.world.targets as [SmallTarget];
+  const hands = handsOf(here.world, google);
+  const events = await hands.events();
+  await hands.retitle(events[0]?.id ?? '', 'By hand');
+  expect((await here.statuses()).map(({ notifications }) => notifications.reason)).toEqual([
+    'no-public-address',
+    'no-public-address',
+  ]);
+  expect((await here.world.cli('audit', 'clinic-1')).out).toMatch(/doctor-1 +repair +\d+ +1 /);
+  await restored(hands, contentsOf(events));
+  expect(openAt(here.world)).toEqual([0, 0]);
+}, 60_000);
+
+test('a logout ends the channels of its login before the login itself', async () => {
+  const here = await told();
+  await here.start();
+  await bothAreTold(here);
+  for (const { target } of here.world.targets) {
+    expect(await here.world.cli('logout', 'clinic-1', target)).toMatchObject({ code: 0 });
+  }
+  expect(openAt(here.world)).toEqual([0, 0]);
+}, 60_000);
+
+test('targets that are paused, or taken out of the configuration, are told of no more', async () => {
+  const here = await told();
+  const { world } = here;
+  const daemon = await here.start();
+  await bothAreTold(here);
+  await daemon.close();
+  daemons.length = 0;
+  const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
+  const tenant = parse(await readFile(file, 'utf8')) as { targets: Record<string, { paused?: boolean }> };
+  const [google, outlook] = world.targets as [SmallTarget, SmallTarget];
+  tenant.targets = { [outlook.target]: { ...tenant.targets[outlook.target], paused: true } };
+  await writeFile(file, stringify(tenant));
+  await here.start();
+  await waitFor(() => openAt(world).join() === '0,0', { what: 'both channels to be closed', timeoutMs: 15_000 });
+  expect(Object.keys(tenant.targets)).not.toContain(google.target);
+}, 60_000);
+
+test('a thousand genuine hints within the time to settle are acknowledged at once and make two looks at most', async () => {
+  const here = await told({ settleMs: 5_000 });
+  await here.start();
+  await bothAreTold(here);
+  await firstLooksAreOver(here);
+  const [channel] = here.world.google.channels();
+  const headers = {
+    'x-goog-channel-id': channel?.id ?? '',
+    'x-goog-channel-token': channel?.token ?? '',
+    'x-goog-resource-id': channel?.resourceId ?? '',
+    'x-goog-resource-state': 'exists',
+    'x-goog-message-number': '7',
+  };
+  const queue = new Queue('look', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  const isIdle = async () => {
+    const counts = await queue.getJobCounts('delayed', 'wait', 'active');
+    return Object.values(counts).every((count) => count === 0);
+  };
+  await waitFor(isIdle, { what: 'the first looks to end' });
+  const looksBefore = await queue.getCompletedCount();
+  for (let round = 0; round < 20; round += 1) {
+    const post = () => fetch(channel?.address ?? '', { method: 'POST', headers });
+    const answers = await Promise.all(Array.from({ length: 50 }, post));
+    expect(answers.every(({ status: code }) => code === 202)).toBe(true);
+  }
+  await waitFor(isIdle, { what: 'the looks to end', timeoutMs: 20_000 });
+  const looks = (await queue.getCompletedCount()) - looksBefore;
+  expect(looks).toBeGreaterThanOrEqual(1);
+  expect(looks).toBeLessThanOrEqual(2);
+  await queue.close();
+}, 60_000);
+
+test('posts of strangers are acknowledged alike and do nothing', async () => {
+  const here = await told();
+  const daemon = await here.start();
+  await bothAreTold(here);
+  await firstLooksAreOver(here);
+  const [channel] = here.world.google.channels();
+  const [subscription] = here.world.graph.subscriptions();
+  for (const { proxy } of here.world.targets) proxy.forget();
+  const googleHeaders = (token: string) => ({
+    'x-goog-channel-id': channel?.id ?? '',
+    'x-goog-channel-token': token,
+    'x-goog-resource-id': channel?.resourceId ?? '',
+    'x-goog-resource-state': 'exists',
+    'x-goog-message-number': '7',
+  });
+  const graphBody = (clientState: string) =>
+    JSON.stringify({
+      value: [{ subscriptionId: subscription?.id, clientState, changeType: 'updated', resource: 'x', tenantId: 'y' }],
+    });
+  const root = `http://127.0.0.1:${daemon.port}/notifications`;
+  const unknown = '0'.repeat(32);
+  const answers = await Promise.all([
+    fetch(channel?.address ?? '', { method: 'POST', headers: googleHeaders('guessed') }),
+    fetch(`${root}/google-calendar/${unknown}`, { method: 'POST', headers: googleHeaders('guessed') }),
+    fetch(subscription?.notificationUrl ?? '', { method: 'POST', body: graphBody('guessed') }),
+    fetch(`${root}/outlook-calendar/${unknown}`, { method: 'POST', body: graphBody('guessed') }),
+    fetch(`${subscription?.notificationUrl}?validationToken=echo`, { method: 'POST' }),
+    fetch(`${root}/no-such-vendor/${unknown}`, { method: 'POST', body: 'x' }),
+  ]);
+  expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual(
+    answers.map(() => [202, '']),
+  );
+  const metrics = await (await fetch(`http://127.0.0.1:${daemon.port}/metrics`)).text();
+  const count = (connector: string, result: string) =>
+    metrics.includes(`clinic_mirror_notifications_total{connector="${connector}",result="${result}"}`);
+  expect(count('google-calendar', 'wrong-secret') && count('outlook-calendar', 'wrong-secret')).toBe(true);
+  expect(count('google-calendar', 'unknown') && count('outlook-calendar', 'unknown')).toBe(true);
+  expect(here.world.targets.flatMap(({ proxy }) => callsAt(proxy))).toEqual([]);
+}, 60_000);
+
+describe('what Microsoft says of a subscription itself is acted upon at once', () => {
+  test('removed: another is opened', async () => {
+    const here = await told();
+    await here.start();
+    await bothAreTold(here);
+    const [subscription] = here.world.graph.subscriptions();
+    here.world.graph.sendLifecycleEvent(subscription?.id ?? '', 'subscriptionRemoved');
+    const other = await waitFor(() => here.world.graph.subscriptions().find(({ id }) => id !== subscription?.id), {
+      what: 'another subscription',
+      timeoutMs: 15_000,
+    });
+    expect(other.notificationUrl).not.toBe(subscription?.notificationUrl);
+  }, 60_000);
+
+  test('to be authorized again: it is prolonged', async () => {
+    const here = await told();
+    await here.start();
+    await bothAreTold(here);
+    const [subscription] = here.world.graph.subscriptions();
+    const expiresAt = subscription?.expiresAt ?? 0;
+    here.world.graph.sendLifecycleEvent(subscription?.id ?? '', 'reauthorizationRequired');
+    await waitFor(() => (here.world.graph.subscriptions()[0]?.expiresAt ?? 0) > expiresAt, {
+      what: 'the subscription to be prolonged',
+      timeoutMs: 15_000,
+    });
+  }, 60_000);
+});
