@@ -11,9 +11,9 @@ import { readChanges } from './sync-collection.ts';
 const placeSchema = z.string().min(1);
 
 /**
- * What changed in a calendar since a cursor, by sync-collection (RFC 6578); all that is ours within the window without a cursor that
- * the server takes. The report names members only, so those that changed are read, whoever's they are: what isn't ours
- * is dropped at once.
+ * What changed in a calendar since a cursor, by sync-collection (RFC 6578); all that is ours within the window without a
+ * cursor that the server takes. The report names members only, so those that changed are read, whoever's they are: what
+ * isn't ours is dropped at once.
  * @param container the collection as the caller names it
  * @throws MirrorError `settings`, code `calendar-gone`
  */

@@ -23,8 +23,9 @@ export interface ChangesCalls {
 const placeSchema = z.string().min(1);
 
 /**
- * What changed since a cursor by sync token (developers.google.com/workspace/calendar/api/guides/sync). The feed can't be filtered, so
- * it is asked only whose each event is; the content of ours is read afterwards. Without a token that Google takes, all of ours.
+ * What changed since a cursor by sync token (developers.google.com/workspace/calendar/api/guides/sync). The feed can't be
+ * filtered, so it is asked only whose each event is; the content of ours is read afterwards. Without a token that Google
+ * takes, all of ours.
  * @throws MirrorError; a page that fails ends the reading without a cursor
  */
 export async function readChanges(
@@ -41,7 +42,7 @@ export async function readChanges(
     return { scope: 'since', items, removed, cursor: cursorOf(container, feed.nextSyncToken) };
   }
   // The token comes first: what changes during the listing is told twice rather than never.
-  const { nextSyncToken } = feed ?? (await begin(calls));
+  const { nextSyncToken } = feed ?? (await follow(calls, null)) ?? { nextSyncToken: null };
   const pages = await Array.fromAsync(calls.readAll());
   return { scope: 'whole', items: pages.flat(), removed: [], cursor: cursorOf(container, nextSyncToken) };
 }
@@ -52,12 +53,6 @@ interface Feed {
   /** Cancelled, without our mark, or somebody else's all along. */
   others: string[];
   nextSyncToken: string | null;
-}
-
-async function begin(calls: ChangesCalls): Promise<Feed> {
-  const feed = await follow(calls, null);
-  if (feed === null) throw unexpectedAnswer(false);
-  return feed;
 }
 
 /** Null when Google does not take the token any more, or never gave it. */

@@ -30,8 +30,9 @@ type Place = z.infer<typeof placeSchema>;
 
 /**
  * What changed since a cursor by `calendarView/delta` (learn.microsoft.com/graph/api/event-delta). A round names events of
- * anybody, without our properties, some twice, and calls removed what only left its window: so all that it tells is which events to look
- * at, and what they are like is read from them. Without a link that Graph takes, or for a window that the link's does not cover, all of ours.
+ * anybody, without our properties, some twice, and calls removed what only left its window: so all that it tells is which
+ * events to look at, and what they are like is read from them. Without a link that Graph takes, or for a window that the
+ * link's does not cover, all of ours.
  * @throws MirrorError; a page that fails ends the reading without a cursor
  */
 export async function readChanges(
