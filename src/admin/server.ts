@@ -4,6 +4,7 @@ import { NOTIFICATIONS_PATH } from '../jobs/open-channel.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { LOGIN_PAGE_STYLE_SOURCE, loginPage, loginStatus } from './login-page.ts';
+import { addReminderCallbacks } from './reminder-callbacks.ts';
 import type { AdminVerbs, LoginResult, NotReady } from './verbs.ts';
 
 /** Path that logins come back to, below the public address. */
@@ -25,8 +26,10 @@ const NOTIFICATION_BODY_BYTES = 256 * 1_024;
 /** Longer than the exchange of a code for tokens takes with its retries. */
 const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
 
-/** Builds the HTTP port: health, readiness, metrics, the way back of logins and
- * the receiver of notifications; all else is 404. {@link listen} opens it. */
+/**
+ * Builds the HTTP port: health, readiness, metrics, the way back of logins and the receiver of notifications; all else is 404.
+ * {@link listen} opens it.
+ */
 export async function createAdminServer(verbs: AdminVerbs, options: AdminServerOptions): Promise<FastifyInstance> {
   const app = fastify({
     logger: false,
@@ -57,6 +60,7 @@ export async function createAdminServer(verbs: AdminVerbs, options: AdminServerO
   addProbes(app, verbs, options.log);
   addLoginCallback(app, verbs, options);
   await app.register(async (scope) => addNotifications(scope, verbs));
+  await app.register(async (scope) => addReminderCallbacks(scope, verbs));
   return app;
 }
 

@@ -153,6 +153,27 @@ test('two daemons open one channel for each calendar', async () => {
   expect(openAt(here.world)).toEqual([1, 1]);
 }, 60_000);
 
+test('a notification that gets lost costs time only: the next audit finds what it would have told', async () => {
+  const here = await told();
+  await here.start();
+  await bothAreTold(here);
+  await firstLooksAreOver(here);
+  for (const vendor of [here.world.google, here.world.graph]) {
+    vendor.faults.add({ times: 1, fault: { kind: 'lost-notification' } });
+  }
+  const before = new Map<CalendarHands, string[]>();
+  for (const target of here.world.targets) {
+    const hands = handsOf(here.world, target);
+    const events = await hands.events();
+    before.set(hands, contentsOf(events));
+    await hands.retitle(events[0]?.id ?? '', 'By hand');
+  }
+  const { out } = await here.world.cli('audit', 'clinic-1');
+  expect(out).toMatch(/doctor-1 +repair +\d+ +1 /);
+  expect(out).toMatch(/doctor-2 +repair +\d+ +1 /);
+  for (const [hands, contents] of before) await restored(hands, contents);
+}, 60_000);
+
 test('without a public address nothing is opened, and an audit finds what was done by hand', async () => {
   const here = await told({ isReachable: false });
   await here.start();
