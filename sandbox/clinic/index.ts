@@ -11,11 +11,15 @@ import { createTokenStore } from './authorization/token-store.ts';
 import { createAppointmentStore } from './data/appointments.ts';
 import type { ClinicData } from './data/clinic-data.ts';
 import { type Database, openDatabase } from './data/database.ts';
+import { createDocumentStore } from './data/documents.ts';
+import { createFileStore } from './data/files.ts';
 import { createIds } from './data/ids.ts';
 import { createPatientStore } from './data/patients.ts';
 import type { Agenda, Location, Tenant } from './data/records.ts';
 import { seedTenant } from './data/seed.ts';
+import { seedRecords } from './data/seed-records.ts';
 import { createZone } from './data/zone.ts';
+import { createDialect } from './dialects/index.ts';
 import { createFrontDesk, type FrontDesk } from './front-desk.ts';
 import { type ClinicSandboxOptions, type ResolvedOptions, resolveOptions } from './options.ts';
 import { addFrontDeskUser, addSpecialUsers, type Credentials, type SpecialUsers } from './people-at-work.ts';
@@ -23,6 +27,8 @@ import { createRateLimiter } from './rate-limit.ts';
 import { adminRoutes } from './routes/admin.ts';
 import { createApi } from './routes/app.ts';
 import { type ApiContext, bearerOf } from './routes/context.ts';
+import { createEpisodeOperations } from './rules/episodes.ts';
+import { createInvoiceOperations } from './rules/invoices.ts';
 import { type ClinicRules, createOperations } from './rules/operations.ts';
 import { type ClinicVerbs, createVerbs } from './verbs.ts';
 
@@ -139,15 +145,25 @@ async function start(options: ResolvedOptions, database: Database): Promise<Clin
 
 function createData(options: ResolvedOptions, database: Database): ClinicData {
   const { startedAt, pastDays, futureDays, seed } = options;
-  const [ids, zone] = [createIds(), createZone(options.timeZone)];
-  const tenants = options.plans.map((plan, index) =>
-    seedTenant({ database, ids, zone, now: startedAt, pastDays, futureDays, seed: seed * 1000 + index }, plan),
-  );
+  const [ids, zone] = [createIds(options.dialect === 'bare'), createZone(options.timeZone)];
+  const tenants = options.plans.map((plan, index) => {
+    const input = { database, ids, zone, now: startedAt, pastDays, futureDays, seed: seed * 1000 + index };
+    const tenant = seedTenant(input, plan);
+    database.transaction(() => seedRecords(input, tenant));
+    return tenant;
+  });
   const began = performance.now();
   return {
     tenants: new Map(tenants.map((tenant) => [tenant.id, tenant])),
     appointments: createAppointmentStore(database),
     patients: createPatientStore(database),
+    priceLists: createDocumentStore(database, 'priceList'),
+    episodes: createDocumentStore(database, 'episode'),
+    reports: createDocumentStore(database, 'medicalReport'),
+    invoices: createDocumentStore(database, 'invoice'),
+    sections: createDocumentStore(database, 'section'),
+    issuers: createDocumentStore(database, 'issuer'),
+    files: createFileStore(database),
     ids,
     zone,
     clock: () => Math.round(startedAt + performance.now() - began),
@@ -169,6 +185,10 @@ function createContext(options: ResolvedOptions, data: ClinicData): ApiContext {
   return {
     data,
     operations: createOperations(data, options.rules),
+    episodes: createEpisodeOperations(data),
+    invoices: createInvoiceOperations(data, options.rules),
+    rules: options.rules,
+    dialect: createDialect(options.dialect, data.zone),
     accounts: createAccounts(),
     clients: createClients(options.clients),
     tokens,

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { DIALECT_NAMES, type DialectName } from './dialects/index.ts';
 import { startClinicSandbox } from './index.ts';
 
 const { values } = parseArgs({
@@ -9,6 +10,7 @@ const { values } = parseArgs({
     appointments: { type: 'string', default: '1200' },
     seed: { type: 'string', default: '1' },
     database: { type: 'string', default: ':memory:' },
+    dialect: { type: 'string', default: 'documented' },
     'front-desk-every-ms': { type: 'string' },
   },
 });
@@ -20,6 +22,7 @@ const sandbox = await startClinicSandbox({
   appointments: wholeNumber('appointments', values.appointments),
   seed: wholeNumber('seed', values.seed),
   databasePath: values.database,
+  dialect: dialectOf(values.dialect),
 });
 const { baseUrl, authUrl, tenants, users, clients } = sandbox;
 process.stdout.write(`${JSON.stringify({ baseUrl, authUrl, tenants, users, clients })}\n`);
@@ -31,5 +34,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 function wholeNumber(name: string, text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
   process.stderr.write(`--${name} must be a whole number\n`);
+  process.exit(2);
+}
+
+function dialectOf(text: string): DialectName {
+  const known = DIALECT_NAMES.find((name) => name === text);
+  if (known !== undefined) return known;
+  process.stderr.write(`--dialect must be one of ${DIALECT_NAMES.join(', ')}\n`);
   process.exit(2);
 }

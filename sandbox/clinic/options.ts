@@ -1,6 +1,7 @@
 import type { ClientRegistration } from './authorization/clients.ts';
 import type { AuthorizationOptions } from './authorization/server.ts';
 import type { TenantPlan } from './data/seed.ts';
+import type { DialectName } from './dialects/index.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { WireOptions } from './routes/context.ts';
 import type { ClinicRules } from './rules/operations.ts';
@@ -10,6 +11,8 @@ export interface ClinicSandboxOptions
   extends Partial<ClinicRules>,
     Partial<WireOptions>,
     Partial<Omit<AuthorizationOptions, 'port'>> {
+  /** How the API speaks; ids of `bare` are numbers. */
+  dialect?: DialectName;
   /** Ports on 127.0.0.1; 0 takes a free one. */
   port?: number;
   authPort?: number;
@@ -51,17 +54,23 @@ const DAY_SECONDS = 86_400;
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 export function resolveOptions(options: ClinicSandboxOptions) {
+  const dialect = options.dialect ?? 'documented';
   const rules: ClinicRules = {
     allowReopen: options.allowReopen ?? false,
     repeatedCheckIn: options.repeatedCheckIn ?? 'same',
     deleteMode: options.deleteMode ?? 'hard',
     allowDoubleBooking: options.allowDoubleBooking ?? false,
+    // 25 MB in the smaller reading (specification, section 8).
+    maxReportBytes: options.maxReportBytes ?? 25_000_000,
+    oversizeStatus: options.oversizeStatus ?? 413,
+    outOfSequenceStatus: options.outOfSequenceStatus ?? 409,
+    invoiceCreationMs: options.invoiceCreationMs ?? 5,
   };
   const wire: WireOptions = {
     embedPatient: options.embedPatient ?? true,
-    timestamps: options.timestamps ?? true,
+    timestamps: options.timestamps ?? dialect !== 'bare',
     updatedSinceFilter: options.updatedSinceFilter ?? false,
-    maxWindowDays: options.maxWindowDays,
+    maxWindowDays: options.maxWindowDays ?? (dialect === 'hostile' ? 30 : undefined),
   };
   const authorization: AuthorizationOptions = {
     port: options.authPort ?? 0,
@@ -75,6 +84,7 @@ export function resolveOptions(options: ClinicSandboxOptions) {
     grantsPerClientAndUser: options.grantsPerClientAndUser ?? 10,
   };
   return {
+    dialect,
     rules,
     wire,
     authorization,

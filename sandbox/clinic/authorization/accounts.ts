@@ -7,6 +7,12 @@ export const PERMISSIONS = [
   'patients.read',
   'patients.write',
   'treatments.read',
+  'episodes.read',
+  'episodes.write',
+  'medicalreports.read',
+  'medicalreports.write',
+  'invoices.read',
+  'invoices.write',
 ] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];

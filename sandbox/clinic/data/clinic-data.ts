@@ -1,4 +1,8 @@
 import type { AppointmentStore } from './appointments.ts';
+import type { Invoice, Issuer, PriceList, Section } from './billing-records.ts';
+import type { Episode, MedicalReport } from './care-records.ts';
+import type { DocumentStore } from './documents.ts';
+import type { FileStore } from './files.ts';
 import type { Ids } from './ids.ts';
 import type { PatientStore } from './patients.ts';
 import type { Agenda, Tenant } from './records.ts';
@@ -9,6 +13,13 @@ export interface ClinicData {
   tenants: ReadonlyMap<string, Tenant>;
   appointments: AppointmentStore;
   patients: PatientStore;
+  priceLists: DocumentStore<PriceList>;
+  episodes: DocumentStore<Episode>;
+  reports: DocumentStore<MedicalReport>;
+  invoices: DocumentStore<Invoice>;
+  sections: DocumentStore<Section>;
+  issuers: DocumentStore<Issuer>;
+  files: FileStore;
   ids: Ids;
   zone: Zone;
   /** Epoch ms, as the clinics' clock shows it. */

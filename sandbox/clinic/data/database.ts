@@ -17,6 +17,14 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE INDEX appointments_by_start ON appointments (tenant_id, start_at, id, end_at, deleted_at);
   CREATE INDEX appointments_by_agenda ON appointments (agenda_id, start_at);
+  CREATE TABLE documents (
+    id TEXT PRIMARY KEY, kind TEXT NOT NULL, tenant_id TEXT NOT NULL, sort_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, record TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX documents_of_tenant ON documents (tenant_id, kind, sort_at, id);
+  CREATE TEMP TABLE file_chunks (
+    file_id TEXT NOT NULL, position INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (file_id, position)
+  );
 `;
 
 export type Row = Record<string, SQLOutputValue>;
@@ -35,6 +43,8 @@ export function openDatabase(path: string): Database {
   const connection = new DatabaseSync(path);
   // The data may die with the process, so speed wins over durability.
   connection.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000');
+  // Files go to a temporary file on disk, a little of it in memory.
+  connection.exec('PRAGMA temp_store = FILE; PRAGMA temp.cache_size = -2000');
   connection.exec(SCHEMA);
   const statements = new Map<string, StatementSync>();
 

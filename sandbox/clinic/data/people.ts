@@ -68,7 +68,7 @@ export function createPeople(seed: number, random: Random, now: number): People 
       vatNumber: null,
       notes: null,
       externalId: null,
-      consents: { privacy: { granted: true, date: null }, marketing: { granted: random.chance(0.4), date: null } },
+      consents: consentsOf(birthDate, random.chance(0.4), now),
       isActive: true,
     };
     return {
@@ -96,6 +96,18 @@ function dateOfBirth(random: Random, now: number): string {
   const month = String(random.integer(1, 12)).padStart(2, '0');
   const day = String(random.integer(1, 28)).padStart(2, '0');
   return `${year}-${month}-${day}`;
+}
+
+/** Privacy is always consented to, the health record by every other person; the days come from the date of birth. */
+function consentsOf(birthDate: string, marketing: boolean, now: number): PatientDetails['consents'] {
+  const day = Number(birthDate.slice(8));
+  const date = new Date(now - (30 + day * 9) * 86_400_000).toISOString().slice(0, 10);
+  const record = day % 2 === 0;
+  return {
+    privacy: { granted: true, date },
+    marketing: { granted: marketing, date: marketing ? date : null },
+    electronicHealthRecord: { granted: record, date: record ? date : null },
+  };
 }
 
 /** A tax code of the right shape; its check letter is not computed, since nobody here verifies it. */

@@ -9,7 +9,7 @@ import { badRequest } from '../rules/errors.ts';
 import type { ClinicRules } from '../rules/operations.ts';
 import type { ClinicVerbs, TrueAppointment } from '../verbs.ts';
 import { parseBody } from './bodies.ts';
-import { queryOf } from './query.ts';
+import { rawQueryOf } from './query.ts';
 
 const tenantId = z.string();
 const id = z.string();
@@ -47,6 +47,10 @@ const SCHEMAS = {
     repeatedCheckIn: z.enum(['same', 'conflict']).optional(),
     deleteMode: z.enum(['soft', 'hard']).optional(),
     allowDoubleBooking: z.boolean().optional(),
+    maxReportBytes: z.number().int().positive().optional(),
+    oversizeStatus: z.union([z.literal(400), z.literal(413), z.literal(422)]).optional(),
+    outOfSequenceStatus: z.union([z.literal(400), z.literal(409), z.literal(422)]).optional(),
+    invoiceCreationMs: z.number().int().nonnegative().optional(),
   }),
 };
 
@@ -96,7 +100,7 @@ export function adminRoutes(app: FastifyInstance, { verbs, frontDesk, rules, des
   );
   app.get(`${ADMIN_PREFIX}clinic`, async (_request, reply) => describe() ?? reply.status(503).send());
   app.get(`${ADMIN_PREFIX}appointments`, async (request, reply) => {
-    const rows = orBadRequest(() => started(verbs.appointments(queryOf(request.url).get('tenantId') ?? '')));
+    const rows = orBadRequest(() => started(verbs.appointments(rawQueryOf(request.url).get('tenantId') ?? '')));
     return reply.type('application/x-ndjson').send(Readable.from(lines(rows)));
   });
 }

@@ -92,14 +92,15 @@ function show(context: ApiContext, appointment: Appointment): object | undefined
 
 function readFilter(context: ApiContext, request: FastifyRequest): AppointmentFilter {
   const { data, wire, kit } = context;
-  const query = queryOf(request.url);
+  const query = queryOf(context, request);
   const statuses = values(query, 'status');
   if (statuses?.some((status) => !isAppointmentStatus(status)) === true) {
     throw badRequest([{ field: 'status', message: 'is not a known status' }]);
   }
   const [from, to] = [moment(query, 'from', data.zone), moment(query, 'to', data.zone)];
   checkWindow(from, to, wire.maxWindowDays);
-  const hidesCancelled = kit.faults.active('hide-cancelled', faultable(context, request)) !== undefined;
+  const hidesCancelled =
+    context.dialect.hidesCancelled || kit.faults.active('hide-cancelled', faultable(context, request)) !== undefined;
   return {
     from,
     to,

@@ -29,7 +29,8 @@ const paymentBody = z.object({
   reference: optionalText,
 });
 
-const addressBody = z.object({
+/** A postal address in any body. */
+export const addressBody = z.object({
   street: z.string(),
   city: z.string(),
   province: z.string(),

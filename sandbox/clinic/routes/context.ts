@@ -7,8 +7,11 @@ import type { RequestClients } from '../authorization/client-of-request.ts';
 import type { Clients } from '../authorization/clients.ts';
 import type { TokenStore } from '../authorization/token-store.ts';
 import type { ClinicData } from '../data/clinic-data.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import type { RateLimiter } from '../rate-limit.ts';
-import type { Operations } from '../rules/operations.ts';
+import type { EpisodeOperations } from '../rules/episodes.ts';
+import type { InvoiceOperations } from '../rules/invoices.ts';
+import type { ClinicRules, Operations } from '../rules/operations.ts';
 
 /** How the API words what the specification leaves open. */
 export interface WireOptions {
@@ -26,6 +29,11 @@ export interface WireOptions {
 export interface ApiContext {
   data: ClinicData;
   operations: Operations;
+  episodes: EpisodeOperations;
+  invoices: InvoiceOperations;
+  rules: ClinicRules;
+  /** How the API speaks. */
+  dialect: Dialect;
   accounts: Accounts;
   clients: Clients;
   tokens: TokenStore;
@@ -45,4 +53,15 @@ export function bearerOf(request: IncomingMessage): string | undefined {
 /** What fault rules are matched against. */
 export function faultable(context: ApiContext, request: FastifyRequest): FaultableRequest {
   return { method: request.method, path: request.url, client: context.requestClients.get(request.raw) };
+}
+
+/** Whether a path is the API's: only its routes speak the dialect. */
+export function isApiPath(url: string): boolean {
+  return url.startsWith('/v2/');
+}
+
+/** The part of a route's path that names the resource: `appointments`, `accounting`; `availabilities` for both forms. */
+export function resourceOf(request: FastifyRequest): string {
+  const { url = '' } = request.routeOptions;
+  return url.endsWith('/availabilities') ? 'availabilities' : (url.split('/')[4] ?? '');
 }

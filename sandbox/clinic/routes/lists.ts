@@ -1,20 +1,13 @@
 import type { FastifyRequest } from 'fastify';
+import type { FaultableRequest } from '../../kit/faults.ts';
 import type { Slice } from '../data/patients.ts';
 import { spoilRows } from './bad-rows.ts';
 import { type ApiContext, faultable } from './context.ts';
-import { paging, queryOf } from './query.ts';
-
-/** A page of a list as it goes over the wire. */
-export interface Envelope {
-  data: unknown[];
-  offset: number;
-  limit: number;
-  hasMore: boolean;
-  total: number;
-}
+import { ListPage } from './list-page.ts';
+import { rawQueryOf } from './query.ts';
 
 /**
- * Answers a list: reads `offset` and `limit`, gets the rows and applies the faults `repeat-page`, `truncate-list` and
+ * Answers a list: reads which rows are asked for, gets the rows and applies the faults `repeat-page`, `truncate-list` and
  * `bad-rows`. Throws ClinicError 400 for bad paging.
  */
 export function answerList<T>(
@@ -22,21 +15,28 @@ export function answerList<T>(
   request: FastifyRequest,
   read: (offset: number, limit: number) => Slice<T>,
   toWire: (rows: T[]) => object[],
-): Envelope {
-  const { offset, limit } = paging(queryOf(request.url));
+): ListPage {
+  const { offset, limit } = context.dialect.paging(rawQueryOf(request.url));
   const asked = faultable(context, request);
-  const repeated = offset > 0 && context.kit.faults.active('repeat-page', asked) !== undefined;
-  const { rows, total } = read(repeated ? Math.max(0, offset - limit) : offset, limit);
+  const isRepeated = offset > 0 && repeats(context, asked);
+  const { rows, total } = read(isRepeated ? Math.max(0, offset - limit) : offset, limit);
   const truncation = context.kit.faults.active('truncate-list', asked);
   const end = truncation === undefined ? total : truncatedEnd(truncation, total);
   const kept = rows.slice(0, Math.max(0, end - offset));
-  return {
+  return new ListPage({
     data: spoilRows(toWire(kept), context.kit.faults.active('bad-rows', asked)),
     offset,
     limit,
     hasMore: offset + limit < end,
     total: truncation !== undefined && tellsTrueTotal(truncation) ? total : end,
-  };
+    isRepeated,
+  });
+}
+
+function repeats({ dialect, kit }: ApiContext, asked: FaultableRequest): boolean {
+  const url = new URL(asked.path, 'http://sandbox');
+  url.searchParams.delete('offset');
+  return kit.faults.active('repeat-page', asked) !== undefined || dialect.repeats(`${asked.client} ${url.href}`);
 }
 
 /** A list that is already in memory. */

@@ -17,7 +17,7 @@ export function patientRoutes(app: FastifyInstance, context: ApiContext): void {
   const write = { preHandler: guard(context, { scope: 'patients', permission: 'patients.write' }) };
 
   app.get(BASE, read, async (request) => {
-    const since = wire.updatedSinceFilter ? moment(queryOf(request.url), 'updatedSince', data.zone) : undefined;
+    const since = wire.updatedSinceFilter ? moment(queryOf(context, request), 'updatedSince', data.zone) : undefined;
     return answerList(
       context,
       request,

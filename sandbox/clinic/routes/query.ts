@@ -1,9 +1,15 @@
+import type { FastifyRequest } from 'fastify';
 import { isDate, parseInstant, type Zone } from '../data/zone.ts';
 import { badRequest } from '../rules/errors.ts';
+import { type ApiContext, resourceOf } from './context.ts';
 
-/** Rows of a list's page when nobody says how many, and at most: a larger `limit` is served as this one. */
-const DEFAULT_LIMIT = 50;
-const LARGEST_LIMIT = 200;
+/** Rows of a page when nobody says how many, and at most: more is served as this many. */
+interface PageSizes {
+  usual: number;
+  largest: number;
+}
+
+const NUMBERED_PAGE: PageSizes = { usual: 50, largest: 100 };
 
 /** Every value of one query parameter; none when it is absent. */
 export function values(query: URLSearchParams, name: string): string[] | undefined {
@@ -12,9 +18,15 @@ export function values(query: URLSearchParams, name: string): string[] | undefin
 }
 
 /** `offset` and `limit` of a list. Throws ClinicError 400. */
-export function paging(query: URLSearchParams): { offset: number; limit: number } {
+export function paging(query: URLSearchParams, { usual, largest }: PageSizes): { offset: number; limit: number } {
   const offset = wholeNumber(query, 'offset', 0, 0);
-  return { offset, limit: Math.min(wholeNumber(query, 'limit', DEFAULT_LIMIT, 1), LARGEST_LIMIT) };
+  return { offset, limit: Math.min(wholeNumber(query, 'limit', usual, 1), largest) };
+}
+
+/** The same from `page` (the first is 1) and `pageSize`. Throws ClinicError 400. */
+export function numberedPaging(query: URLSearchParams): { offset: number; limit: number } {
+  const limit = Math.min(wholeNumber(query, 'pageSize', NUMBERED_PAGE.usual, 1), NUMBERED_PAGE.largest);
+  return { offset: (wholeNumber(query, 'page', 1, 1) - 1) * limit, limit };
 }
 
 function wholeNumber(query: URLSearchParams, name: string, byDefault: number, minimum: number): number {
@@ -35,7 +47,12 @@ export function moment(query: URLSearchParams, name: string, zone: Zone): number
   throw badRequest([{ field: name, message: 'must be a date or an ISO 8601 date-time with offset' }]);
 }
 
-/** The query of a request's address. */
-export function queryOf(url: string): URLSearchParams {
+/** The query of a request in documented names. Throws ClinicError 400. */
+export function queryOf({ dialect }: ApiContext, request: FastifyRequest): URLSearchParams {
+  return dialect.query(rawQueryOf(request.url), resourceOf(request));
+}
+
+/** The query of an address as it came. */
+export function rawQueryOf(url: string): URLSearchParams {
   return new URL(url, 'http://sandbox').searchParams;
 }

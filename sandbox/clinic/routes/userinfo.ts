@@ -12,7 +12,7 @@ export function userinfoRoute(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-function tenantsOf({ data }: ApiContext, user: Account): object {
+function tenantsOf({ data, dialect }: ApiContext, user: Account): object {
   const tenants = user.memberships.map(({ tenantId, role, permissions }) => ({
     id: tenantId,
     name: data.tenants.get(tenantId)?.name,
@@ -20,7 +20,7 @@ function tenantsOf({ data }: ApiContext, user: Account): object {
     permissions,
   }));
   if (tenants.length > 0) return { tenants };
-  switch (user.withoutTenants) {
+  switch (dialect.withoutTenants ?? user.withoutTenants) {
     case 'absent':
       return {};
     case 'null':

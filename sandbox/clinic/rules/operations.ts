@@ -1,10 +1,11 @@
 import { agendaOf, type ClinicData } from '../data/clinic-data.ts';
 import type { Appointment, AppointmentStatus, Payment } from '../data/records.ts';
 import { conflict, notFound, ruleBroken } from './errors.ts';
+import type { InvoiceRules } from './invoices.ts';
 import { isFinal, mayMove } from './statuses.ts';
 
 /** How this clinic system decides what the specification leaves open. Changed on demand. */
-export interface ClinicRules {
+export interface ClinicRules extends InvoiceRules {
   /** Cancelled and NoShow may go back to Booked. */
   allowReopen: boolean;
   /** A second check-in: the same answer again (200), or 409. */
@@ -13,6 +14,10 @@ export interface ClinicRules {
   deleteMode: 'soft' | 'hard';
   /** Two uncancelled appointments may share time in one agenda. */
   allowDoubleBooking: boolean;
+  /** Largest PDF of a report. */
+  maxReportBytes: number;
+  /** The answer to a larger one. */
+  oversizeStatus: 400 | 413 | 422;
 }
 
 /** What a writer may say of an appointment; times are epoch ms, the end exclusive. */

@@ -1,0 +1,44 @@
+import type { Account } from '../authorization/accounts.ts';
+import type { ListPage } from '../routes/list-page.ts';
+import type { UploadStyle } from '../routes/uploads.ts';
+import type { ClinicError } from '../rules/errors.ts';
+
+/** The ways in which the sandbox can speak. */
+export const DIALECT_NAMES = ['documented', 'bare', 'pages', 'hostile'] as const;
+
+export type DialectName = (typeof DIALECT_NAMES)[number];
+
+/** An error as it goes over the wire; `html` is a page, no body at all is undefined. */
+export interface ErrorAnswer {
+  body: object | string | undefined;
+  contentType: 'application/json' | 'application/problem+json' | 'text/html';
+  headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * One way of speaking: everything between the routes, which know the documented names alone, and the wire. `resource` is
+ * the part of the path after the tenant, or `availabilities` for both of its forms.
+ */
+export interface Dialect {
+  name: DialectName;
+  upload: UploadStyle;
+  /** Appointment lists leave out cancelled ones. */
+  hidesCancelled: boolean;
+  /** Writes answer without a body: 201 with Location for what is new, else 204. */
+  emptyWrites: boolean;
+  /** Overrides how userinfo says that there are no tenants. */
+  withoutTenants: Account['withoutTenants'] | undefined;
+  /** A query in documented names. Throws ClinicError 400. */
+  query(query: URLSearchParams, resource: string): URLSearchParams;
+  /** Which rows a query asks for. Throws ClinicError 400. */
+  paging(query: URLSearchParams): { offset: number; limit: number };
+  /** Whether this page of a list is answered with the one before it; `list` names the list and its filters. */
+  repeats(list: string): boolean;
+  /** A page around rows that are already in this dialect's words. */
+  list(page: ListPage): unknown;
+  /** A record, or anything else that a route answers, in this dialect's words. */
+  record(value: unknown, resource: string): unknown;
+  /** A body in documented words; what is wrong in it is left for the routes to refuse. */
+  body(value: unknown, resource: string): unknown;
+  error(error: ClinicError): ErrorAnswer;
+}

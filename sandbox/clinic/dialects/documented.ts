@@ -1,0 +1,23 @@
+import { paging } from '../routes/query.ts';
+import type { Dialect } from './dialect.ts';
+
+/** Rows of a list's page when nobody says how many, and at most: a larger `limit` is served as this one. */
+const PAGE = { usual: 50, largest: 200 };
+
+/** The words of the routes themselves: offset, limit and hasMore, camelCase, errors as `{error, message, details?}`. */
+export function documented(): Dialect {
+  return {
+    name: 'documented',
+    upload: { multipart: true, base64: true, filePart: 'file', metadata: 'part' },
+    hidesCancelled: false,
+    emptyWrites: false,
+    withoutTenants: undefined,
+    query: (query) => query,
+    paging: (query) => paging(query, PAGE),
+    repeats: () => false,
+    list: ({ data, offset, limit, hasMore, total }) => ({ data, offset, limit, hasMore, total }),
+    record: (value) => value,
+    body: (value) => value,
+    error: (error) => ({ body: error.toBody(), contentType: 'application/json', headers: error.headers }),
+  };
+}
