@@ -1,0 +1,203 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
+import { googleCalendar } from '../../../src/connectors/google-calendar/index.ts';
+import { createHttpDoor } from '../../../src/http/door.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import { asMirrorError } from '../../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { MARK, signal } from '../../contract/contract-kit.ts';
+import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+
+const ACCOUNT = 'doctor@clinic.example';
+const ID = 'c0de'.repeat(8);
+const SECRET = 'a-secret_of-43-characters'.padEnd(43, 'x');
+const ADDRESS = `http://127.0.0.1:9/notifications/google-calendar/${ID}`;
+const WATCH = { method: /^POST$/, url: /\/events\/watch$/ };
+const STOP = { method: /^POST$/, url: /\/channels\/stop$/ };
+
+let target: Awaited<ReturnType<typeof openGoogleTarget>>;
+let renewals = 0;
+
+beforeEach(async () => {
+  target = await openGoogleTarget();
+  renewals = 0;
+});
+
+afterEach(() => target.close());
+
+function channels(calendar: { id: string } | { create: string } = { id: target.container }, scopes?: string[]) {
+  const header = async () => `Bearer ${target.sandbox.issueAccessToken(ACCOUNT, scopes ? { scopes } : {})}`;
+  const renew = () => {
+    renewals += 1;
+    return header();
+  };
+  const connector = googleCalendar.open({
+    settings: googleCalendar.settingsSchema.parse({ calendar, rootUrl: target.proxy.url }),
+    mark: MARK,
+    authorizer: { header, renew, quotaUser: null },
+    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    log: silentLogger,
+    clock: Date.now,
+  });
+  return { ...connector.channels!, prepare: connector.prepare };
+}
+
+function request(changes: { id?: string; address?: string; expiresAt?: number } = {}) {
+  return { id: ID, secret: SECRET, address: ADDRESS, expiresAt: Date.now() + 2 * DAY_MS, ...changes };
+}
+
+const open = (changes = {}) => channels().open(target.container, request(changes), signal());
+
+function refusal(status: number, reason: string, domain = 'global'): ProxyFault {
+  const message = `Refused for ${ACCOUNT}: ${ADDRESS}`;
+  const error = { code: status, message, errors: [{ domain, reason, message }] };
+  const body = JSON.stringify({ error });
+  return { kind: 'answer', answer: { status, headers: { 'content-type': 'application/json' }, body } };
+}
+
+const watched = () => target.proxy.requests.filter(({ url }) => WATCH.url.test(url));
+
+describe('a watch channel of a Google calendar', () => {
+  test('is asked for with our id, secret, address and end', async () => {
+    const asked = request({ expiresAt: Date.now() + DAY_MS + 0.5 });
+    await channels().open(target.container, asked, signal());
+    expect(JSON.parse(watched()[0]!.body)).toEqual({
+      id: ID,
+      type: 'web_hook',
+      address: ADDRESS,
+      token: SECRET,
+      expiration: String(Math.floor(asked.expiresAt)),
+    });
+    expect(target.sandbox.channels()).toMatchObject([{ id: ID, token: SECRET, calendarId: target.container }]);
+  });
+
+  test('on a calendar of our own needs no more than its permissions', async () => {
+    const calendar = { create: 'Appointments' };
+    const needed = googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }));
+    const own = channels(calendar, [...needed]);
+    const container = await own.prepare(null, signal());
+    const channel = await own.open(container, request(), signal());
+    await own.close(channel, signal());
+    expect(target.sandbox.channels()).toEqual([]);
+  });
+
+  test('without an end in the answer ends when we asked', async () => {
+    target.proxy.add({
+      ...WATCH,
+      fault: {
+        kind: 'rewrite',
+        answer: (answer) => {
+          const { expiration: _, ...rest } = JSON.parse(answer.body.toString());
+          return { ...answer, body: JSON.stringify(rest) };
+        },
+      },
+    });
+    const asked = request();
+    expect(await channels().open(target.container, asked, signal())).toMatchObject({ expiresAt: asked.expiresAt });
+  });
+
+  test('that the vendor ends earlier is told so', async () => {
+    const { expiresAt } = await open({ expiresAt: Date.now() + 300 * DAY_MS });
+    expect(expiresAt).toBeLessThanOrEqual(Date.now() + 7 * DAY_MS);
+    expect(expiresAt).toBeGreaterThan(Date.now() + 7 * DAY_MS - HOUR_MS);
+  });
+
+  test('is never prolonged, and that costs no request', async () => {
+    const channel = await open();
+    target.proxy.forget();
+    expect(await channels().extend(channel, Date.now() + DAY_MS, signal())).toBeNull();
+    expect(target.proxy.requests).toEqual([]);
+  });
+
+  test('may have a second one beside it, each ended alone', async () => {
+    const first = await open();
+    const second = await open({ id: 'beef'.repeat(8) });
+    await channels().close(first, signal());
+    expect(target.sandbox.channels()).toMatchObject([{ id: second.id }]);
+  });
+
+  test('that cannot be ended now is an error, and one that is gone is none', async () => {
+    const channel = await open();
+    target.proxy.add({ ...STOP, fault: refusal(503, 'backendError') });
+    await expect(channels().close(channel, signal())).rejects.toMatchObject({ actor: 'remote', code: 'server-error' });
+    await channels().close(channel, signal());
+    await channels().close(channel, signal());
+    expect(target.sandbox.channels()).toEqual([]);
+  });
+});
+
+describe('a channel of which no answer came', () => {
+  test.each<[string, ProxyFault]>([
+    ['was carried out', { kind: 'lost-answer' }],
+    ['was carried out, and half of the answer came', { kind: 'cut-body' }],
+    ['was not carried out', { kind: 'cut' }],
+    ['met a portal', { kind: 'html' }],
+    ['met a server in trouble', refusal(503, 'backendError')],
+  ])('leaves one channel when it %s', async (_, fault) => {
+    target.proxy.add({ ...WATCH, fault });
+    const channel = await open();
+    expect(channel.id).toBe(ID);
+    expect(target.sandbox.channels()).toMatchObject([{ id: `${ID}-2`, address: ADDRESS, token: SECRET }]);
+    await channels().close(channel, signal());
+    expect(target.sandbox.channels()).toEqual([]);
+  });
+
+  test('is still open when it cannot be ended: it ends by itself, and hints twice until then', async () => {
+    target.proxy.add({ ...WATCH, fault: { kind: 'lost-answer' } });
+    target.proxy.add({ ...STOP, fault: refusal(503, 'backendError') });
+    await open();
+    expect(target.sandbox.channels()).toHaveLength(2);
+    for (const { expiresAt } of target.sandbox.channels()) expect(expiresAt).toBeLessThan(Date.now() + 3 * DAY_MS);
+  });
+
+  test('nor to the second one is told as uncertain, after two requests', async () => {
+    target.proxy.add({ ...WATCH, times: 2, fault: { kind: 'lost-answer' } });
+    await expect(open()).rejects.toMatchObject({ actor: 'remote', ambiguous: true });
+    expect(watched()).toHaveLength(2);
+  });
+
+  test('but an unreadable one, twice, is told as uncertain', async () => {
+    const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"kind":"api#channel"}' };
+    target.proxy.add({ ...WATCH, times: 2, fault: { kind: 'answer', answer } });
+    await expect(open()).rejects.toMatchObject({ code: 'unexpected-answer', ambiguous: true });
+  });
+});
+
+describe('a refused channel', () => {
+  test.each([401, 400])(
+    'for its address, with status %i, is a matter of settings and not of the login',
+    async (status) => {
+      target.proxy.add({ ...WATCH, times: 9, fault: refusal(status, 'push.webhookUrlUnauthorized') });
+      await expect(open()).rejects.toMatchObject({
+        actor: 'settings',
+        code: 'notification-address-refused',
+        retry: 'never',
+      });
+      expect(renewals).toBe(0);
+      expect(watched()).toHaveLength(1);
+    },
+  );
+
+  test('for an address without https', async () => {
+    const call = open({ address: 'http://outside.example/notifications/x' });
+    await expect(call).rejects.toMatchObject({ actor: 'settings', code: 'notification-address-refused' });
+  });
+
+  test.each([
+    [400, 'pushNotSupportedForRequestedResource', 'calendar', 'settings', 'notifications-unsupported'],
+    [400, 'somethingNew', 'global', 'remote', 'notifications-refused'],
+    [403, 'quotaExceeded', 'usageLimits', 'remote', 'usage-limit'],
+    [403, 'insufficientPermissions', 'global', 'authorization', 'scope-missing'],
+    [429, 'rateLimitExceeded', 'usageLimits', 'remote', 'rate-limited'],
+  ])('with %i %s is asked for once', async (status, reason, domain, actor, code) => {
+    target.proxy.add({ ...WATCH, times: 9, fault: refusal(status, reason, domain) });
+    await expect(open()).rejects.toMatchObject({ actor, code });
+    expect(watched()).toHaveLength(1);
+  });
+
+  test('names neither the account nor the address', async () => {
+    target.proxy.add({ ...WATCH, times: 9, fault: refusal(400, 'invalid') });
+    const error = asMirrorError(await open().catch((thrown: unknown) => thrown));
+    expect(`${error.message} ${error.remedy} ${error.stack}`).not.toMatch(/@clinic|127\.0\.0\.1|c0de/);
+  });
+});

@@ -1,0 +1,272 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
+import { outlookCalendar } from '../../../src/connectors/outlook-calendar/index.ts';
+import { readGraphNotification } from '../../../src/connectors/outlook-calendar/notifications.ts';
+import { createHttpDoor } from '../../../src/http/door.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import { asMirrorError } from '../../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { MARK, signal } from '../../contract/contract-kit.ts';
+import { ACCOUNT, openOutlookTarget, refusal } from '../../contract/outlook-calendar-target.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+
+const SECRET = 'a-secret_of-43-characters'.padEnd(43, 'x');
+const CREATE = { method: /^POST$/, url: /\/subscriptions$/ };
+const LIST = { method: /^GET$/, url: /\/subscriptions/ };
+
+let target: Awaited<ReturnType<typeof openOutlookTarget>>;
+let receiver: Receiver;
+let count = 0;
+
+beforeEach(async () => {
+  target = await openOutlookTarget();
+  receiver = await startReceiver((request) => {
+    const reading = readGraphNotification(request);
+    return reading.kind === 'handshake' ? { status: 200, text: reading.answer } : {};
+  });
+});
+
+afterEach(async () => {
+  await receiver.close();
+  await target.close();
+});
+
+interface Choice {
+  mailbox?: string;
+  token?: () => string;
+}
+
+function channels({ mailbox = ACCOUNT, token = () => target.sandbox.issueAccessToken(ACCOUNT) }: Choice = {}) {
+  const header = async () => `Bearer ${token()}`;
+  const connector = outlookCalendar.open({
+    settings: outlookCalendar.settingsSchema.parse({
+      mailbox,
+      calendar: { id: target.container },
+      rootUrl: target.proxy.url,
+    }),
+    mark: MARK,
+    authorizer: { header, renew: header, quotaUser: null },
+    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    log: silentLogger,
+    clock: Date.now,
+  });
+  return connector.channels!;
+}
+
+/** Under a fresh id, at `/notifications` unless told. */
+function request({ path = '/notifications', lifeMs = 2 * DAY_MS } = {}) {
+  count += 1;
+  const id = count.toString(16).padStart(32, 'c0de');
+  return { id, secret: SECRET, address: `${receiver.url}${path}/${id}`, expiresAt: Date.now() + lifeMs };
+}
+
+const open = (asked = request(), container = target.container) => channels().open(container, asked, signal());
+const answer = (status: number, code: string): ProxyFault => ({ kind: 'answer', answer: refusal(status, code) });
+const requestsOf = (method: string) => target.proxy.requests.filter((each) => each.method === method);
+const urls = () => target.sandbox.subscriptions().map(({ notificationUrl }) => notificationUrl);
+
+describe('a subscription to an Outlook calendar', () => {
+  test('is asked for with both addresses, our secret and the one calendar', async () => {
+    const asked = request();
+    await open(asked);
+    expect(JSON.parse(requestsOf('POST')[0]!.body)).toEqual({
+      changeType: 'created,updated,deleted',
+      resource: `users/${ACCOUNT}/calendars/${target.container}/events`,
+      notificationUrl: asked.address,
+      lifecycleNotificationUrl: asked.address,
+      expirationDateTime: new Date(asked.expiresAt).toISOString(),
+      clientState: SECRET,
+    });
+  });
+
+  test.each([
+    ['me', `me/calendars/`],
+    [ACCOUNT, `users/${ACCOUNT}/calendars/`],
+  ])('of %s tells of its own calendar and of no other', async (mailbox, start) => {
+    const other = target.sandbox.createCalendar(ACCOUNT, 'Another');
+    await channels({ mailbox }).open(target.container, request(), signal());
+    expect(target.sandbox.subscriptions()[0]?.resource).toBe(`${start}${target.container}/events`);
+    receiver.forget();
+    const time = { dateTime: '2027-03-10T12:00:00', timeZone: 'UTC' };
+    target.sandbox.addByHand(ACCOUNT, other, { subject: 'Elsewhere', start: time, end: time });
+    await target.sandbox.notificationsSettled();
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  test('whose address answers the check wrongly is a matter of settings, and is tried again', async () => {
+    const deaf = await startReceiver(() => ({ status: 200, text: 'hello' }));
+    const call = open({ ...request(), address: `${deaf.url}/notifications/x` });
+    await expect(call).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'notification-address-refused',
+      retry: 'later',
+    });
+    expect(deaf.requests).toHaveLength(1);
+    await deaf.close();
+    expect(urls()).toEqual([]);
+  });
+
+  test('is asked for with a shorter life where the older limit holds, and prolonged with it', async () => {
+    target.sandbox.configure({ maxSubscriptionMinutes: 4_230 });
+    const channel = await open(request({ lifeMs: 30 * DAY_MS }));
+    expect(channel.expiresAt).toBeGreaterThan(Date.now() + 4_200 * MINUTE_MS);
+    expect(requestsOf('POST')).toHaveLength(2);
+    const extended = await channels().extend(channel, Date.now() + 30 * DAY_MS, signal());
+    expect(extended?.expiresAt).toBeLessThan(Date.now() + 4_230 * MINUTE_MS);
+    expect(requestsOf('PATCH')).toHaveLength(2);
+  });
+
+  test('for two days takes one request under either limit', async () => {
+    target.sandbox.configure({ maxSubscriptionMinutes: 4_230 });
+    await open();
+    expect(target.proxy.requests).toHaveLength(1);
+  });
+
+  test('that is asked for very shortly lasts as long as the vendor says', async () => {
+    const { expiresAt } = await open(request({ lifeMs: MINUTE_MS }));
+    expect(expiresAt).toBeGreaterThan(Date.now() + 44 * MINUTE_MS);
+  });
+
+  test('that the vendor has removed is not prolonged, and another takes its place', async () => {
+    const asked = request();
+    const channel = await open(asked);
+    target.sandbox.sendLifecycleEvent(channel.handle, 'subscriptionRemoved');
+    expect(await channels().extend(channel, Date.now() + DAY_MS, signal())).toBeNull();
+    await channels().close(channel, signal());
+    const next = request();
+    await open(next);
+    expect(urls()).toEqual([next.address]);
+  });
+
+  test('that cannot be prolonged or ended now says so and stays', async () => {
+    const channel = await open();
+    const method = /^(PATCH|DELETE)$/;
+    target.proxy.add({ method, fault: { kind: 'answer', answer: refusal(429, 'TooManyRequests', '9') } });
+    const extending = channels().extend(channel, Date.now() + DAY_MS, signal());
+    await expect(extending).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 9_000 });
+    target.proxy.add({ method, fault: answer(503, 'ServerBusy') });
+    await expect(channels().close(channel, signal())).rejects.toMatchObject({ code: 'server-error' });
+    expect(urls()).toHaveLength(1);
+  });
+
+  test.each(['reauthorizationRequired', 'subscriptionRemoved', 'missed'] as const)('tells of %s', async (event) => {
+    const channel = await open();
+    await target.sandbox.notificationsSettled();
+    receiver.forget();
+    target.sandbox.sendLifecycleEvent(channel.handle, event);
+    await target.sandbox.notificationsSettled();
+    const means = { reauthorizationRequired: 'extend', subscriptionRemoved: 'ended', missed: 'missed' };
+    const events = [{ secret: SECRET, event: means[event] }];
+    expect(receiver.requests.map(readGraphNotification)).toEqual([{ kind: 'events', events }]);
+  });
+});
+
+describe('a calendar that has a subscription already', () => {
+  test('gets ours in place of one of ours that we lost sight of', async () => {
+    await open();
+    const next = request();
+    await open(next);
+    expect(urls()).toEqual([next.address]);
+  });
+
+  test('keeps what another installation asked for, and says so', async () => {
+    const theirs = request({ path: '/other/notifications' });
+    await open(theirs);
+    await expect(open()).rejects.toMatchObject({ actor: 'settings', code: 'notifications-taken', retry: 'never' });
+    expect(urls()).toEqual([theirs.address]);
+  });
+
+  test('leaves those of other calendars alone', async () => {
+    const other = target.sandbox.createCalendar(ACCOUNT, 'Another');
+    const elsewhere = request();
+    await open(elsewhere, other);
+    await open();
+    const next = request();
+    await open(next);
+    expect(urls().sort()).toEqual([elsewhere.address, next.address].sort());
+  });
+
+  test('is found on a later page of the list, whatever else is there', async () => {
+    const lost = await open();
+    const page = (value: unknown[], nextLink?: string): ProxyFault => {
+      const body = JSON.stringify({ value, ...(nextLink === undefined ? {} : { '@odata.nextLink': nextLink }) });
+      return { kind: 'answer', answer: { status: 200, headers: { 'content-type': 'application/json' }, body } };
+    };
+    const strange = { id: 'x', resource: '/%E0%A4%A', notificationUrl: lost.id, expirationDateTime: 'never' };
+    const link = 'https://graph.microsoft.com/v1.0/subscriptions?$skiptoken=next';
+    target.proxy.add({ ...LIST, fault: page([null, {}, strange], link) });
+    const next = request();
+    await open(next);
+    expect(requestsOf('GET')).toHaveLength(2);
+    expect(urls()).toEqual([next.address]);
+  });
+});
+
+describe('a subscription of which no answer came', () => {
+  test.each<[string, ProxyFault]>([
+    ['is lost', { kind: 'lost-answer' }],
+    ['is cut short', { kind: 'cut-body' }],
+    [
+      'is a page of a proxy',
+      { kind: 'rewrite', answer: () => ({ status: 502, headers: { 'content-type': 'text/html' }, body: '<html>' }) },
+    ],
+  ])('is found when the answer %s', async (_, fault) => {
+    target.proxy.add({ ...CREATE, fault });
+    const asked = request();
+    const channel = await open(asked);
+    expect(target.sandbox.subscriptions()).toMatchObject([{ id: channel.handle, notificationUrl: asked.address }]);
+    expect(Math.abs(channel.expiresAt - asked.expiresAt)).toBeLessThan(1_000);
+    expect(requestsOf('POST')).toHaveLength(1);
+  });
+
+  test('is told as uncertain when it is not there, or cannot be looked for; a later try leaves one', async () => {
+    target.proxy.add({ ...CREATE, fault: { kind: 'cut' } });
+    await expect(open()).rejects.toMatchObject({ actor: 'remote', ambiguous: true });
+    target.proxy.add({ ...CREATE, fault: { kind: 'lost-answer' } });
+    target.proxy.add({ ...LIST, fault: answer(503, 'ServerBusy') });
+    await expect(open()).rejects.toMatchObject({ actor: 'remote', ambiguous: true });
+    expect(urls()).toHaveLength(1);
+    const next = request();
+    await open(next);
+    expect(urls()).toEqual([next.address]);
+  });
+});
+
+describe('a refused subscription', () => {
+  test("to another person's mailbox, under a person's login, is a matter of settings; an application may", async () => {
+    const person = 'assistant@clinic.example';
+    target.sandbox.addMailbox(person);
+    target.sandbox.shareMailbox(ACCOUNT, person);
+    const scopes = ['Calendars.ReadWrite.Shared'];
+    const shared = channels({ token: () => target.sandbox.issueAccessToken(person, { scopes }) });
+    const call = shared.open(target.container, request(), signal());
+    await expect(call).rejects.toMatchObject({ actor: 'settings', code: 'notifications-forbidden', retry: 'never' });
+    const application = channels({ token: () => target.sandbox.issueAppToken() });
+    await application.open(target.container, request(), signal());
+    expect(urls()).toHaveLength(1);
+  });
+
+  test.each([
+    [400, 'InvalidRequest', 'remote', 'notifications-refused'],
+    [403, 'ErrorAccessDenied', 'settings', 'notifications-forbidden'],
+    [403, 'Authorization_RequestDenied', 'authorization', 'scope-missing'],
+    [404, 'ExtensionError', 'settings', 'calendar-gone'],
+    [404, 'MailboxNotEnabledForRESTAPI', 'settings', 'mailbox-unlicensed'],
+    [429, 'ApplicationThrottled', 'remote', 'rate-limited'],
+  ])('with %i %s is asked for once', async (status, code, actor, told) => {
+    target.proxy.add({ ...CREATE, times: 9, fault: answer(status, code) });
+    await expect(open()).rejects.toMatchObject({ actor, code: told });
+    expect(target.proxy.requests).toHaveLength(1);
+  });
+
+  test('names neither the mailbox nor the address', async () => {
+    target.proxy.add({ ...CREATE, times: 9, fault: answer(400, 'ValidationError') });
+    const error = asMirrorError(await open().catch((thrown: unknown) => thrown));
+    expect(`${error.message} ${error.remedy} ${error.stack}`).not.toMatch(/@clinic|127\.0\.0\.1|c0de/);
+  });
+
+  test('goes through as one request of the mailbox at a time', async () => {
+    await Promise.all([open(), channels().extend(await open(), Date.now() + HOUR_MS, signal())]);
+    expect(target.proxy.maxInFlight).toBe(1);
+  });
+});
