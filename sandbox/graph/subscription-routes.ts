@@ -4,6 +4,7 @@ import { checkLicence, findMailbox } from './access.ts';
 import { type ApiAnswer, type Context, jsonBody } from './call.ts';
 import { GraphError, invalidRequest, itemNotFound } from './errors.ts';
 import { post, type Subscription, type Subscriptions } from './subscriptions.ts';
+import type { Mailbox } from './world.ts';
 
 /** Anything shorter is raised to this (resources/subscription). */
 const LEAST_MINUTES = 45;
@@ -128,10 +129,18 @@ function readResource(context: Context, resource: string): Pick<Subscription, 'm
   }
   const mailbox = findMailbox(context.world, context.caller, me === undefined ? decodeURIComponent(user ?? '') : 'me');
   checkLicence(mailbox);
+  if (isDelegatedElsewhere(context.caller, mailbox)) {
+    throw new GraphError(403, 'ExtensionError', 'Operation: Create; Exception: [Status Code: Forbidden]');
+  }
   if (calendarId !== undefined && !mailbox.calendars.has(calendarId)) {
     throw itemNotFound();
   }
   return { mailboxId: mailbox.id, calendarId };
+}
+
+/** A person's login reaches its own mailbox alone, whatever is shared with it (concepts/outlook-change-notifications-overview). */
+function isDelegatedElsewhere({ account }: Context['caller'], { mail }: Mailbox): boolean {
+  return account !== undefined && account.toLowerCase() !== mail.toLowerCase();
 }
 
 function readChangeTypes(text: string): string[] {
