@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { renderAudit } from '../../src/cli/render-audit.ts';
+import { renderExplanation } from '../../src/cli/render-explain.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
 import { auditNow } from '../../src/control/audit.ts';
+import { explain } from '../../src/control/explain.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -68,6 +72,57 @@ test('a paused tenant is not read back', async () => {
   await expect(refused).rejects.toMatchObject({ actor: 'settings', code: 'tenant-paused' });
   expect(models[0].calls.read).toBe(1);
   expect(estate.pulled).toEqual([]);
+});
+
+test('status tells of what stands now, and calls a target drifted until what is only reported was put right', async () => {
+  const { models, tenant, estate } = await open();
+  const states = async () => (await status(estate)).tenants[0]?.targets.map(({ state }) => state);
+  const [object, other] = models[1].objects();
+  const title = object!.item.title;
+  for (const model of models) retitle(model);
+  other!.deleted = true;
+  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  await cycle(tenant);
+
+  const [doctor, room] = (await status(estate)).tenants[0]?.targets ?? [];
+  expect(doctor).toMatchObject({ state: 'in-sync', links: 3, drift: { edited: 0, removed: 0, fields: {} } });
+  expect(room).toMatchObject({ state: 'drifted', links: 2, drift: { edited: 1, removed: 1, fields: { title: 1 } } });
+  const shown = renderStatus(await status(estate)).replace(/\s+/g, ' ');
+  expect(shown).toContain('room: by hand 1 edited, 1 removed, left for a person to look at');
+  const metrics = await createMetrics(() => estate).render();
+  expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="room"} 1');
+  expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="doctor"} 0');
+  expect(metrics).toContain('clinic_mirror_target_removed{tenant="studio-rossi",target="room"} 1');
+
+  tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
+  expect(await states()).toEqual(['in-sync', 'in-sync']);
+  expect(renderStatus(await status(estate)).replace(/\s+/g, ' ')).toContain('1 removed, kept until their appointments');
+
+  tenant.targets.get('room')!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
+  object!.item = { ...object!.item, title };
+  object!.version += 1;
+  other!.deleted = false;
+  other!.version += 1;
+  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  expect(await states()).toEqual(['in-sync', 'in-sync']);
+});
+
+test('an explanation tells what was done by hand and what follows', async () => {
+  const { models, tenant, estate } = await open();
+  retitle(models[1]);
+  models[1].objects()[1]!.deleted = true;
+  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  const marked = await tenant.links.marked('room');
+  const told = await Promise.all(
+    marked.map(async ({ recordId, drift }) => {
+      const explanation = await explain(estate, 'studio-rossi', recordId, NEVER);
+      expect(explanation.targets.find(({ target }) => target === 'doctor')?.byHand).toBeNull();
+      expect(explanation.targets.find(({ target }) => target === 'room')?.byHand).toMatchObject({ done: drift });
+      return renderExplanation(explanation).replace(/\s+/g, ' ');
+    }),
+  );
+  expect(told.join(' ')).toContain('edited by hand (title): left until the appointment changes');
+  expect(told.join(' ')).toContain('deleted by hand: left until the appointment changes');
 });
 
 test('an unknown tenant is named with the ones there are', async () => {

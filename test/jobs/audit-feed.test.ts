@@ -263,7 +263,7 @@ describe('what a provider stores differently is never rewritten, and a real edit
   });
 });
 
-const IDS = ['0', '1', '2', '3', '4'];
+const IDS = ['0', '1', '2'];
 const PEOPLE = ['retitle', 'move', 'remove', 'unmark', 'untrash', 'put back'] as const;
 const CLINIC = ['cancel', 'rebook', 'rebook back', 'erase'] as const;
 const DAEMON = [
@@ -367,7 +367,7 @@ describe.for(POLICIES)('whatever people, the clinic, the feed and crashes do (%s
         expect(edited + removed).toBe(policy === 'repair' ? 0 : expected.byHand.size);
         expect(await world.tenant.links.marked('doctor')).toHaveLength(edited + removed);
       }),
-      { numRuns: 60 },
+      { numRuns: 80 },
     );
   });
 });
