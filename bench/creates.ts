@@ -11,7 +11,8 @@ const USAGE = `npm run creates -- [--events 1000] [--latency 10] [--json]
 Fills an empty Outlook mailbox with first creates and counts what Graph saw: undisturbed, then with 429 for one in five of the
 requests within batches, then for one in five of the batches. Figures go to standard output, progress to standard error; the
 exit code is 0 when every event was there once, never more than four requests ran at the mailbox at once, and the
-undisturbed run took no more requests than it had to. --latency is what each request takes at Graph, in milliseconds.`;
+undisturbed run took no more requests than it had to. With fewer than some hundred events no batch may be refused, which
+fails the run too. --latency is what each request takes at Graph, in milliseconds.`;
 
 /** Requests in one batch (learn.microsoft.com/graph/json-batching). */
 const BATCH_SIZE = 20;
