@@ -167,6 +167,17 @@ describe('a subscription', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('reaches no mailbox that is only shared with the person who logged in', async () => {
+    const { as, sandbox } = await startBench();
+    const person = 'assistant@clinic.example';
+    sandbox.addMailbox(person);
+    sandbox.shareMailbox(DOCTOR, person);
+    const token = sandbox.issueAccessToken(person, { scopes: ['Calendars.ReadWrite.Shared'] });
+    const resource = `users/${DOCTOR}/events`;
+    const answer = await as(token)('POST', '/subscriptions', { ...wanted(await startReceiver()), resource });
+    expect(answer).toMatchObject({ status: 403, code: 'ExtensionError' });
+  });
+
   it('belongs to its application, which may delete it', async () => {
     const applications = [{ clientSecret: 's' }, { clientId: 'other', clientSecret: 's' }];
     const { call, as, sandbox } = await startBench({ applications });
