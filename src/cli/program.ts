@@ -143,7 +143,8 @@ export function createProgram(outside: CliOutside): Command {
         const result = await syncTenant(estate, tenant, progress, signals).finally(() => progress.end());
         print(json, result, renderSync(result));
         const failed =
-          result.run.error !== null || result.targets.some(({ pending, trouble }) => pending > 0 || trouble);
+          result.run.error !== null ||
+          result.targets.some(({ pending, trouble, state }) => pending > 0 || trouble || state === 'drifted');
         if (failed) outside.exit(1);
       }),
     );

@@ -72,9 +72,10 @@ const TARGET_GAUGES = {
   held: ['clinic_mirror_target_held', 'Deletions that wait for a person'],
   links: ['clinic_mirror_target_links', 'Objects that the target is known to hold'],
   ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our mark that match no record for certain'],
-  edited: ['clinic_mirror_target_edited', 'Objects that the last audit found edited by hand'],
-  removed: ['clinic_mirror_target_removed', 'Objects that the last audit found deleted by hand'],
+  edited: ['clinic_mirror_target_edited', 'Objects that stand edited by hand'],
+  removed: ['clinic_mirror_target_removed', 'Objects that stay deleted by hand'],
   churning: ['clinic_mirror_target_churning', 'Objects that are no longer restored today'],
+  drifted: ['clinic_mirror_target_drifted', '1 while changes by hand wait for a person'],
   heard: ['clinic_mirror_target_heard', '1 while the vendor tells us of changes, 0 while only polling finds them'],
   stopped: ['clinic_mirror_target_stopped', '1 while the whole target stands still'],
 } as const;
@@ -134,6 +135,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
       for (const name of ['edited', 'removed', 'churning'] as const) {
         if (each.drift !== null) gauges.targets[name].set(labels, each.drift[name]);
       }
+      gauges.targets.drifted.set(labels, each.state === 'drifted' ? 1 : 0);
       gauges.targets.heard.set(labels, each.notifications.untilAt === null ? 0 : 1);
       gauges.targets.stopped.set(labels, each.trouble === null ? 0 : 1);
       for (const [effect, count] of Object.entries({ created, updated, deleted, adopted })) {

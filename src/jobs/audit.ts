@@ -1,6 +1,4 @@
-import type { RemoteChanges } from '../connectors/connector.ts';
 import { asMirrorError } from '../model/errors.ts';
-import type { RemoteItem } from '../model/operations.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, TargetRecord } from '../state/targets.ts';
@@ -66,7 +64,8 @@ export async function auditTarget(
     const guarded = AbortSignal.any([signal, lane.signal]);
     const cursor = options.whole === true || isWholeDue(record, tenant.clock()) ? null : record.cursor;
     const startedAt = tenant.clock();
-    const changes = await readTarget(tenant, target, container, cursor, guarded);
+    const window = windowOf(target, startedAt);
+    const changes = await target.connector.changes(container, { cursor, window }, guarded);
     const found = await compareWithTarget(tenant, target, container, changes, guarded);
     const report = await settle(tenant, target, found, lane);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
@@ -91,22 +90,6 @@ async function noteReplaced(tenant: OpenTenant, target: OpenTarget): Promise<Dri
   const report = { ...nothing, checkedAt: tenant.clock(), calendarReplaced: true };
   await tenant.records.write(target.id, { drift: report });
   return report;
-}
-
-/** Without a feed every reading is whole, and not restricted to the window. */
-async function readTarget(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
-  cursor: string | null,
-  signal: AbortSignal,
-): Promise<RemoteChanges> {
-  const { connector } = target;
-  const window = windowOf(target, tenant.clock());
-  if (connector.changes !== undefined) return await connector.changes(container, { cursor, window }, signal);
-  const items: RemoteItem[] = [];
-  for await (const page of connector.read(container, null, signal)) items.push(...page);
-  return { scope: 'whole', items, removed: [], cursor: null };
 }
 
 function isWholeDue({ readWholeAt }: TargetRecord, now: Instant): boolean {

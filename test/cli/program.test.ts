@@ -132,6 +132,18 @@ describe('a sync', () => {
     });
     expect(await run(['sync', 'studio-rossi'], { estate })).toMatchObject({ code: 1 });
   });
+
+  test('ends with 1 while changes by hand wait for a person', async () => {
+    const { estate, model } = open(2);
+    const target = estate.tenants.get('studio-rossi')?.targets.get('doctor');
+    target!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
+    await run(['sync', 'studio-rossi'], { estate });
+    model.objects()[0]!.deleted = true;
+    await run(['audit', 'studio-rossi'], { estate });
+    const ran = await run(['sync', 'studio-rossi'], { estate });
+    expect(ran).toMatchObject({ code: 1 });
+    expect(ran.out).toMatch(/doctor +drifted/);
+  });
 });
 
 describe('what is shown', () => {

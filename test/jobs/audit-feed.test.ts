@@ -7,7 +7,6 @@ import { appointmentOf } from '../sync/arbitraries.ts';
 import {
   type AuditWorld,
   auditOf,
-  changesOf,
   editByHand,
   giveHabits,
   objectIn,
@@ -38,7 +37,7 @@ function watchReadings({ tenant }: AuditWorld) {
   target.connector = {
     ...connector,
     async changes(container, query, signal) {
-      const answer = await changesOf(connector, container, query, signal);
+      const answer = await connector.changes(container, query, signal);
       const named = answer.items.length + answer.removed.length;
       readings.push({ asked: query.cursor === null ? 'whole' : 'since', scope: answer.scope, named });
       return answer;
@@ -149,7 +148,7 @@ describe('an audit', () => {
     target.connector = {
       ...connector,
       async changes(...given) {
-        const answer = await changesOf(connector, ...given);
+        const answer = await connector.changes(...given);
         return { ...answer, items: answer.items.filter(({ item }) => item?.time.kind !== 'all-day') };
       },
     };

@@ -1,4 +1,3 @@
-import type { Connector } from '../../src/connectors/connector.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
@@ -119,7 +118,7 @@ export function giveHabits(tenant: OpenTenant, { spell = (item) => item, without
       for await (const page of connector.read(...given)) yield page.map(untagged(tag));
     },
     async changes(...given) {
-      const changes = await changesOf(connector, ...given);
+      const changes = await connector.changes(...given);
       return { ...changes, items: changes.items.map(untagged(tag)) };
     },
   };
@@ -127,10 +126,4 @@ export function giveHabits(tenant: OpenTenant, { spell = (item) => item, without
 
 function untagged(tag: (versionTag: string | null) => string | null) {
   return (remote: RemoteItem): RemoteItem => ({ ...remote, versionTag: tag(remote.versionTag) });
-}
-
-/** What a connector's feed says. */
-export function changesOf(connector: Connector, ...given: Parameters<NonNullable<Connector['changes']>>) {
-  if (connector.changes === undefined) throw new Error('the model has a feed');
-  return connector.changes(...given);
 }

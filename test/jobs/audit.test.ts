@@ -10,7 +10,6 @@ import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import {
   type AuditWorld,
   auditOf,
-  changesOf,
   editByHand,
   objectOf,
   openWorld,
@@ -286,7 +285,7 @@ describe('an audit', () => {
     targetOf(world.tenant).connector = {
       ...connector,
       async changes(...given) {
-        const changes = await changesOf(connector, ...given);
+        const changes = await connector.changes(...given);
         await redis.connect().set(keys.lease(world.tenant.id, laneLease('doctor')), '999:somebody-else');
         return changes;
       },
