@@ -11,6 +11,7 @@ import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { dumpRedis } from './support/dump-redis.ts';
 import type { SmallTarget } from './support/small-configuration.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { callsAt } from './support/traffic.ts';
@@ -247,6 +248,18 @@ test('a thousand genuine hints within the time to settle are acknowledged at onc
   expect(looks).toBeGreaterThanOrEqual(1);
   expect(looks).toBeLessThanOrEqual(2);
   await queue.close();
+}, 60_000);
+
+test('no secret of a channel is in Redis', async () => {
+  const here = await told();
+  await here.start();
+  await bothAreTold(here);
+  const secrets = [here.world.google.channels()[0]?.token, here.world.graph.subscriptions()[0]?.clientState];
+  const kept = [...(await dumpRedis(redis.connect()))].flat().join('\n');
+  for (const secret of secrets) {
+    expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(kept).not.toContain(secret);
+  }
 }, 60_000);
 
 test('posts of strangers are acknowledged alike and do nothing', async () => {
