@@ -1,9 +1,8 @@
-import type { Accounts, Permission } from './authorization/accounts.ts';
-import type { Clients } from './authorization/clients.ts';
-import type { TokenStore } from './authorization/token-store.ts';
+import { type AccessParts, type AccessVerbs, createAccessVerbs } from './access-verbs.ts';
 import { type ClinicData, tenantOf } from './data/clinic-data.ts';
 import type { Appointment, AppointmentStatus } from './data/records.ts';
 import { addDays } from './data/zone.ts';
+import { createPlantingVerbs, type PlantingVerbs } from './planting.ts';
 import { firstFreeSlot, type Slot } from './rules/free-slots.ts';
 import type { ClinicRules, Operations } from './rules/operations.ts';
 
@@ -44,7 +43,7 @@ export interface Move {
  * Changes that a test or an operator makes by hand, through the same rules as the routes. They throw ClinicError when a
  * rule says no, RangeError when a tenant, user or agenda does not exist.
  */
-export interface ClinicVerbs {
+export interface ClinicVerbs extends AccessVerbs, PlantingVerbs {
   book(tenantId: string, booking?: Booking): TrueAppointment;
   move(tenantId: string, id: string, move?: Move): TrueAppointment;
   /** To the status Cancelled; the appointment stays readable. */
@@ -54,23 +53,11 @@ export interface ClinicVerbs {
   setStatus(tenantId: string, id: string, status: AppointmentStatus, reason?: string): TrueAppointment;
   /** The truth about every appointment, hard-deleted ones too, by id. */
   appointments(tenantId: string): Iterable<TrueAppointment>;
-  /** A disabled user cannot log in, and their tokens stop working at once. */
-  disableUser(username: string): void;
-  enableUser(username: string): void;
-  /** A changed role ends the user's refresh tokens (specification, section 5.6). */
-  changeRole(username: string, tenantId: string, role: string, permissions: readonly Permission[]): void;
-  /** What a user does who revokes an application's access. */
-  revokeAccess(username: string, clientId: string): void;
-  /** What a service administrator does: the client is unknown from now on. */
-  revokeClient(clientId: string): void;
 }
 
-export interface VerbParts {
+export interface VerbParts extends AccessParts {
   data: ClinicData;
   operations: Operations;
-  accounts: Accounts;
-  clients: Clients;
-  tokens: TokenStore;
 }
 
 const HALF_HOUR_MS = 30 * 60_000;
@@ -111,42 +98,8 @@ export function createVerbs(parts: VerbParts): ClinicVerbs {
     remove: operations.remove,
     setStatus: (tenantId, id, status, reason) => truth(operations.setStatus(tenantId, id, status, reason)),
     appointments,
-    ...accessVerbs(parts),
-  };
-}
-
-type AccessVerb = 'disableUser' | 'enableUser' | 'changeRole' | 'revokeAccess' | 'revokeClient';
-
-function accessVerbs({ accounts, clients, tokens }: VerbParts): Pick<ClinicVerbs, AccessVerb> {
-  function setDisabled(username: string, disabled: boolean): void {
-    const account = accounts.byUsername(username);
-    accounts.add({ ...account, disabled });
-    if (disabled) tokens.revokeGrants((grant) => grant.accountId === account.sub);
-  }
-
-  function changeRole(username: string, tenantId: string, role: string, permissions: readonly Permission[]): void {
-    const account = accounts.byUsername(username);
-    const others = account.memberships.filter((membership) => membership.tenantId !== tenantId);
-    accounts.add({ ...account, memberships: [...others, { tenantId, role, permissions }] });
-    tokens.revokeGrants((grant) => grant.accountId === account.sub);
-  }
-
-  function revokeAccess(username: string, clientId: string): void {
-    const { sub } = accounts.byUsername(username);
-    tokens.revokeGrants((grant) => grant.accountId === sub && grant.clientId === clientId);
-  }
-
-  function revokeClient(clientId: string): void {
-    clients.revoke(clientId);
-    tokens.revokeGrants((grant) => grant.clientId === clientId);
-  }
-
-  return {
-    disableUser: (username) => setDisabled(username, true),
-    enableUser: (username) => setDisabled(username, false),
-    changeRole,
-    revokeAccess,
-    revokeClient,
+    ...createAccessVerbs(parts),
+    ...createPlantingVerbs(data),
   };
 }
 

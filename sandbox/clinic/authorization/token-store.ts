@@ -26,6 +26,8 @@ export interface TokenStore {
   revokeGrant(grantId: string): void;
   /** Ends every grant that fits. */
   revokeGrants(fits: (grant: { accountId: string; clientId: string }) => boolean): void;
+  /** Leaves what was issued to a client for an account only these scopes, refresh tokens included. */
+  reduceScopes(of: { accountId: string; clientId: string }, scopes: ReadonlySet<string>): void;
   /** Gives a stored artefact a new life from now on. */
   extend(model: string, id: string, lifetimeSeconds: number): void;
 }
@@ -99,6 +101,21 @@ export function createTokenStore(): TokenStore {
     }
   }
 
+  function reduceScopes(
+    { accountId, clientId }: { accountId: string; clientId: string },
+    scopes: ReadonlySet<string>,
+  ): void {
+    for (const entries of models.values()) {
+      for (const payload of entries.values()) {
+        if (payload.accountId !== accountId || payload.clientId !== clientId || payload.scope === undefined) continue;
+        payload.scope = payload.scope
+          .split(' ')
+          .filter((scope) => scopes.has(scope))
+          .join(' ');
+      }
+    }
+  }
+
   function extend(model: string, id: string, lifetimeSeconds: number): void {
     const payload = of(model).get(id);
     if (payload !== undefined) payload.exp = nowSeconds() + lifetimeSeconds;
@@ -110,6 +127,7 @@ export function createTokenStore(): TokenStore {
     payload: (model, id) => of(model).get(id),
     revokeGrant,
     revokeGrants,
+    reduceScopes,
     extend,
   };
 }

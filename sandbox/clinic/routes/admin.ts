@@ -5,6 +5,7 @@ import { ADMIN_PREFIX } from '../../kit/admin.ts';
 import { PERMISSIONS } from '../authorization/accounts.ts';
 import { APPOINTMENT_STATUSES } from '../data/records.ts';
 import type { FrontDesk } from '../front-desk.ts';
+import { PLANTABLE } from '../planting.ts';
 import { badRequest } from '../rules/errors.ts';
 import type { ClinicRules } from '../rules/operations.ts';
 import type { ClinicVerbs, TrueAppointment } from '../verbs.ts';
@@ -40,6 +41,10 @@ const SCHEMAS = {
     role: z.string(),
     permissions: z.array(z.enum(PERMISSIONS)),
   }),
+  permissions: z.object({ username: z.string(), tenantId, permissions: z.array(z.enum(PERMISSIONS)) }),
+  membership: z.object({ username: z.string(), tenantId }),
+  scopes: z.object({ username: z.string(), clientId: z.string(), scopes: z.array(z.string()) }),
+  plant: z.object({ tenantId, kind: z.enum(PLANTABLE), id, members: z.record(z.string(), z.unknown()) }),
   access: z.object({ username: z.string(), clientId: z.string() }),
   client: z.object({ clientId: z.string() }),
   rules: z.object({
@@ -88,6 +93,12 @@ export function adminRoutes(app: FastifyInstance, { verbs, frontDesk, rules, des
   verb('change-role', SCHEMAS.changeRole, (body) =>
     verbs.changeRole(body.username, body.tenantId, body.role, body.permissions),
   );
+  verb('set-permissions', SCHEMAS.permissions, (body) =>
+    verbs.setPermissions(body.username, body.tenantId, body.permissions),
+  );
+  verb('leave-tenant', SCHEMAS.membership, (body) => verbs.leaveTenant(body.username, body.tenantId));
+  verb('reduce-scopes', SCHEMAS.scopes, (body) => verbs.reduceScopes(body.username, body.clientId, body.scopes));
+  verb('plant', SCHEMAS.plant, (body) => verbs.plant(body.tenantId, body.kind, body.id, body.members));
   verb('revoke-access', SCHEMAS.access, (body) => verbs.revokeAccess(body.username, body.clientId));
   verb('revoke-client', SCHEMAS.client, (body) => verbs.revokeClient(body.clientId));
 
