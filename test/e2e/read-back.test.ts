@@ -6,6 +6,7 @@ import {
   type HandledEvent,
   outlookHands,
 } from '../../bench/calendar-hands.ts';
+import { auditTarget } from '../../src/jobs/audit.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
@@ -92,6 +93,31 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     const titles = new Map((await hands.events()).map((event) => [event.id, event.title]));
     expect([titles.get(edited), titles.get(removed)]).toEqual([title, title]);
     expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
+  });
+
+  test('finds by the change feed what was changed by hand, once named and never forgotten', async () => {
+    const { world, hands } = await open({ audit: { drift: 'keep' } });
+    await world.cycle();
+    const { tenant } = world.open().composed.get('clinic-1') ?? {};
+    const target = tenant?.targets.get(world.targets[0]?.target ?? '');
+    if (tenant === undefined || target === undefined) throw new Error('the world has one target');
+    const look = () => auditTarget(tenant, target, AbortSignal.timeout(60_000));
+    const own = (await hands.events()).filter((event) => event.own);
+    const checked = own.length;
+    const [edited, removed] = own;
+    expect(await look()).toMatchObject({ checked, edited: 0, removed: 0 });
+    expect((await tenant.records.read(target.id)).cursor).not.toBeNull();
+
+    await hands.retitle(edited?.id ?? '', 'Lunch');
+    await hands.remove(removed?.id ?? '');
+    for (let looks = 0; looks < 2; looks += 1) {
+      expect(await look()).toMatchObject({ checked, edited: 1, removed: 1, fields: { title: 1 }, unlinked: 0 });
+    }
+    await hands.retitle(edited?.id ?? '', edited?.title ?? '');
+    expect(await look()).toMatchObject({ checked, edited: 0, removed: 1 });
+    const { readWholeAt } = await tenant.records.read(target.id);
+    expect(await look()).toMatchObject({ checked, edited: 0, removed: 1 });
+    expect((await tenant.records.read(target.id)).readWholeAt).toBe(readWholeAt);
   });
 
   test('makes a calendar of ours anew that was deleted, and fills it', async () => {
