@@ -9,6 +9,7 @@ import { requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
+import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { resumeTargets } from './control/resume.ts';
 import { auditTenant } from './jobs/audit.ts';
 import { keepChannels, withoutChannels } from './jobs/channels.ts';
@@ -260,6 +261,7 @@ function adminVerbs(composition: Composition, metrics: Metrics, publicUrl: strin
   return {
     metrics: metrics.render,
     takeNotification: openReceiver(composition, metrics),
+    takeReminderCallback: (report) => takeReminderCallback(composition.estate, report),
     async readiness() {
       const { status } = composition.redis;
       return status === 'ready' ? [] : [{ what: 'redis', why: `the connection is ${status}` }];

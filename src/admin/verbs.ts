@@ -33,6 +33,17 @@ export interface PostedNotification {
   body: string;
 }
 
+/** A request to the callback address of a reminder channel. Header names are in lower case. */
+export interface ChannelReport {
+  tenant: string;
+  channel: string;
+  method: string;
+  /** As it came, with its question mark; empty without one. */
+  query: string;
+  headers: Readonly<Record<string, string | undefined>>;
+  body: string;
+}
+
 /** What the HTTP port asks of the daemon. */
 export interface AdminVerbs {
   /** What isn't ready; nothing when all is. Asked often, so it must be cheap. */
@@ -49,4 +60,9 @@ export interface AdminVerbs {
    * @returns a text to answer with, or null for a bare acknowledgement
    */
   takeNotification(posted: PostedNotification): Promise<string | null>;
+  /**
+   * Takes what a reminder channel's other side reports. Anybody can post here, and nothing of it may be logged.
+   * @returns the status to answer with
+   */
+  takeReminderCallback(report: ChannelReport): Promise<number>;
 }

@@ -90,6 +90,10 @@ function renderJourney(line: ReminderLine): string {
   const told = lastCode === null ? '' : `, last trouble ${lastCode}`;
   const known = reference === null ? '' : `, known there as ${reference}`;
   steps.push(`${line.state}${when}${because}${tried}${told}${known}`);
+  if (line.report !== null) {
+    const { state, code, at } = line.report;
+    steps.push(`reported ${localTime(at, zone)}: ${state === 'delivered' ? 'delivered' : `not delivered (${code})`}`);
+  }
   return steps.map((step, index) => wrap(step, WIDTH, index === 0 ? '' : '  ')).join('\n');
 }
 

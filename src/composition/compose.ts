@@ -1,3 +1,4 @@
+import { REMINDERS_PATH } from '../admin/reminder-callbacks.ts';
 import { createClinicClient } from '../clinic/index.ts';
 import { createTenantSource } from '../clinic/tenant-source.ts';
 import type { Connector } from '../connectors/connector.ts';
@@ -190,6 +191,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         log,
         clock,
         observeLag: shared.observeLag ?? (() => {}),
+        callbackBase: reminderCallbackBase(settings.http.publicUrl),
       }),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,
@@ -250,6 +252,11 @@ function openConnector(
     log: parts.log.child({ target: id }),
     clock: parts.clock,
   });
+}
+
+/** Gateways and mail programs reach us by https only. */
+function reminderCallbackBase(publicUrl: string): string | null {
+  return publicUrl.startsWith('https:') ? `${publicUrl}${REMINDERS_PATH}` : null;
 }
 
 /** Scopes that the targets on a connection need, each once. */

@@ -30,6 +30,8 @@ export interface ReminderParts {
   log: Logger;
   clock: Clock;
   observeLag: ObserveLag;
+  /** Where the other sides report back, without tenant and channel; null without a public address. */
+  callbackBase: string | null;
 }
 
 /** Opens a tenant's reminders; null where none are configured. Nothing is sent to anybody yet. */
@@ -40,7 +42,14 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
   const channels = [...file.channels].map(([id, { kind, consent, settings }]): [string, OpenChannel] => {
     const module = channelModule(kind);
     const log = parts.log.child({ channel: id });
-    const context = { settings, tenant: tenant.id, callbackUrl: null, http: parts.http, log, clock };
+    const context = {
+      settings,
+      tenant: tenant.id,
+      callbackUrl: parts.callbackBase === null ? null : `${parts.callbackBase}/${tenant.id}/${id}`,
+      http: parts.http,
+      log,
+      clock,
+    };
     const { needs, deduplicates } = module;
     const readsPatient = needsPatient(module, { consent, settings });
     return [id, { id, needs, readsPatient, deduplicates, consent: consent ?? null, channel: module.open(context) }];

@@ -9,6 +9,7 @@ import { localDay } from '../reminders/due.ts';
 import { mobileNumber } from '../reminders/phone.ts';
 import { type Place, placeOf } from '../reminders/places.ts';
 import { type Decision, lateness, longestAheadMs, remindersFor } from '../reminders/rules.ts';
+import type { DeliveryReport } from '../state/reminders.ts';
 import { type Estate, requireTenant } from './estate.ts';
 import { readSource, type SourceView } from './explain.ts';
 
@@ -28,6 +29,8 @@ export interface ReminderLine {
   attempts: number;
   lastCode: string | null;
   reference: string | null;
+  /** What the other side told of it since; null when nothing. */
+  report: DeliveryReport | null;
 }
 
 /** Reminders of a tenant, in the order of their time. */
@@ -56,7 +59,7 @@ export interface ReminderExplanation {
 export async function upcomingReminders(estate: Estate, tenantId: string): Promise<ReminderList> {
   const { reminders } = requireReminders(estate, tenantId);
   const open = (await reminders.ledger.open()).sort((one, other) => one.dueAt - other.dueAt);
-  return { tenant: tenantId, day: null, complete: true, reminders: open.map(lineOf) };
+  return { tenant: tenantId, day: null, complete: true, reminders: await linesOf(reminders, open) };
 }
 
 /**
@@ -86,7 +89,7 @@ export async function previewDay(
   const known = await reminders.ledger.readSome(due.map(({ reminder }) => reminder.id));
   const lines = due.map(({ reminder, appointment }) => {
     const entry = known.get(reminder.id);
-    return entry === undefined ? foreseen(reminder, appointment, reminders, now) : lineOf(entry);
+    return entry === undefined ? foreseen(reminder, appointment, reminders, now) : lineOf(entry, null);
   });
   lines.sort((one, other) => one.dueAt - other.dueAt || one.startAt - other.startAt);
   return { tenant: tenantId, day: span.day, complete: snapshot.completeness === 'complete', reminders: lines };
@@ -95,7 +98,7 @@ export async function previewDay(
 /** What came to its end, newest first: sent, dropped and unknown. */
 export async function settledReminders(estate: Estate, tenantId: string, limit: number): Promise<ReminderList> {
   const { reminders } = requireReminders(estate, tenantId);
-  const lines = (await reminders.ledger.settled(limit)).map(lineOf);
+  const lines = await linesOf(reminders, await reminders.ledger.settled(limit));
   return { tenant: tenantId, day: null, complete: true, reminders: lines };
 }
 
@@ -116,7 +119,7 @@ export async function explainReminders(
     if ('excluded' in decision) return { rule, channel, excluded: decision.excluded };
     return { rule, channel, dueAt: decision.reminder.dueAt, zone: decision.reminder.zone };
   });
-  return { tenant: tenantId, appointment: appointmentId, source, rules, reminders: entries.map(lineOf) };
+  return { tenant: tenantId, appointment: appointmentId, source, rules, reminders: await linesOf(reminders, entries) };
 }
 
 /**
@@ -138,9 +141,10 @@ export async function optOut(
       remedy: kind === 'email' ? 'give an e-mail address' : 'give a mobile number, best with its international prefix',
     });
   }
-  if (lift) return { changed: await reminders.optOuts.remove(kind, known) };
-  const before = await reminders.optOuts.find(kind, known);
-  await reminders.optOuts.add(kind, known, { source: 'operator', at: tenant.clock() });
+  const mark = reminders.optOuts.mark(kind, known);
+  if (lift) return { changed: await reminders.optOuts.remove(mark) };
+  const before = await reminders.optOuts.find(mark);
+  await reminders.optOuts.add(mark, { source: 'operator', at: tenant.clock() });
   return { changed: before === null };
 }
 
@@ -205,13 +209,21 @@ function foreseen(
   const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
   const reason = lateness(reminder, { now, updatedAt, minimumLeadMs });
   const { appointmentId: appointment, rule, channel, dueAt, startAt, zone } = reminder;
-  const untouched = { id: null, settledAt: null, attempts: 0, lastCode: null, reference: null };
+  const untouched = { id: null, settledAt: null, attempts: 0, lastCode: null, reference: null, report: null };
   const state = reason === null ? 'planned' : 'dropped';
   return { ...untouched, appointment, rule, channel, dueAt, startAt, zone, state, reason };
 }
 
-function lineOf({ appointmentId, plannedAt: _plannedAt, wakeAt: _wakeAt, ...entry }: LedgerEntry): ReminderLine {
-  return { appointment: appointmentId, ...entry };
+async function linesOf({ ledger }: OpenReminders, entries: readonly LedgerEntry[]): Promise<ReminderLine[]> {
+  const reports = await ledger.reports(entries.flatMap(({ reference }) => reference ?? []));
+  return entries.map((entry) => lineOf(entry, reports.get(entry.reference ?? '') ?? null));
+}
+
+function lineOf(
+  { appointmentId, plannedAt: _plannedAt, wakeAt: _wakeAt, ...entry }: LedgerEntry,
+  report: DeliveryReport | null,
+): ReminderLine {
+  return { appointment: appointmentId, ...entry, report };
 }
 
 function emailOf(address: string): string | null {

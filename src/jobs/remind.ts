@@ -9,6 +9,7 @@ import { mobileNumber } from '../reminders/phone.ts';
 import { placeOf } from '../reminders/places.ts';
 import type { ReminderRule } from '../reminders/rules.ts';
 import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
+import type { AddressMark } from '../state/opt-outs.ts';
 import type { Claim, Settlement } from '../state/reminders.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
 import type { OpenTenant } from './tenant.ts';
@@ -34,6 +35,8 @@ interface Ready {
   reminder: Reminder;
   channel: OpenChannel;
   rule: ReminderRule;
+  /** Mark of the address that it goes to; null where the channel needs none. */
+  recipient: AddressMark | null;
 }
 
 /**
@@ -68,6 +71,7 @@ async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, 
     now: tenant.clock(),
     maxPerHour: reminders.file.maxPerHour,
     mayRepeat: ready.channel.deduplicates,
+    recipient: ready.recipient,
   });
   if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
   if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
@@ -85,13 +89,10 @@ function within(durationMs: number, abort: AbortSignal): AbortSignal {
 async function remember(
   { clock, log }: OpenTenant,
   { optOuts, ledger }: OpenReminders,
-  { channel, reminder: { recipient } }: Ready,
+  { channel, recipient }: Ready,
   { optedOut, channelGone, code }: Extract<Delivery, { result: 'refused' }>,
 ): Promise<void> {
-  const address = channel.needs === 'nothing' ? null : recipient[channel.needs];
-  if (optedOut && channel.needs !== 'nothing' && address !== null) {
-    await optOuts.add(channel.needs, address, { source: 'refused', at: clock() });
-  }
+  if (optedOut && recipient !== null) await optOuts.add(recipient, { source: 'refused', at: clock() });
   if (!channelGone) return;
   await ledger.closeChannel(channel.id);
   log.error({ channel: channel.id, code }, 'a channel is gone: its reminders are dropped, and it is tried again daily');
@@ -194,10 +195,12 @@ async function address(
   const email = patient?.email?.trim() || null;
   const phone =
     mobileNumber(patient?.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient?.phone ?? '', phoneRegion);
+  let recipientMark: AddressMark | null = null;
   if (channel.needs !== 'nothing') {
     const reachedAt = channel.needs === 'email' ? email : phone;
     if (reachedAt === null) return dropped('no-address');
-    if ((await reminders.optOuts.find(channel.needs, reachedAt)) !== null) return dropped('opted-out');
+    recipientMark = reminders.optOuts.mark(channel.needs, reachedAt);
+    if ((await reminders.optOuts.find(recipientMark)) !== null) return dropped('opted-out');
   }
   const { startAt, endAt } = appointment.time;
   const { name, language } = tenant.configuration;
@@ -219,7 +222,7 @@ async function address(
     recipient: { patientId: appointment.patientId, email, phone },
     content,
   };
-  return { reminder, channel, rule };
+  return { reminder, channel, rule, recipient: recipientMark };
 }
 
 /** Channels throw only for what a person must mend before anything was handed over; all else is unclear. */

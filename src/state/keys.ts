@@ -28,6 +28,7 @@
  * | `cm:{T}:reminders-of:<appointment>`  | set    | retention         | planner           | operator              |
  * | `cm:{T}:reminder-counts`             | hash   | for ever          | planner, sender   | metrics               |
  * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
+ * | `cm:{T}:reminder-report:<reference>` | string | retention         | callbacks         | operator              |
  * | `cm:{T}:reminder-channel-closed:<channel>` | string | one day    | sender            | sender                |
  * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
@@ -69,6 +70,7 @@ export const keys = {
   remindersOf: (tenant: string, appointment: string) => tenantKey(tenant, 'reminders-of', appointment),
   reminderCounts: (tenant: string) => tenantKey(tenant, 'reminder-counts'),
   remindersHour: (tenant: string, hour: number) => tenantKey(tenant, 'reminders-hour', hour),
+  reminderReport: (tenant: string, reference: string) => tenantKey(tenant, 'reminder-report', reference),
   reminderChannelClosed: (tenant: string, channel: string) => tenantKey(tenant, 'reminder-channel-closed', channel),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),

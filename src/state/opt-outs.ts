@@ -13,14 +13,17 @@ export interface OptOut {
   at: Instant;
 }
 
+/** An address as it is remembered: its kind and a keyed hash. */
+export type AddressMark = string;
+
 /** Who wants no reminders of one tenant. Addresses are kept as keyed hashes; nobody can read them back. */
 export interface OptOuts {
+  mark(kind: AddressKind, address: string): AddressMark;
   /** Stands from this moment on, for every channel that reaches this address. The first one is kept. */
-  add(kind: AddressKind, address: string, optOut: OptOut): Promise<void>;
+  add(mark: AddressMark, optOut: OptOut): Promise<void>;
   /** @returns whether there was one */
-  remove(kind: AddressKind, address: string): Promise<boolean>;
-  find(kind: AddressKind, address: string): Promise<OptOut | null>;
-  count(): Promise<number>;
+  remove(mark: AddressMark): Promise<boolean>;
+  find(mark: AddressMark): Promise<OptOut | null>;
 }
 
 /**
@@ -30,20 +33,18 @@ export interface OptOuts {
 export function createOptOuts(redis: RedisClient, tenant: string, identityKey: Uint8Array): OptOuts {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror opt-outs', 32)));
   const table = keys.optOuts(tenant);
-  const nameOf = (kind: AddressKind, address: string) =>
-    `${kind}:${createHmac('sha256', key).update(sameForm(kind, address)).digest('base64url')}`;
   return {
-    async add(kind, address, optOut) {
-      await redis.hsetnx(table, nameOf(kind, address), JSON.stringify(optOut));
+    mark: (kind, address) => `${kind}:${createHmac('sha256', key).update(sameForm(kind, address)).digest('base64url')}`,
+    async add(mark, optOut) {
+      await redis.hsetnx(table, mark, JSON.stringify(optOut));
     },
-    async remove(kind, address) {
-      return (await redis.hdel(table, nameOf(kind, address))) === 1;
+    async remove(mark) {
+      return (await redis.hdel(table, mark)) === 1;
     },
-    async find(kind, address) {
-      const value = await redis.hget(table, nameOf(kind, address));
+    async find(mark) {
+      const value = await redis.hget(table, mark);
       return value === null ? null : (JSON.parse(value) as OptOut);
     },
-    count: () => redis.hlen(table),
   };
 }
 

@@ -60,7 +60,7 @@ redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[3])
 return redis.call('HGETALL', KEYS[1])`;
 
 /**
- * KEYS: entry, claim, hour. ARGV: token, limit, 1 when it may be handed over a second time. What is written before the other side is
+ * KEYS: entry, claim, hour. ARGV: token, limit, 1 when it may be handed over a second time, mark of the address or ''. What is written before the other side is
  * called. The hour counts a reminder once, however often it is tried.
  */
 export const INTEND = `
@@ -73,7 +73,7 @@ if redis.call('HEXISTS', KEYS[1], 'counted') == 0 then
   redis.call('PEXPIRE', KEYS[3], 7200000)
   redis.call('HSET', KEYS[1], 'counted', 1)
 end
-redis.call('HSET', KEYS[1], 'state', 'sending', 'sender', ARGV[1])
+redis.call('HSET', KEYS[1], 'state', 'sending', 'sender', ARGV[1], 'recipient', ARGV[4])
 redis.call('HINCRBY', KEYS[1], 'attempts', 1)
 return 'go'`;
 

@@ -15,6 +15,23 @@ export interface Claim {
   token: string;
 }
 
+/** What is written down before a reminder is handed over. */
+export interface Intent {
+  now: Instant;
+  maxPerHour: number;
+  /** It may be handed over although it may have been before. */
+  mayRepeat: boolean;
+  /** Keyed hash of the address that it goes to; null where there is none. */
+  recipient: string | null;
+}
+
+/** What the other side told of a reminder after it had taken it. */
+export interface DeliveryReport {
+  state: 'delivered' | 'failed';
+  code: string | null;
+  at: Instant;
+}
+
 /** How handing over ended, or why it did not begin. */
 export type Settlement =
   | { state: 'sent'; reference: string | null }
@@ -33,10 +50,7 @@ export interface ReminderLedger {
    * Writes down that it will be handed over. `limit`: so many began in this hour already.
    * `lost`: it was withdrawn, or the claim is over: it must not be handed over.
    */
-  intend(
-    claim: Claim,
-    options: { now: Instant; maxPerHour: number; mayRepeat: boolean },
-  ): Promise<'go' | 'limit' | 'lost'>;
+  intend(claim: Claim, options: Intent): Promise<'go' | 'limit' | 'lost'>;
   /** @returns false when somebody else has settled it */
   settle(claim: Claim, settlement: Settlement, now: Instant): Promise<boolean>;
   /** Looks at it again then. @param options.notSent it was surely not handed over */
@@ -52,6 +66,11 @@ export interface ReminderLedger {
   /** How many came to each state, and for which reason, since the ledger began. */
   counts(): Promise<{ state: ReminderState; reason: string | null; count: number }[]>;
   openCount(): Promise<number>;
+  /** Whom it was handed over for, as opt-outs are remembered; null when it was not, or for nobody's address. */
+  recipientOf(id: string): Promise<string | null>;
+  /** Keeps what the other side reports, in whatever order it comes: a delivery is the last word. */
+  report(reference: string, report: DeliveryReport): Promise<void>;
+  reports(references: readonly string[]): Promise<Map<string, DeliveryReport>>;
   /** Nothing is handed to a channel for a day. */
   closeChannel(channel: string): Promise<void>;
   /** @returns whether it was closed */
@@ -93,11 +112,11 @@ export function createReminderLedger(
       const entry = Array.isArray(answer) ? entryOf(fieldsOf(answer)) : null;
       return entry === null ? null : { entry, token };
     },
-    async intend({ entry, token }, { now, maxPerHour, mayRepeat }) {
+    async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient }) {
       const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
       const may = mayRepeat ? '1' : '0';
       const places = [entryKey(entry.id), claimKey(entry.id), hour];
-      const answer = await redis.eval(INTEND, 3, ...places, token, String(maxPerHour), may);
+      const answer = await redis.eval(INTEND, 3, ...places, token, String(maxPerHour), may, recipient ?? '');
       return answer === 'go' || answer === 'limit' ? answer : 'lost';
     },
     async settle({ entry: { id }, token }, settlement, now) {
@@ -129,6 +148,22 @@ export function createReminderLedger(
       });
     },
     openCount: () => redis.zcard(open),
+    recipientOf: async (id) => (await redis.hget(entryKey(id), 'recipient')) || null,
+    async report(reference, report) {
+      const key = keys.reminderReport(tenant, reference);
+      if (report.state === 'delivered') await redis.set(key, JSON.stringify(report), 'PX', keepMs);
+      else await redis.set(key, JSON.stringify(report), 'PX', keepMs, 'NX');
+    },
+    async reports(references) {
+      if (references.length === 0) return new Map();
+      const values = await redis.mget(references.map((reference) => keys.reminderReport(tenant, reference)));
+      return new Map(
+        references.flatMap((reference, index) => {
+          const value = values[index];
+          return value == null ? [] : [[reference, JSON.parse(value) as DeliveryReport] as const];
+        }),
+      );
+    },
     async closeChannel(channel) {
       await redis.set(keys.reminderChannelClosed(tenant, channel), 1, 'PX', DAY_MS);
     },

@@ -12,6 +12,7 @@ async function open(take: (posted: PostedNotification) => Promise<string | null>
   const verbs = {
     readiness: async () => [],
     metrics: async () => '',
+    takeReminderCallback: async () => 204,
     completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
     takeNotification: (posted: PostedNotification) => {
       taken.push(posted);

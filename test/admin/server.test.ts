@@ -23,6 +23,7 @@ async function open(verbs: Partial<AdminVerbs> = {}, publicUrl = 'https://mirror
     readiness: async () => [],
     metrics: async () => 'pulls_total 3\n',
     takeNotification: async () => null,
+    takeReminderCallback: async () => 204,
     completeLogin: async ({ url }) => {
       callbacks.push(url);
       return { outcome: 'connected', language: 'en' };

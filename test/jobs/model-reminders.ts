@@ -1,7 +1,7 @@
 import type { OpenChannel, OpenReminders, Wake } from '../../src/jobs/open-reminders.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import type { Delivery, Reminder } from '../../src/reminders/channels/channel.ts';
+import type { Delivery, Reminder, ReminderChannel } from '../../src/reminders/channels/channel.ts';
 import { createReminderNames } from '../../src/reminders/identity.ts';
 import { compileRules } from '../../src/reminders/rules.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
@@ -41,6 +41,8 @@ export interface RemindersChoice {
   /** The tenant file's part, without channels. */
   file?: object;
   channel?: Partial<OpenChannel>;
+  /** How it takes what its other side reports. */
+  callback?: ReminderChannel['takeCallback'];
   claimMs?: number;
   lags?: number[];
 }
@@ -58,7 +60,10 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     readsPatient: true,
     deduplicates: gateway.deduplicates,
     consent: null,
-    channel: { send: (reminder) => send(gateway, reminder) },
+    channel: {
+      send: (reminder) => send(gateway, reminder),
+      ...(choice.callback === undefined ? {} : { takeCallback: choice.callback }),
+    },
     ...choice.channel,
   };
   const nameOf = ({ id, wakeAt }: Wake) => `${id}-${wakeAt}`;

@@ -121,7 +121,8 @@ describe('at the moment of sending', () => {
   test('an opt-out counts from that moment on, however the number is written', async () => {
     const world = await booked();
     await world.advance(DAY_MS - 1);
-    await world.tenant.reminders?.optOuts.add('phone', '+39 333 1234567', { source: 'reply', at: world.now });
+    const { optOuts } = openOf(world);
+    await optOuts.add(optOuts.mark('phone', '+39 333 1234567'), { source: 'reply', at: world.now });
     await world.advance(DAY_MS);
     expect(world.gateway.calls).toEqual([]);
     expect(await world.fate()).toBe('dropped opted-out');
@@ -157,6 +158,12 @@ describe('at the moment of sending', () => {
     expect((await world.entries())[0]?.lastCode).toBe('server-error');
   });
 });
+
+function openOf(world: ReminderWorld) {
+  const { reminders } = world.tenant;
+  if (reminders === null) throw new Error('no reminders');
+  return reminders;
+}
 
 function withPatient(world: ReminderWorld, own: Parameters<typeof patientOf>[1]): void {
   world.clinic.patientList.splice(0, 1, patientOf('p1', own));
@@ -387,12 +394,15 @@ test('a reminder that is cancelled between its last look and its intent is not h
   const claim = await ledger?.claim(entry?.id ?? '');
   if (claim == null || !('token' in claim)) throw new Error('no claim');
   await ledger?.withdraw(claim.entry.id, 'cancelled', world.now);
-  expect(await ledger?.intend(claim, { now: world.now, maxPerHour: 10, mayRepeat: false })).toBe('lost');
+  expect(await ledger?.intend(claim, { now: world.now, maxPerHour: 10, mayRepeat: false, recipient: null })).toBe(
+    'lost',
+  );
 });
 
 test('no name, number or address of a patient is kept in Redis', async () => {
   const world = await booked();
-  await world.tenant.reminders?.optOuts.add('email', 'anna@example.org', { source: 'reply', at: world.now });
+  const { optOuts } = openOf(world);
+  await optOuts.add(optOuts.mark('email', 'anna@example.org'), { source: 'reply', at: world.now });
   await world.advance(2 * DAY_MS);
   const kept = JSON.stringify([...(await dumpRedis(redis.connect()))]);
   expect(kept).toContain('day-before');

@@ -1,0 +1,44 @@
+import type { OpenReminders } from '../jobs/open-reminders.ts';
+import type { Instant } from '../model/time.ts';
+import type { ChannelCallback, ChannelEvent } from '../reminders/channels/channel.ts';
+import type { Estate } from './estate.ts';
+
+/** A request to the callback address of one tenant's channel. */
+export interface ReminderCallback extends ChannelCallback {
+  tenant: string;
+  channel: string;
+}
+
+/** Longest name that another side gives a message; what is longer is none of ours. */
+const LONGEST_REFERENCE = 128;
+
+/**
+ * Takes what a channel's other side, or a patient, reports. Anybody can post here: the channel tells what is genuine, and the rest
+ * changes nothing. An opt-out stands when this returns.
+ * @returns the HTTP status to answer with, without a body; 404 where nothing listens
+ */
+export async function takeReminderCallback(
+  { tenants, clock }: Estate,
+  { tenant: tenantId, channel: channelId, ...callback }: ReminderCallback,
+): Promise<number> {
+  const tenant = tenants.get(tenantId);
+  const channel = tenant?.reminders?.channels.get(channelId)?.channel;
+  if (tenant?.reminders == null || channel?.takeCallback === undefined) return 404;
+  const { status, events } = channel.takeCallback(callback);
+  for (const event of events) await apply(tenant.reminders, event, clock());
+  for (const { kind } of events) tenant.log.info({ channel: channelId, event: kind }, 'a channel reported');
+  return status;
+}
+
+async function apply({ ledger, optOuts }: OpenReminders, event: ChannelEvent, at: Instant): Promise<void> {
+  if (event.kind === 'delivered' || event.kind === 'failed') {
+    if (event.reference.length > LONGEST_REFERENCE) return;
+    const code = event.kind === 'failed' ? event.code : null;
+    return ledger.report(event.reference, { state: event.kind, code, at });
+  }
+  const mark =
+    'phone' in event.who ? optOuts.mark('phone', event.who.phone) : await ledger.recipientOf(event.who.reminderId);
+  if (mark === null) return;
+  if (event.kind === 'opted-in') await optOuts.remove(mark);
+  else await optOuts.add(mark, { source: 'phone' in event.who ? 'reply' : 'unsubscribe', at });
+}
