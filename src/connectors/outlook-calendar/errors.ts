@@ -248,9 +248,9 @@ export function changedMeanwhile(): MirrorError {
 /** The subscription is not made or prolonged. Microsoft's check of the address fails as `ValidationError`. */
 export function notificationsRefused(answer: WireAnswer): MirrorError {
   const codes = codesOf(answer);
-  const isKnown = knownMeaning(codes);
+  const known = knownMeaning(codes);
   if (answer.status === 400 && codes.includes('ValidationError')) return made(ADDRESS_REFUSED, 400);
-  if (answer.status === 403 && (isKnown === null || isKnown === FORBIDDEN)) return made(NOTIFICATIONS_FORBIDDEN, 403);
+  if (answer.status === 403 && (known === null || known === FORBIDDEN)) return made(NOTIFICATIONS_FORBIDDEN, 403);
   const error = toMirrorError(answer);
   return error.code === 'refused' ? made(NOTIFICATIONS_REFUSED, answer.status) : error;
 }
