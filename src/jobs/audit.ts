@@ -2,7 +2,7 @@ import { asMirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, TargetRecord } from '../state/targets.ts';
-import { type Audit, audit, missingFrom, type Reading } from '../sync/audit.ts';
+import { type Audit, type AuditInput, audit, missingFrom } from '../sync/audit.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { countMarks, type Marks } from './marks.ts';
 import { windowOf } from './survey.ts';
@@ -66,7 +66,7 @@ export async function auditTarget(
     const startedAt = tenant.clock();
     const window = windowOf(target, startedAt);
     const changes = await target.connector.changes(container, { cursor, window }, guarded);
-    const found = await compareWithTarget(tenant, target, container, changes, guarded);
+    const found = await compareWithTarget(tenant, target, container, { reading: changes, window }, guarded);
     const report = await settle(tenant, target, found, lane);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
     lane.signal.throwIfAborted();
@@ -100,13 +100,13 @@ async function compareWithTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   container: string,
-  reading: Reading,
+  { reading, window }: Pick<AuditInput, 'reading' | 'window'>,
   signal: AbortSignal,
 ): Promise<Audit> {
   const { identity } = target;
   const links = await tenant.links.read(target.id);
   const pending = await tenant.outbox.pending(target.id);
-  const input = { reading, links, pending, identity, window: windowOf(target, tenant.clock()) };
+  const input = { reading, links, pending, identity, window };
   const missing = missingFrom(input);
   if (missing.length === 0 || missing.length > MOST_LOOKED_FOR) return audit(input);
   const keys = missing.map(({ recordId, epoch }) => identity.key(recordId, epoch));
