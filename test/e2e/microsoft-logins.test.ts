@@ -26,7 +26,7 @@ test('a person logs in to Microsoft by a code on another device, and the calenda
   await world.cycle();
   await expectExact(world);
   expect(await credentialOf(world)).toMatchObject({ state: 'connected', reason: null });
-});
+}, 60_000);
 
 test('a logout says that Microsoft offers no way to revoke, and forgets the login all the same', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'] });
@@ -39,7 +39,7 @@ test('a logout says that Microsoft offers no way to revoke, and forgets the logi
   expect(await credentialOf(world)).toBeNull();
   const { targets } = await world.cycle();
   expect(targets[0]).toMatchObject({ state: 'stopped', trouble: { actor: 'authorization' } });
-});
+}, 60_000);
 
 test('a daemon that dies while Microsoft’s tokens are on their way loses no login', async () => {
   const world = await openDueWorld();
@@ -88,7 +88,7 @@ test('a daemon that dies while Microsoft’s tokens are on their way loses no lo
     tokens: { refreshToken: brought[0]?.refresh_token },
   });
   await runUntilExact(world);
-});
+}, 60_000);
 
 async function openWorld(): Promise<SmallWorld> {
   const world = await startSmallWorld({

@@ -38,7 +38,7 @@ test('another account is connected: its mailbox is filled, the old one is left a
   await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
   expect(contentOf(world, OTHER)).toEqual(filled);
   expect(world.graph.calendars(target.account)).toHaveLength(2);
-});
+}, 60_000);
 
 test('another account is connected while nothing is to be written: an audit notices', async () => {
   const { world, target } = await syncedWorld();
@@ -52,7 +52,7 @@ test('another account is connected while nothing is to be written: an audit noti
   const read = () => readOutlookEvents(world.graph, OTHER, `Calendar of ${target.target}`);
   expect(await compare(world, { ...target, read })).toMatchObject(EXACT);
   expect(contentOf(world, target.account)).toEqual(left);
-});
+}, 60_000);
 
 test('a calendar that was deleted is made anew with the next change, and holds everything once', async () => {
   const { world, target, clinicId } = await syncedWorld();
@@ -64,7 +64,7 @@ test('a calendar that was deleted is made anew with the next change, and holds e
 
   expect(ownCalendars(world, target.account).map(({ name }) => name)).toEqual([calendar?.name]);
   expect(ownCalendars(world, target.account)[0]?.id).not.toBe(calendar?.id);
-});
+}, 60_000);
 
 test('a login that was revoked in the middle of writing and given again leads to no duplicate and no gap', async () => {
   const { world, target, clinicId } = await syncedWorld();
@@ -92,31 +92,35 @@ test('a login that was revoked in the middle of writing and given again leads to
 
   await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
   expect(doubled(world, target.account)).toEqual([]);
-});
+}, 60_000);
 
 test.each([
   ['events', {}],
   ['events and calendars', CALENDARS_TOO],
-])('the ids of %s change, as with a moved mailbox: found by key, nothing is made twice', async (_what, renewed) => {
-  const { world, target, clinicId } = await syncedWorld();
-  const before = contentOf(world, target.account);
-  world.graph.renewIds(target.account, renewed);
-  world.clinic.simulate(clinicId, { moved: 5, cancelled: 3 });
+])(
+  'the ids of %s change, as with a moved mailbox: found by key, nothing is made twice',
+  async (_what, renewed) => {
+    const { world, target, clinicId } = await syncedWorld();
+    const before = contentOf(world, target.account);
+    world.graph.renewIds(target.account, renewed);
+    world.clinic.simulate(clinicId, { moved: 5, cancelled: 3 });
 
-  await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
+    await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
 
-  expect(doubled(world, target.account)).toEqual([]);
-  // Moved and cancelled ones were found: none was created, not even to be deleted again.
-  expect(contentOf(world, target.account)).toHaveLength(before.length - 3);
-  expect(everMade(world, target.account)).toBe(before.length);
+    expect(doubled(world, target.account)).toEqual([]);
+    // Moved and cancelled ones were found: none was created, not even to be deleted again.
+    expect(contentOf(world, target.account)).toHaveLength(before.length - 3);
+    expect(everMade(world, target.account)).toBe(before.length);
 
-  world.graph.renewIds(target.account, renewed);
-  target.proxy.forget();
-  expect(await audit(world)).toMatchObject(CALENDARS_TOO === renewed ? { calendarReplaced: true } : UNTOUCHED);
-  await world.cycle();
-  expect(writesAt(target.proxy)).toEqual([]);
-  await expectExact(world);
-});
+    world.graph.renewIds(target.account, renewed);
+    target.proxy.forget();
+    expect(await audit(world)).toMatchObject(CALENDARS_TOO === renewed ? { calendarReplaced: true } : UNTOUCHED);
+    await world.cycle();
+    expect(writesAt(target.proxy)).toEqual([]);
+    await expectExact(world);
+  },
+  60_000,
+);
 
 async function syncedWorld(): Promise<{ world: SmallWorld; target: SmallTarget; clinicId: string }> {
   const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'] });
