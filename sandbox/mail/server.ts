@@ -33,7 +33,8 @@ export async function startMailSandbox(options: MailSandboxOptions = {}): Promis
   });
   // A client that breaks off is an error to smtp-server; here it is an ordinary event.
   server.on('error', () => {});
-  server.server.on('connection', (socket: Socket) => state.keep(socket));
+  // The outermost socket: Node crashes when TLS is torn down from below during a handshake.
+  server.server.on(security === 'tls' ? 'secureConnection' : 'connection', (socket: Socket) => state.keep(socket));
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject);
     server.listen(options.port ?? 0, '127.0.0.1', resolve);
@@ -47,10 +48,7 @@ export async function startMailSandbox(options: MailSandboxOptions = {}): Promis
     counts: state.counts,
     mails: (to) => state.mails.filter((mail) => to === undefined || mail.to.includes(to)),
     clear: () => void state.mails.splice(0),
-    async close() {
-      state.destroySockets();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
 
@@ -75,10 +73,6 @@ class State {
 
   socketOf(session: SMTPServerSession): Socket | undefined {
     return this.#sockets.get(session.remotePort);
-  }
-
-  destroySockets(): void {
-    for (const socket of this.#sockets.values()) socket.destroy();
   }
 
   /** The faults for a command. `path` of a rule's match is held against the address that the command names. */
