@@ -48,7 +48,8 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
   const connections = keysAt(file, ['connections']).flatMap((id) => checkLogin(file, ['connections', id], known));
   const targets = keysAt(file, ['targets']).flatMap((id) => checkTarget(file, ['targets', id], known));
   const channels = keysAt(file, ['reminders', 'channels']).flatMap((id) => checkChannel(file, id, known));
-  return [...clients, ...connections, ...targets, ...checkDoubleTargets(file), ...channels];
+  const rules = keysAt(file, ['reminders', 'rules']).flatMap((id) => checkRule(file, id));
+  return [...clients, ...connections, ...targets, ...checkDoubleTargets(file), ...channels, ...rules];
 }
 
 function inSettings(section: string): string {
@@ -79,6 +80,16 @@ function checkChannel(file: YamlFile, id: string, known: KnownNames): Configurat
     ...checkName(file, [...at, 'kind'], kinds, 'kind of channel', 'choose one of these'),
     ...checkName(file, [...at, 'consent'], consents, 'consent', 'add it to patients.consents in the clinic profile'),
   ];
+}
+
+/** A rule's channels must be defined beside it. */
+function checkRule(file: YamlFile, id: string): ConfigurationFault[] {
+  const at = ['reminders', 'rules', id, 'channels'];
+  const named = file.valueAt(at);
+  const known = keysAt(file, ['reminders', 'channels']);
+  return (Array.isArray(named) ? named : []).flatMap((_, index) =>
+    checkName(file, [...at, index], known, 'channel', 'add it to reminders.channels'),
+  );
 }
 
 function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {

@@ -85,51 +85,39 @@ const channel = z.strictObject({
 });
 
 /** Schema of `reminders` in a tenant file. Each channel's own part is left to its module. */
-export const reminderSchema = z
-  .strictObject({
-    sender: text
-      .optional()
-      .describe("Name that reminders come from; a neutral one where the clinic's own tells of health"),
-    phone: text.optional().describe('Telephone number of the clinic, for texts'),
-    phoneRegion: z
-      .string()
-      .regex(/^[A-Z]{2}$/, 'give a country code of two letters, such as IT')
-      .default('IT')
-      .describe('Country of telephone numbers without an international prefix'),
-    calendarEntry: z.boolean().default(false).describe('E-mails carry a calendar entry'),
-    quietHours: z
-      .strictObject({
-        from: localTime.default('21:00').describe('Local time from which nothing is sent'),
-        to: localTime.default('08:00').describe('Local time until which nothing is sent'),
-      })
-      .prefault({})
-      .refine(leavesADay, 'leave at least four hours a day in which reminders may be sent')
-      .describe('In the zone of the location, else of the tenant'),
-    minimumLeadMinutes: wholeNumber(0, 10_080)
-      .default(60)
-      .describe(
-        'A reminder comes at least this long before the start, and none at all when the appointment was booked or moved less than this before the reminder is due',
-      ),
-    graceMinutes: wholeNumber(1, 1_440)
-      .default(120)
-      .describe('A late reminder is still sent this long, never at night'),
-    unreachableMinutes: wholeNumber(1, 1_440)
-      .default(60)
-      .describe('A due reminder waits this long for a clinic that does not answer; then it is dropped'),
-    maxPerHour: wholeNumber(1, 100_000).default(200).describe('Most reminders that begin to be sent in an hour'),
-    keepDays: wholeNumber(1, 1_096).default(90).describe('How long it is kept what became of each reminder'),
-    channels: mapOf(channel).describe('Ways to reach a patient'),
-    rules: mapOf(rule).describe('When to remind of what'),
-  })
-  .superRefine(({ channels, rules }, context) => {
-    for (const [id, { channels: named }] of rules) {
-      for (const [index, each] of named.entries()) {
-        if (channels.has(each)) continue;
-        const message = `name one of: ${[...channels.keys()].join(', ') || 'none yet, add it to channels'}`;
-        context.addIssue({ code: 'custom', path: ['rules', id, 'channels', index], message });
-      }
-    }
-  });
+export const reminderSchema = z.strictObject({
+  sender: text
+    .optional()
+    .describe("Name that reminders come from; a neutral one where the clinic's own tells of health"),
+  phone: text.optional().describe('Telephone number of the clinic, for texts'),
+  phoneRegion: z
+    .string()
+    .regex(/^[A-Z]{2}$/, 'give a country code of two letters, such as IT')
+    .default('IT')
+    .describe('Country of telephone numbers without an international prefix'),
+  calendarEntry: z.boolean().default(false).describe('E-mails carry a calendar entry'),
+  quietHours: z
+    .strictObject({
+      from: localTime.default('21:00').describe('Local time from which nothing is sent'),
+      to: localTime.default('08:00').describe('Local time until which nothing is sent'),
+    })
+    .prefault({})
+    .refine(leavesADay, 'leave at least four hours a day in which reminders may be sent')
+    .describe('In the zone of the location, else of the tenant'),
+  minimumLeadMinutes: wholeNumber(0, 10_080)
+    .default(60)
+    .describe(
+      'A reminder comes at least this long before the start, and none at all when the appointment was booked or moved less than this before the reminder is due',
+    ),
+  graceMinutes: wholeNumber(1, 1_440).default(120).describe('A late reminder is still sent this long, never at night'),
+  unreachableMinutes: wholeNumber(1, 1_440)
+    .default(60)
+    .describe('A due reminder waits this long for a clinic that does not answer; then it is dropped'),
+  maxPerHour: wholeNumber(1, 100_000).default(200).describe('Most reminders that begin to be sent in an hour'),
+  keepDays: wholeNumber(1, 1_096).default(90).describe('How long it is kept what became of each reminder'),
+  channels: mapOf(channel).describe('Ways to reach a patient'),
+  rules: mapOf(rule).describe('When to remind of what'),
+});
 
 /** `reminders` of a tenant file as read. */
 export type ReminderFile = z.output<typeof reminderSchema>;

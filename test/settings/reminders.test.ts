@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { load, loadError, TENANT, writeConfiguration } from './configuration-directory.ts';
+
+const REMINDERS = `
+reminders:
+  channels:
+    post: { kind: post, consent: privacy, settings: { stamp: B } }
+  rules:
+    day-before: { before: P1D, channels: [post] }
+    evening: { at: { daysBefore: 1, time: "18:00" }, channels: [post], texts: { it: { text: "Ciao {firstName}, alle {time}" } } }
+`;
+const written = (reminders: string) => writeConfiguration({ 'tenants/uno.yaml': TENANT + reminders });
+const read = (reminders: string) => load(written(reminders)).tenants.get('uno')?.reminders;
+
+describe('reminders of a tenant', () => {
+  test('are off unless the file names them', () => {
+    expect(read('')).toBeUndefined();
+  });
+
+  test('have defaults that never wake a patient', () => {
+    const reminders = read(REMINDERS);
+    expect(reminders?.quietHours).toEqual({ from: '21:00', to: '08:00' });
+    expect(reminders?.channels.get('post')).toMatchObject({
+      kind: 'post',
+      consent: 'privacy',
+      settings: { stamp: 'B' },
+    });
+    expect(reminders?.rules.get('day-before')).toMatchObject({ before: { days: 1, minutes: 0 }, agendas: 'all' });
+    expect(reminders?.rules.get('day-before')?.statuses).toEqual(['booked', 'confirmed']);
+  });
+
+  test("a channel's part is checked by its kind, also when the file leaves it out", () => {
+    const bare = REMINDERS.replace(', settings: { stamp: B }', '');
+    expect(read(bare)?.channels.get('post')?.settings).toEqual({ stamp: 'A' });
+  });
+
+  test.each([
+    ['PT2H30M', { days: 0, minutes: 150 }],
+    ['P2DT1H', { days: 2, minutes: 60 }],
+    ['PT90M', { days: 0, minutes: 90 }],
+  ])('%s before', (offset, expected) => {
+    expect(read(REMINDERS.replace('P1D', offset))?.rules.get('day-before')?.before).toEqual(expected);
+  });
+
+  test.each([
+    ['an unknown field in a text', '{firstName}', '{surname}', 'fields in braces are'],
+    ['a brace alone', '{firstName}', '{', 'fields in braces are'],
+    [
+      'a rule for a channel that is not there',
+      'before: P1D, channels: [post]',
+      'before: P1D, channels: [sms]',
+      'there are: post',
+    ],
+    ['a kind that is not there', 'kind: post', 'kind: pots', 'did you mean post?'],
+    ['a consent that is not read', 'consent: privacy', 'consent: letters', 'marketing'],
+    ["a key that the channel doesn't know", 'stamp: B', 'stmap: B', 'stamp'],
+    [
+      'a rule with two times',
+      'before: P1D',
+      'before: P1D, at: { daysBefore: 1, time: "10:00" }',
+      'give either before or at',
+    ],
+    ['a rule without a time', 'before: P1D, ', '', 'give either before or at'],
+    ['a month', 'P1D', 'P1M', 'such as P1D or PT2H'],
+    ['nothing', 'P1D', 'PT0H', 'more than nothing'],
+    ['an hour that no clock shows', '"18:00"', '"24:00"', 'give a local time'],
+    [
+      'a channel named twice',
+      'before: P1D, channels: [post]',
+      'before: P1D, channels: [post, post]',
+      'name each one once',
+    ],
+    [
+      'a day that is all night',
+      'reminders:',
+      'reminders:\n  quietHours: { from: "09:00", to: "08:00" }',
+      'at least four hours',
+    ],
+  ])('%s is a fault', (_, sound, broken, remedy) => {
+    expect(REMINDERS).toContain(sound);
+    expect(loadError(written(REMINDERS.replace(sound, broken))).message).toContain(remedy);
+  });
+});
