@@ -14,6 +14,8 @@ export interface HttpRequest {
   url: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
+  /** In place of `body`: sent as it is read, in chunks unless the headers give its length. Not for `publicOnly`. */
+  upload?: ReadableStream<Uint8Array>;
   signal: AbortSignal;
   /** Until the whole answer has been read; the door's default when absent. */
   timeoutMs?: number;
@@ -36,6 +38,14 @@ export interface HttpResponse {
   retryAfterMs: number | null;
 }
 
+/** An answer whose body has not been read yet. It must be read or given up, else its connection stays taken. */
+export interface HttpStream extends Omit<HttpResponse, 'body'> {
+  /** The body as it comes. @throws MirrorError `remote` when it breaks off, `contract` when it is larger than allowed */
+  body: AsyncIterable<Uint8Array>;
+  /** The whole answer, for one that turns out to be short. Instead of `body`, not after it. */
+  whole(): Promise<HttpResponse>;
+}
+
 /** Told of every request: label, status (0 when none came) and how long it took. */
 export type HttpObserver = (label: string, status: number, durationMs: number) => void;
 
@@ -47,6 +57,8 @@ export interface HttpDoor {
    * `settings`, code `address-not-allowed`, when a `publicOnly` request would lead elsewhere
    */
   send(request: HttpRequest): Promise<HttpResponse>;
+  /** Sends one request and leaves the body of the answer to be read, under the same limits. @throws as {@link HttpDoor.send} */
+  open(request: HttpRequest): Promise<HttpStream>;
   /** The same door in the shape of `fetch`, for libraries that bring their own client; `label` names their calls. */
   asFetch(label: string, budget?: Budget): typeof fetch;
 }
@@ -59,6 +71,7 @@ export function withBudget(door: HttpDoor, budget: Budget): HttpDoor {
   const drawn: Budget = { take: (signal, units) => budget.take(signal, units), pause: async () => {} };
   return {
     send: (request) => door.send({ budget: drawn, ...request }),
+    open: (request) => door.open({ budget: drawn, ...request }),
     asFetch: (label, own) => door.asFetch(label, own ?? drawn),
   };
 }
@@ -80,12 +93,15 @@ const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PROPFIND', 'REPORT']);
 
 /** Opens the door to the network. */
 export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
-  async function send(request: HttpRequest): Promise<HttpResponse> {
+  async function observed<Answer extends Pick<HttpResponse, 'status' | 'retryAfterMs'>>(
+    request: HttpRequest,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
     await request.budget?.take(request.signal, request.units ?? 1);
     const startedAt = options.clock();
     let status = 0;
     try {
-      const response = await sendOnce(request, options);
+      const response = await work();
       status = response.status;
       if (status === 429) await request.budget?.pause(response.retryAfterMs ?? MINUTE_MS);
       return response;
@@ -93,24 +109,37 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
       options.observe?.(request.label, status, options.clock() - startedAt);
     }
   }
-  return { send, asFetch: (label, budget) => fetchThrough(send, label, budget) };
+  const send: HttpDoor['send'] = (request) => observed(request, async () => (await openOnce(request, options)).whole());
+  return {
+    send,
+    open: (request) => observed(request, () => openOnce(request, options)),
+    asFetch: (label, budget) => fetchThrough(send, label, budget),
+  };
 }
 
-async function sendOnce(request: HttpRequest, options: HttpDoorOptions): Promise<HttpResponse> {
+async function openOnce(request: HttpRequest, options: HttpDoorOptions): Promise<HttpStream> {
   const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
   const signal = AbortSignal.any([request.signal, timeout]);
+  async function* bodyOf(response: Response | PinnedAnswer): AsyncGenerator<Uint8Array> {
+    try {
+      yield* limited(response.body ?? [], request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
+    } catch (error) {
+      throw networkError(error, request, timeout);
+    }
+  }
   try {
-    const response = await open(request, { 'user-agent': options.userAgent, ...request.headers }, signal, options);
-    const body = await readBody(response.body ?? [], request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
-    const wait = retryAfterMs(response.headers, options.clock());
-    return { status: response.status, headers: response.headers, body, retryAfterMs: wait };
+    const response = await connect(request, { 'user-agent': options.userAgent, ...request.headers }, signal, options);
+    const { status, headers } = response;
+    const head = { status, headers, retryAfterMs: retryAfterMs(headers, options.clock()) };
+    const body = bodyOf(response);
+    return { ...head, body, whole: async () => ({ ...head, body: Buffer.concat(await Array.fromAsync(body)) }) };
   } catch (error) {
     throw networkError(error, request, timeout);
   }
 }
 
-function open(
-  { method, url, body, publicOnly }: HttpRequest,
+function connect(
+  { method, url, body, upload, publicOnly }: HttpRequest,
   headers: Record<string, string>,
   signal: AbortSignal,
   { resolve = systemResolve }: HttpDoorOptions,
@@ -126,13 +155,13 @@ function open(
     method,
     headers,
     ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
+    ...(upload === undefined ? {} : { body: upload, duplex: 'half' }),
     redirect: 'manual',
     signal,
   });
 }
 
-async function readBody(body: AsyncIterable<Uint8Array> | [], limitBytes: number): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
+async function* limited(body: AsyncIterable<Uint8Array> | [], limitBytes: number): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
@@ -143,9 +172,8 @@ async function readBody(body: AsyncIterable<Uint8Array> | [], limitBytes: number
         retry: 'later',
       });
     }
-    chunks.push(chunk);
+    yield chunk;
   }
-  return Buffer.concat(chunks);
 }
 
 function networkError(error: unknown, request: HttpRequest, timeout: AbortSignal): MirrorError {
