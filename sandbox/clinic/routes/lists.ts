@@ -19,10 +19,11 @@ export function answerList<T>(
   const { offset, limit } = context.dialect.paging(rawQueryOf(request.url));
   const asked = faultable(context, request);
   const isRepeated = offset > 0 && repeats(context, asked);
-  const { rows, total } = read(isRepeated ? Math.max(0, offset - limit) : offset, limit);
+  const start = isRepeated ? Math.max(0, offset - limit) : offset;
+  const { rows, total } = read(start, limit);
   const truncation = context.kit.faults.active('truncate-list', asked);
   const end = truncation === undefined ? total : truncatedEnd(truncation, total);
-  const kept = rows.slice(0, Math.max(0, end - offset));
+  const kept = rows.slice(0, Math.max(0, end - start));
   return new ListPage({
     data: spoilRows(toWire(kept), context.kit.faults.active('bad-rows', asked)),
     offset,
