@@ -1,12 +1,21 @@
 import type { Account } from '../authorization/accounts.ts';
 import type { ListPage } from '../routes/list-page.ts';
-import type { UploadStyle } from '../routes/uploads.ts';
 import type { ClinicError } from '../rules/errors.ts';
 
 /** The ways in which the sandbox can speak. */
 export const DIALECT_NAMES = ['documented', 'bare', 'pages', 'hostile'] as const;
 
 export type DialectName = (typeof DIALECT_NAMES)[number];
+
+/** What a dialect takes: how the file comes and where its metadata are. */
+export interface UploadStyle {
+  multipart: boolean;
+  base64: boolean;
+  /** Name of the form's part or of the JSON's member that holds the file. */
+  filePart: string;
+  /** `part`: one part `metadata` with JSON; `fields`: one part per field. */
+  metadata: 'part' | 'fields';
+}
 
 /** An error as it goes over the wire; `html` is a page, no body at all is undefined. */
 export interface ErrorAnswer {

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import busboy from 'busboy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { StoredFile } from '../data/files.ts';
+import type { UploadStyle } from '../dialects/dialect.ts';
 import { badRequest, ClinicError, ruleBroken } from '../rules/errors.ts';
 import type { ApiContext } from './context.ts';
 import { readJson } from './record-bodies.ts';
@@ -16,16 +17,6 @@ export interface Upload {
   file: StoredFile;
   /** The name that the part of the form gives. */
   fileName: string | undefined;
-}
-
-/** What a dialect takes: how the file comes and where its metadata are. */
-export interface UploadStyle {
-  multipart: boolean;
-  base64: boolean;
-  /** Name of the form's part or of the JSON's member that holds the file. */
-  filePart: string;
-  /** `part`: one part `metadata` with JSON; `fields`: one part per field. */
-  metadata: 'part' | 'fields';
 }
 
 /** Leaves forms to `readUpload`, so that no file is in memory. */
