@@ -21,6 +21,8 @@ export interface SmallWorldOptions {
   radicale?: PrivateRadicale;
   /** Merged into every target. */
   target?: object;
+  /** Of every tenant. */
+  reminders?: object;
   /** Merged into the settings. */
   settings?: object;
   /** Merged into the clinic client's registration. */
@@ -83,8 +85,9 @@ export async function buildTenants(
     const agendaIds = agendas.map((agenda) => agenda.id);
     built.tenants.push({ id, clinicId, agendaIds, user: options.user?.(clinic, index) ?? user });
     const source = { client: 'main', tenantId: clinicId };
+    const { reminders } = options;
     const file = { name: `Clinic ${index + 1}`, language: 'en', zone: ZONE, clinic: source, connections, targets };
-    built.files.set(id, file);
+    built.files.set(id, reminders === undefined ? file : { ...file, reminders });
   }
   return built;
 }
