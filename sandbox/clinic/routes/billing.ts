@@ -41,7 +41,7 @@ function invoiceRoutes(app: FastifyInstance, context: ApiContext): void {
   const write = { preHandler: guard(context, { scope: 'invoices', permission: 'invoices.write' }) };
 
   app.get(`${BASE}/invoices`, read, async (request) =>
-    answerDocuments(context, request, data.invoices, { equal: ['patientId', 'sectionId', 'status'] }),
+    answerDocuments(context, request, data.invoices, { isDated: true, equal: ['patientId', 'sectionId', 'status'] }),
   );
 
   app.get(`${BASE}/invoices/:invoiceId`, read, async (request) => {

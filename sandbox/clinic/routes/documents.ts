@@ -13,18 +13,22 @@ export function entryToWire<T extends object>({ data, wire }: ApiContext, entry:
   return { ...entry.record, createdAt: formatInstant(entry.createdAt), updatedAt: formatInstant(entry.updatedAt) };
 }
 
-/** Answers the list of one kind; `equal` names the parameters that must fit the record's member of that name. */
+/** Answers the list of one kind; `isDated`: `from` and `to` look at what it is ordered by; `equal` names the parameters that must fit the record's member of that name. */
 export function answerDocuments<T extends { id: string }>(
   context: ApiContext,
   request: FastifyRequest,
   store: DocumentStore<T>,
-  { equal = [], toWire = entryToWire }: { equal?: readonly string[]; toWire?: typeof entryToWire<T> } = {},
+  {
+    equal = [],
+    isDated = false,
+    toWire = entryToWire,
+  }: { equal?: readonly string[]; isDated?: boolean; toWire?: typeof entryToWire<T> } = {},
 ): ListPage {
   const { data, wire } = context;
   const query = queryOf(context, request);
   const filter: DocumentFilter = {
-    from: moment(query, 'from', data.zone),
-    to: moment(query, 'to', data.zone),
+    from: isDated ? moment(query, 'from', data.zone) : undefined,
+    to: isDated ? moment(query, 'to', data.zone) : undefined,
     updatedSince: wire.updatedSinceFilter ? moment(query, 'updatedSince', data.zone) : undefined,
     equal: Object.fromEntries(equal.map((name) => [name, query.get(name) ?? undefined])),
   };

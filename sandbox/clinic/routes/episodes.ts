@@ -13,7 +13,10 @@ export function episodeRoutes(app: FastifyInstance, context: ApiContext): void {
   const write = { preHandler: guard(context, { scope: 'episodes', permission: 'episodes.write' }) };
 
   app.get(BASE, read, async (request) =>
-    answerDocuments(context, request, data.episodes, { equal: ['patientId', 'status', 'appointmentId'] }),
+    answerDocuments(context, request, data.episodes, {
+      isDated: true,
+      equal: ['patientId', 'status', 'appointmentId'],
+    }),
   );
 
   app.get(`${BASE}/:id`, read, async (request) => {

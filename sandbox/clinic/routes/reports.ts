@@ -22,7 +22,11 @@ export function reportRoutes(app: FastifyInstance, context: ApiContext): void {
   };
 
   app.get(BASE, read, async (request) =>
-    answerDocuments(context, request, data.reports, { equal: ['patientId', 'episodeId', 'status'], toWire: toWire }),
+    answerDocuments(context, request, data.reports, {
+      isDated: true,
+      equal: ['patientId', 'episodeId', 'status'],
+      toWire: toWire,
+    }),
   );
 
   app.get(`${BASE}/:medicalReportId`, read, async (request) => toWire(context, find(context, request)));

@@ -147,6 +147,18 @@ describe('availability', () => {
   });
 });
 
+test('from and to filter what has a date, and nothing else', async () => {
+  const all = await readAll(sandbox, token, `${base}/invoices`);
+  const days = all.map(({ issueDate }) => String(issueDate));
+  const day = days[Math.floor(days.length / 2)] ?? '';
+  const since = await readAll(sandbox, token, `${base}/invoices?from=${day}`);
+  expect(since).toEqual(all.filter(({ issueDate }) => String(issueDate) >= day));
+  expect(since.length).toBeLessThan(all.length);
+  const before = await readAll(sandbox, token, `${base}/invoices?to=${day}`);
+  expect(before.length + since.length).toBe(all.length);
+  expect((await get('/pricelists?from=2026-03-20&to=2026-03-21')).body.total).toBe(3);
+});
+
 test('a price list is found by its id first, then by its code, which may need escaping', async () => {
   const lists = await readAll(sandbox, token, `${base}/pricelists`);
   const [first, second] = lists;
