@@ -118,10 +118,16 @@ export function loginDesk(composition: Composition): LoginDesk {
     callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
     beforeLogout: (tenant, connection, logOut, signal) =>
       withoutChannels(requireEntry(composition.estate.tenants, tenant), connection, logOut, signal),
-    async onLogin(tenant) {
-      await resumeTargets(requireEntry(composition.estate.tenants, tenant));
-      await composition.queues.pullNow(tenant);
-      await composition.queues.keepChannels(tenant, { hurry: true });
+    async onLogin(id, connection) {
+      const { queues, estate } = composition;
+      const tenant = requireEntry(estate.tenants, id);
+      await resumeTargets(tenant);
+      await queues.pullNow(id);
+      await queues.keepChannels(id, { hurry: true });
+      // It may be another account, with other calendars behind the same names.
+      for (const { id: target, configuration } of tenant.targets.values()) {
+        if (configuration.connection === connection) await queues.look(id, target, { delayMs: 0, whole: true });
+      }
     },
     target(tenant, connection) {
       const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;

@@ -25,7 +25,7 @@ export interface LoginDesk {
     signal: AbortSignal,
   ): Promise<Result>;
   /** Told of every login that was made: what waited for it goes on. */
-  onLogin(tenant: string): Promise<void>;
+  onLogin(tenant: string, connection: string): Promise<void>;
 }
 
 /** A person logs in with a browser on this machine. */
@@ -82,7 +82,7 @@ export async function completeRemoteLogin(desk: LoginDesk, callback: URL, signal
 }
 
 async function made(desk: LoginDesk, result: LoginResult): Promise<LoginResult> {
-  await desk.onLogin(result.tenant);
+  await desk.onLogin(result.tenant, result.connection);
   return result;
 }
 

@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import { compare } from '../../demo/compare.ts';
 import { readOutlookEvents } from '../../demo/read-targets.ts';
 import { auditNow } from '../../src/control/audit.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { startDaemon } from '../../src/main.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
-import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
+import type { SmallTarget, SmallTenant, SmallWorldOptions } from './support/small-configuration.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { BATCHES, writesAt } from './support/traffic.ts';
 import { EXACT, expectExact, useSmallWorld } from './support/use-small-world.ts';
@@ -52,6 +54,24 @@ test('another account is connected while nothing is to be written: an audit noti
   const read = () => readOutlookEvents(world.graph, OTHER, `Calendar of ${target.target}`);
   expect(await compare(world, { ...target, read })).toMatchObject(EXACT);
   expect(contentOf(world, target.account)).toEqual(left);
+}, 60_000);
+
+test('another account is connected while nothing is to be written: the running daemon notices at once', async () => {
+  const schedule = { pullEverySeconds: 86_400, auditEverySeconds: 604_800 };
+  const { world, target } = await syncedWorld({ settings: { http: { port: 0 }, schedule } });
+  world.graph.addMailbox(OTHER);
+  const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
+  try {
+    await world.logIn({ connections: [target.target], account: OTHER });
+    const read = () => readOutlookEvents(world.graph, OTHER, `Calendar of ${target.target}`);
+    const isFilled = async () => isExact(await compare(world, { ...target, read }));
+    await waitFor(() => isFilled().catch(() => false), {
+      what: 'the calendar of the other account to be filled',
+      timeoutMs: 30_000,
+    });
+  } finally {
+    await daemon.close();
+  }
 }, 60_000);
 
 test('a calendar that was deleted is made anew with the next change, and holds everything once', async () => {
@@ -122,8 +142,10 @@ test.each([
   60_000,
 );
 
-async function syncedWorld(): Promise<{ world: SmallWorld; target: SmallTarget; clinicId: string }> {
-  const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'] });
+async function syncedWorld(
+  more: Partial<SmallWorldOptions> = {},
+): Promise<{ world: SmallWorld; target: SmallTarget; clinicId: string }> {
+  const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'], ...more });
   await world.cycle();
   await expectExact(world);
   const { clinicId } = world.tenants[0] as SmallTenant;
