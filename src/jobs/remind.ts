@@ -66,6 +66,18 @@ async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, 
   if (entry.state === 'sending' && channel?.deduplicates !== true) return unclear('worker-died');
   const ready = await prepare(tenant, reminders, claim, within(READING_MS, abort));
   if (!('reminder' in ready)) return entry.state === 'sending' ? onlyRepeat(ready) : ready;
+  const step = await handOver(tenant, reminders, claim, { ready, abort });
+  return entry.state === 'sending' ? onlyRepeat(step) : step;
+}
+
+/** Writes down that it will be handed over, does so, and tells what came of it. */
+async function handOver(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  claim: Claim,
+  { ready, abort }: { ready: Ready; abort: AbortSignal },
+): Promise<Step> {
+  const { entry } = claim;
   if (await reminders.ledger.isChannelClosed(entry.channel)) return dropped('channel-gone');
   const intent = await reminders.ledger.intend(claim, {
     now: tenant.clock(),
@@ -74,11 +86,11 @@ async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, 
     recipient: ready.recipient,
   });
   if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
+  if (intent === 'opted-out') return dropped('opted-out');
   if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
   const delivery = await deliver(ready, within(SENDING_MS, abort));
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
-  const step = afterDelivery(delivery, claim, ready, tenant.clock());
-  return entry.state === 'sending' ? onlyRepeat(step) : step;
+  return afterDelivery(delivery, claim, ready, tenant.clock());
 }
 
 function within(durationMs: number, abort: AbortSignal): AbortSignal {
@@ -176,8 +188,8 @@ async function readSource(
   return { appointment, patient: await clinic.readPatient(patientId, signal), agendas, locations };
 }
 
-/** Finds the patient's address for the channel, asks whether they opted out, and writes the text. */
-async function address(
+/** Finds the patient's address for the channel, and writes the text. */
+function address(
   tenant: OpenTenant,
   reminders: OpenReminders,
   {
@@ -187,7 +199,7 @@ async function address(
     id,
     zone,
   }: { rule: ReminderRule; channel: OpenChannel; source: Source; id: string; zone: string },
-): Promise<Ready | Step> {
+): Ready | Step {
   if (!('found' in source.appointment)) return dropped('vanished');
   const appointment = source.appointment.found;
   const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
@@ -200,7 +212,6 @@ async function address(
     const reachedAt = channel.needs === 'email' ? email : phone;
     if (reachedAt === null) return dropped('no-address');
     recipientMark = reminders.optOuts.mark(channel.needs, reachedAt);
-    if ((await reminders.optOuts.find(recipientMark)) !== null) return dropped('opted-out');
   }
   const { startAt, endAt } = appointment.time;
   const { name, language } = tenant.configuration;

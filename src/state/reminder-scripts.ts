@@ -60,13 +60,14 @@ redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[3])
 return redis.call('HGETALL', KEYS[1])`;
 
 /**
- * KEYS: entry, claim, hour. ARGV: token, limit, 1 when it may be handed over a second time, mark of the address or ''. What is written before the other side is
+ * KEYS: entry, claim, hour, opt-outs. ARGV: token, limit, 1 when it may be handed over a second time, mark of the address or ''. What is written before the other side is
  * called. The hour counts a reminder once, however often it is tried.
  */
 export const INTEND = `
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'lost' end
 local state = redis.call('HGET', KEYS[1], 'state')
 if state ~= 'planned' and not (state == 'sending' and ARGV[3] == '1') then return 'lost' end
+if ARGV[4] ~= '' and redis.call('HEXISTS', KEYS[4], ARGV[4]) == 1 then return 'opted-out' end
 if redis.call('HEXISTS', KEYS[1], 'counted') == 0 then
   if tonumber(redis.call('GET', KEYS[3]) or 0) >= tonumber(ARGV[2]) then return 'limit' end
   redis.call('INCR', KEYS[3])

@@ -47,10 +47,10 @@ export interface ReminderLedger {
   /** Takes a reminder for the time of a claim; null when nothing is left to do for it. */
   claim(id: string): Promise<Claim | { busyMs: number } | null>;
   /**
-   * Writes down that it will be handed over. `limit`: so many began in this hour already.
+   * Writes down that it will be handed over, unless the recipient opted out. `limit`: so many began in this hour already.
    * `lost`: it was withdrawn, or the claim is over: it must not be handed over.
    */
-  intend(claim: Claim, options: Intent): Promise<'go' | 'limit' | 'lost'>;
+  intend(claim: Claim, options: Intent): Promise<'go' | 'limit' | 'opted-out' | 'lost'>;
   /** @returns false when somebody else has settled it */
   settle(claim: Claim, settlement: Settlement, now: Instant): Promise<boolean>;
   /** Looks at it again then. @param options.notSent it was surely not handed over */
@@ -115,9 +115,9 @@ export function createReminderLedger(
     async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient }) {
       const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
       const may = mayRepeat ? '1' : '0';
-      const places = [entryKey(entry.id), claimKey(entry.id), hour];
-      const answer = await redis.eval(INTEND, 3, ...places, token, String(maxPerHour), may, recipient ?? '');
-      return answer === 'go' || answer === 'limit' ? answer : 'lost';
+      const places = [entryKey(entry.id), claimKey(entry.id), hour, keys.optOuts(tenant)];
+      const answer = await redis.eval(INTEND, 4, ...places, token, String(maxPerHour), may, recipient ?? '');
+      return answer === 'go' || answer === 'limit' || answer === 'opted-out' ? answer : 'lost';
     },
     async settle({ entry: { id }, token }, settlement, now) {
       const { state } = settlement;

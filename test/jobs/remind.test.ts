@@ -399,6 +399,19 @@ test('a reminder that is cancelled between its last look and its intent is not h
   );
 });
 
+test('an opt-out that comes between the last look and the intent is heeded', async () => {
+  const world = await booked();
+  const { ledger, optOuts } = openOf(world);
+  const [entry] = await world.entries();
+  const claim = await ledger.claim(entry?.id ?? '');
+  if (claim == null || !('token' in claim)) throw new Error('no claim');
+  const recipient = optOuts.mark('phone', '+393331234567');
+  await optOuts.add(recipient, { source: 'reply', at: world.now });
+  const intent = { now: world.now, maxPerHour: 10, mayRepeat: true, recipient };
+  expect(await ledger.intend(claim, intent)).toBe('opted-out');
+  expect((await ledger.read(claim.entry.id))?.state).toBe('planned');
+});
+
 test('no name, number or address of a patient is kept in Redis', async () => {
   const world = await booked();
   const { optOuts } = openOf(world);
