@@ -116,7 +116,10 @@ interface Received {
 
 function endOf(source: PageSource, progress: Progress, page: Received): ListEnd | null {
   const isLast = judge(source.paging, progress, page);
-  if (isLast === true) return agreesWithTotal(progress) ? { proved: true } : partial('total-mismatch');
+  if (isLast === true) {
+    if (!agreesWithTotal(progress)) return partial('total-mismatch');
+    return hasMoved(progress) ? partial('repeated-page') : { proved: true };
+  }
   if (isLast === null || page.next === null) return partial('end-unproved');
   const standsStill = page.rows.length === 0 && 'parameters' in page.next && source.paging.style !== 'cursor';
   if (standsStill) return partial('end-unproved');
@@ -162,6 +165,11 @@ function applyRule(
 function agreesWithTotal(progress: Progress): boolean {
   if (progress.lastTotal === null) return true;
   return !progress.totalFell && progress.lastTotal === progress.ids.size + progress.rowsWithoutId;
+}
+
+/** Rows that came twice moved down past the place of reading; only a total could tell that none of the others was skipped. */
+function hasMoved(progress: Progress): boolean {
+  return progress.lastTotal === null && progress.rows > progress.ids.size + progress.rowsWithoutId;
 }
 
 function firstTarget(paging: Paging): PageTarget {

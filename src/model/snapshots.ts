@@ -4,7 +4,7 @@ import type { TimeWindow } from './time.ts';
 /**
  * Why a reading proves nothing about what it does not hold:
  * - `total-mismatch`: the clinic told a total that the rows received do not make up, or that fell meanwhile;
- * - `repeated-page`: a page came again, so the pages after it were never seen;
+ * - `repeated-page`: a page came again, so the pages after it were never seen, or rows of one did, so others may have been skipped;
  * - `page-cap`: the profile's limit of pages was reached;
  * - `end-unproved`: no rule of the profile could tell that the last page was the last.
  */
