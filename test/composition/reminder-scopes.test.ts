@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { clinicScopes } from '../../src/composition/connections.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { ENV, load, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
+
+const HOOK_SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const HOOK = 'kind: webhook, settings: { url: "https://hook.test/in", secrets: [{ env: HOOK_SECRET }]';
+
+test.each([
+  ['no reminders', null, false],
+  ['a webhook that is told ids', `{ ${HOOK} } }`, false],
+  ['a webhook that is told the text', `{ ${HOOK}, fields: [text] } }`, true],
+  ['a webhook for those who agreed', `{ consent: privacy, ${HOOK} } }`, true],
+  ['mails', '{ kind: email, settings: { host: mail.test, from: us@clinic.test } }', true],
+])('%s: whether the login to the clinic needs its patients', (_, channel, needsPatients) => {
+  const reminders = `reminders: { channels: { one: ${channel} }, rules: { r: { before: P1D, channels: [one] } } }\n`;
+  const dir = writeConfiguration({ 'tenants/uno.yaml': channel === null ? TENANT : TENANT + reminders });
+  const tenant = load(dir, { reminderChannels, env: { ...ENV, HOOK_SECRET } }).tenants.get('uno');
+  if (tenant === undefined) throw new Error('no tenant');
+  expect(clinicScopes(tenant, 'x.').includes('x.patients')).toBe(needsPatients);
+});
