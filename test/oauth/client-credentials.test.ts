@@ -1,7 +1,7 @@
 import { createHash, verify, X509Certificate } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
+import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { createClientCredentialsAuthorizer } from '../../src/oauth/client-credentials.ts';
 import { microsoftProvider } from '../../src/oauth/providers.ts';
