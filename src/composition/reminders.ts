@@ -25,7 +25,7 @@ export interface ReminderParts {
   tenant: TenantConfiguration;
   identityKey: Uint8Array;
   redis: RedisClient;
-  queues: WorkQueues;
+  queues: Pick<WorkQueues, 'reminderAlarms'>;
   http: HttpDoor;
   log: Logger;
   clock: Clock;

@@ -18,7 +18,7 @@ const LONGEST_REFERENCE = 128;
  * @returns the HTTP status to answer with, without a body; 404 where nothing listens
  */
 export async function takeReminderCallback(
-  { tenants, clock }: Estate,
+  { tenants, clock }: Pick<Estate, 'tenants' | 'clock'>,
   { tenant: tenantId, channel: channelId, ...callback }: ReminderCallback,
 ): Promise<number> {
   const tenant = tenants.get(tenantId);

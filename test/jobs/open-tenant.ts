@@ -1,4 +1,4 @@
-import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
+import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import type { Clock } from '../../src/model/time.ts';
@@ -14,7 +14,6 @@ import { createRunStore } from '../../src/state/runs.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
-import type { ModelClinic } from './model-clinic.ts';
 import type { ModelTarget } from './model-target.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
@@ -31,7 +30,7 @@ export interface TargetChoice {
 /** What a test chooses of a tenant. */
 export interface TenantChoice {
   redis: RedisClient;
-  clinic: ModelClinic;
+  clinic: ClinicSource;
   targets: readonly TargetChoice[];
   clock: Clock;
   id?: string;
