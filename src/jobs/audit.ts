@@ -2,7 +2,8 @@ import { asMirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, TargetRecord } from '../state/targets.ts';
-import { type Audit, type AuditInput, audit, missingFrom } from '../sync/audit.ts';
+import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
+import { inPieces } from './in-pieces.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { countMarks, type Marks } from './marks.ts';
 import { windowOf } from './survey.ts';
@@ -107,25 +108,25 @@ async function compareWithTarget(
   const links = await tenant.links.read(target.id);
   const pending = await tenant.outbox.pending(target.id);
   const input = { reading, links, pending, identity, window };
-  const missing = missingFrom(input);
-  if (missing.length === 0 || missing.length > MOST_LOOKED_FOR) return audit(input);
+  const found = await inPieces(audit(input), signal);
+  const { missing } = found;
+  if (missing.length === 0 || missing.length > MOST_LOOKED_FOR) return found;
   const keys = missing.map(({ recordId, epoch }) => identity.key(recordId, epoch));
   const shown = new Set(reading.items.map(({ remoteId }) => remoteId));
   const there = (await target.connector.find(container, keys, signal)).filter(({ remoteId }) => !shown.has(remoteId));
-  return audit({ ...input, reading: { ...reading, items: [...reading.items, ...there] } });
+  if (there.length === 0) return found;
+  return await inPieces(audit({ ...input, reading: { ...reading, items: [...reading.items, ...there] } }), signal);
 }
 
 async function settle(tenant: OpenTenant, target: OpenTarget, found: Audit, lane: Lease): Promise<DriftReport> {
-  const { edited, removed, touched, changed, unlinked, checked } = found;
+  const { edited, removed, touched, changed, unlinked, checked, marked } = found;
   if (target.configuration.audit.drift === 'repair' && touched.length > 0) {
     const ids = touched.map(({ recordId }) => recordId);
     await tenant.records.countRestorations(target.id, ids, tenant.clock());
   }
-  const marked = [...edited, ...removed];
-  const named = [...marked, ...changed.filter(({ drift }) => drift !== null)];
-  await tenant.links.nameMarked(target.id, new Set(named.map(({ recordId }) => recordId)));
+  await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
-  const marks = await countMarks(tenant, target, marked);
+  const marks = await countMarks(tenant, target, [...edited, ...removed]);
   const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...marks };
   await tenant.records.write(target.id, { drift: report });
   if (touched.length > 0) tell(tenant, target, await countMarks(tenant, target, touched));

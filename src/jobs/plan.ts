@@ -6,6 +6,7 @@ import { absentCandidates, type Diff, type DiffInput, diff, type TargetState } f
 import { exclusionOf } from '../sync/feed.ts';
 import { deletionClass, guard } from '../sync/guard.ts';
 import { project } from '../sync/project.ts';
+import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
 import { type Confirmation, type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -65,9 +66,10 @@ export async function planTarget(
   survey: Survey,
   confirmation: Confirmation,
   state: TargetState,
+  signal: AbortSignal,
 ): Promise<TargetPlan> {
   const rules = rulesOf(tenant, target, survey, await tenant.journal.pinned(target.id, tenant.clock()));
-  const difference = diff({
+  const work = diff({
     appointments: appointmentsOf(survey, confirmation),
     vanished: confirmation.vanished,
     window: windowOf(target, survey.startedAt),
@@ -76,6 +78,7 @@ export async function planTarget(
     identity: target.identity,
     state,
   });
+  const difference = await inPieces(work, signal);
   const record = await tenant.records.read(target.id);
   const base = {
     target,

@@ -7,6 +7,7 @@ import type { TargetRecord } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { type Cycle, commitPlan, missingFrom, planTarget, type TargetPlan } from './plan.ts';
 import {
@@ -102,7 +103,7 @@ export async function planCycle(
   options.progress('planning');
   const plans: TargetPlan[] = [];
   for (const [target, state] of states) {
-    plans.push(await planTarget(tenant, target, survey, confirmation, state));
+    plans.push(await planTarget(tenant, target, survey, confirmation, state, signal));
   }
   return { survey, confirmation, plans, missing, left };
 }
@@ -254,7 +255,8 @@ async function readOwn(
 ): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number }> {
   const remoteItems: RemoteItem[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
-  const { links: found, ambiguous } = adopt(remoteItems, target.identity, windowOf(target, survey.startedAt).fromAt);
+  const { fromAt } = windowOf(target, survey.startedAt);
+  const { links: found, ambiguous } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
   const links = new Map(found.map((link) => [link.recordId, link]));
   for (const survivor of (await tenant.links.read(target.id)).values()) {
     const asFound = links.get(survivor.recordId);

@@ -1,5 +1,6 @@
 import type { CalendarItem } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetIdentity } from './identity.ts';
 
@@ -15,20 +16,20 @@ export interface Adoption {
  * title never count. The content is compared by fingerprint: what a person edited meanwhile differs and is written anew.
  * @param unreadableStartAt start to assume for an object whose content a person changed beyond reading
  */
-export function adopt(
+export function* adopt(
   remoteItems: Iterable<RemoteItem>,
   identity: TargetIdentity,
   unreadableStartAt: Instant,
-): Adoption {
+): Pieces<Adoption> {
   const links = new Map<string, Link>();
   const contested = new Set<string>();
   let ambiguous = 0;
-  for (const remote of remoteItems) {
+  yield* eachInPieces(remoteItems, (remote) => {
     const link = linkOf(remote, identity, unreadableStartAt);
     if (link === null) ambiguous += 1;
     else if (links.has(link.recordId)) contested.add(link.recordId);
     else links.set(link.recordId, link);
-  }
+  });
   // Of several objects for one record the one linked here is kept up to date; the others are for a person to look at.
   return { links: [...links.values()], ambiguous: ambiguous + contested.size };
 }

@@ -1,4 +1,5 @@
 import type { Link, RemoteItem } from '../model/operations.ts';
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
 import type { TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
@@ -35,6 +36,11 @@ export interface Audit {
   changed: Link[];
   /** Objects of ours in the window that no link tells of: their links, to be planned like any other. */
   unlinked: Link[];
+  /** Links without an object as far as the reading tells, those that wait included: one moved out of the window is among them. */
+  missing: Link[];
+  /** Marked links, those included that have something on their way. */
+  marked: Link[];
+  /** Objects with our mark beside the linked one of their record, or of no record: for a person to look at. */
   ambiguous: number;
 }
 
@@ -42,22 +48,24 @@ export interface Audit {
  * Compares what a target tells with the links, and marks what people did. A mark lasts until the object is as we wrote it again. Records
  * with something on its way are marked too, since a feed names a change only once, but not counted: they are about to change.
  */
-export function audit(input: AuditInput): Audit {
+export function* audit(input: AuditInput): Pieces<Audit> {
   const { links, pending, window, reading } = input;
-  const { found, ambiguous } = objectsByRecord(input);
-  const result: Audit = { checked: 0, edited: [], removed: [], touched: [], changed: [], unlinked: [], ambiguous };
+  const { found, ambiguous } = yield* objectsByRecord(input);
+  const result: Audit = { ...nothingFound(), ambiguous };
   const isGone = goneFrom(input);
-  for (const link of links.values()) {
+  yield* eachInPieces(links.values(), (link) => {
     const asFound = found.get(link.recordId);
     const isMissing = asFound === undefined && isGone(link);
+    if (isMissing) result.missing.push(link);
     const now = asFound !== undefined ? asItStands(link, asFound) : isMissing ? withoutObject(link) : link;
     if (!isSame(link, now)) result.changed.push(now);
-    if (pending.has(link.recordId)) continue;
+    if (now.drift !== null) result.marked.push(now);
+    if (pending.has(link.recordId)) return;
     if (reading.scope === 'since' || asFound !== undefined || isMissing) result.checked += 1;
     if (now.drift === 'edited') result.edited.push(now);
     if (now.drift === 'removed') result.removed.push(now);
     if (now.drift !== null && link.drift === null) result.touched.push(now);
-  }
+  });
   for (const asFound of found.values()) {
     const isNew = !links.has(asFound.recordId) && !pending.has(asFound.recordId);
     if (isNew && asFound.startAt >= window.fromAt) result.unlinked.push(asFound);
@@ -65,11 +73,8 @@ export function audit(input: AuditInput): Audit {
   return result;
 }
 
-/** Links that a reading tells to have no object, as far as it names them: one that was moved out of the window is among them. */
-export function missingFrom(input: AuditInput): Link[] {
-  const { found } = objectsByRecord(input);
-  const isGone = goneFrom(input);
-  return [...input.links.values()].filter((link) => !found.has(link.recordId) && isGone(link));
+function nothingFound(): Omit<Audit, 'ambiguous'> {
+  return { checked: 0, edited: [], removed: [], touched: [], changed: [], unlinked: [], missing: [], marked: [] };
 }
 
 /**
@@ -108,24 +113,24 @@ function goneFrom({ reading, links, identity, window }: AuditInput): (link: Link
 }
 
 /** Of several objects for one record it is the linked one that counts; the others are for a person to look at. */
-function objectsByRecord(input: AuditInput) {
+function* objectsByRecord(input: AuditInput): Pieces<{ found: Map<string, Link>; ambiguous: number }> {
   const { reading, links, identity, window } = input;
   const isGone = goneFrom(input);
   const found = new Map<string, Link>();
   let ambiguous = 0;
-  for (const remote of reading.items) {
+  yield* eachInPieces(reading.items, (remote) => {
     const asFound = linkOf(remote, identity, window.fromAt);
     const link = asFound === null ? undefined : links.get(asFound.recordId);
     // What isn't named is still there: of another object for its record nothing can be said of the linked one.
     const isThere = reading.scope === 'since' && link !== undefined && link.drift !== 'removed' && !isGone(link);
     if (asFound === null || (isThere && !isSameObject(asFound, link))) {
       ambiguous += 1;
-      continue;
+      return;
     }
     const { recordId } = asFound;
     if (found.has(recordId)) ambiguous += 1;
     if (!found.has(recordId) || isSameObject(asFound, link)) found.set(recordId, asFound);
-  }
+  });
   return { found, ambiguous };
 }
 

@@ -1,5 +1,6 @@
 import type { CalendarItem } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
@@ -67,15 +68,15 @@ export function absentCandidates(
 }
 
 /** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
-export function diff(input: DiffInput): Diff {
+export function* diff(input: DiffInput): Pieces<Diff> {
   const result: Diff = { changes: [], released: [], unchanged: 0 };
   const settled = new Set<string>();
-  for (const appointment of input.appointments) {
+  yield* eachInPieces(input.appointments, (appointment) => {
     const change = compare(appointment, input, result);
-    if (change === 'leave') continue;
+    if (change === 'leave') return;
     settled.add(appointment.id);
     if (change !== null) result.changes.push(change);
-  }
+  });
   for (const recordId of input.vanished) {
     const effective = effectiveOf(recordId, input.state);
     settled.add(recordId);

@@ -218,6 +218,16 @@ describe('a mark', () => {
     expect(shownBy(world)).toEqual(before);
   });
 
+  test('is still known while a change of its appointment waits', async () => {
+    const world = await synced(3, 'report');
+    editByHand(world, '0', { title: 'Lunch' });
+    await auditOf(world.tenant);
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 200 }));
+    await pull(world.tenant);
+    await auditOf(world.tenant);
+    expect(await world.tenant.links.marked('doctor')).toHaveLength(1);
+  });
+
   test('survives that the links are rebuilt beside those that are left', async () => {
     const world = await synced(4, 'keep');
     editByHand(world, '0', { title: 'Lunch' });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { RemoteItem } from '../../src/model/operations.ts';
+import { atOnce } from '../../src/model/pieces.ts';
 import { adopt } from '../../src/sync/adopt.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 
@@ -13,6 +14,8 @@ const ITEM: CalendarItem = {
   busy: true,
 };
 
+const adopted = (...given: Parameters<typeof adopt>) => atOnce(adopt(...given));
+
 function remote(recordId: string, changes: Partial<RemoteItem> = {}): RemoteItem {
   const key = identity.key(recordId, 0);
   return { key, locator: identity.locator(recordId), remoteId: key, versionTag: 'v1', item: ITEM, ...changes };
@@ -20,7 +23,7 @@ function remote(recordId: string, changes: Partial<RemoteItem> = {}): RemoteItem
 
 describe('an object with our mark', () => {
   test('gives back the link that was lost', () => {
-    expect(adopt([remote('1')], identity, 0)).toEqual({
+    expect(adopted([remote('1')], identity, 0)).toEqual({
       links: [
         {
           recordId: '1',
@@ -37,19 +40,19 @@ describe('an object with our mark', () => {
   });
 
   test('keeps the epoch of its key, and the id under which the target knows it', () => {
-    const { links } = adopt([remote('1', { key: identity.key('1', 3), remoteId: 'AAMk=' })], identity, 0);
+    const { links } = adopted([remote('1', { key: identity.key('1', 3), remoteId: 'AAMk=' })], identity, 0);
     expect(links).toMatchObject([{ epoch: 3, remoteId: 'AAMk=' }]);
   });
 
   test('that a person changed beyond reading is linked, and differs from everything', () => {
-    const { links, ambiguous } = adopt([remote('1', { item: null })], identity, 123_000);
+    const { links, ambiguous } = adopted([remote('1', { item: null })], identity, 123_000);
     expect(links).toMatchObject([{ recordId: '1', fingerprint: '', startAt: 123_000 }]);
     expect(ambiguous).toBe(0);
   });
 
   test('of a whole day starts with the day', () => {
     const time = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' } as const;
-    const { links } = adopt([remote('1', { item: { ...ITEM, time } })], identity, 0);
+    const { links } = adopted([remote('1', { item: { ...ITEM, time } })], identity, 0);
     expect(links).toMatchObject([{ startAt: Date.parse('2026-06-16T00:00:00Z') }]);
   });
 
@@ -63,19 +66,19 @@ describe('an object with our mark', () => {
     ['has a key that is not of its record: a copy that a person made', remote('1', { key: identity.key('2', 0) })],
     ['has a key beyond the epochs that are tried', remote('1', { key: identity.key('1', 9) })],
   ])('and %s is counted, and never linked', (_, object) => {
-    expect(adopt([object], identity, 0)).toEqual({ links: [], ambiguous: 1 });
+    expect(adopted([object], identity, 0)).toEqual({ links: [], ambiguous: 1 });
   });
 
   test('never matches by time or title alone', () => {
     const same = remote('1', { locator: null });
-    const { links } = adopt([same, remote('2')], identity, 0);
+    const { links } = adopted([same, remote('2')], identity, 0);
     expect(links.map(({ recordId }) => recordId)).toEqual(['2']);
   });
 });
 
 test('of several objects for one record one is linked and the record is counted once', () => {
   const twins = [0, 1, 2].map((epoch) => remote('1', { key: identity.key('1', epoch), remoteId: `r${epoch}` }));
-  expect(adopt([...twins, remote('2')], identity, 0)).toMatchObject({
+  expect(adopted([...twins, remote('2')], identity, 0)).toMatchObject({
     links: [{ recordId: '1' }, { recordId: '2' }],
     ambiguous: 1,
   });

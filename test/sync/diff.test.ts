@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Link } from '../../src/model/operations.ts';
+import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
@@ -14,7 +15,7 @@ const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
 const SHOWN = STATUSES.filter((status) => status !== 'cancelled');
 
 function compare(appointments: Appointment[], state: Partial<TargetState> = {}, changes: Partial<DiffInput> = {}) {
-  return diff({
+  const work = diff({
     appointments,
     vanished: new Set(),
     window: WINDOW,
@@ -31,6 +32,7 @@ function compare(appointments: Appointment[], state: Partial<TargetState> = {}, 
     state: { links: new Map(), pending: new Map(), ...state },
     ...changes,
   });
+  return atOnce(work);
 }
 
 /** What a target holds after a plan was carried out: its links. */

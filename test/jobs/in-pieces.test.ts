@@ -1,0 +1,112 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { inPieces } from '../../src/jobs/in-pieces.ts';
+import type { Link } from '../../src/model/operations.ts';
+import { eachInPieces, type Pieces } from '../../src/model/pieces.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { adopt } from '../../src/sync/adopt.ts';
+import { audit } from '../../src/sync/audit.ts';
+import { diff } from '../../src/sync/diff.ts';
+import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { project } from '../../src/sync/project.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
+const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 4_000 * DAY_MS };
+const POLICY = { title: 'code', fields: [], statuses: ['booked'], language: 'it', zone: 'Europe/Rome' } as const;
+
+/** A target with tens of thousands of appointments, as the clinic, the links and the target have them. */
+function large(size: number) {
+  const appointments = Array.from({ length: size }, (_, index) => appointmentOf(`${index}`, { inHours: index }));
+  const written = appointments.flatMap((appointment) => {
+    const key = identity.key(appointment.id, 0);
+    const item = project(appointment, POLICY, EMPTY_DIRECTORY, key);
+    return item === null ? [] : [{ id: appointment.id, key, item, startAt: appointment.time.startAt }];
+  });
+  const links = new Map(
+    written.map(({ id, item, startAt }): [string, Link] => [
+      id,
+      {
+        recordId: id,
+        fingerprint: identity.fingerprint(item),
+        versionTag: 'v1',
+        startAt,
+        epoch: 0,
+        remoteId: null,
+        drift: null,
+      },
+    ]),
+  );
+  const remote = written.map(({ id, key, item }) => ({
+    key,
+    locator: identity.locator(id),
+    remoteId: key,
+    versionTag: 'v1',
+    item,
+  }));
+  return { appointments, links, remote };
+}
+
+/** How often others had their turn while the work was done. */
+async function watch<Result>(work: Pieces<Result>) {
+  let turns = 0;
+  let done = false;
+  const others = (async () => {
+    for (; !done; turns += 1) await setImmediate();
+  })();
+  const result = await inPieces(work);
+  done = true;
+  await others;
+  return { result, turns };
+}
+
+describe('with five thousand appointments others have their turn', () => {
+  const { appointments, links, remote } = large(5_000);
+  const state = { links, pending: new Map() };
+
+  test('while a plan is made', async () => {
+    const work = diff({
+      appointments,
+      vanished: new Set(),
+      window: WINDOW,
+      belongs: () => true,
+      project: (appointment, key) => project(appointment, POLICY, EMPTY_DIRECTORY, key),
+      restores: () => true,
+      identity,
+      state,
+    });
+    const { result, turns } = await watch(work);
+    expect(result).toMatchObject({ changes: [], unchanged: 5_000 });
+    expect(turns).toBeGreaterThan(4);
+  });
+
+  test.for([
+    ['whole', 5_000],
+    ['since', 1],
+  ] as const)('while a target is compared with what it was given (%s)', async ([scope, named]) => {
+    const reading = { scope, items: remote.slice(0, named), removed: ['somebody-elses'] };
+    const { result, turns } = await watch(audit({ reading, ...state, identity, window: WINDOW }));
+    expect(result).toMatchObject({ checked: 5_000, edited: [], removed: [] });
+    expect(turns).toBeGreaterThan(1);
+  });
+
+  test('while links are built anew', async () => {
+    const { result, turns } = await watch(adopt(remote, identity, NOW));
+    expect(result.links).toHaveLength(5_000);
+    expect(turns).toBeGreaterThan(4);
+  });
+});
+
+test('work that is told to end ends between two pieces', async () => {
+  const stop = new AbortController();
+  let done = 0;
+  const busy = function* (): Pieces<void> {
+    yield* eachInPieces(Array.from({ length: 1_000_000 }), () => {
+      done += 1;
+      if (done === 100) stop.abort(new Error('the lease was lost'));
+      for (const until = performance.now() + 0.05; performance.now() < until; );
+    });
+  };
+  await expect(inPieces(busy(), stop.signal)).rejects.toThrow('the lease was lost');
+  expect(done).toBeLessThan(100_000);
+});
