@@ -1,21 +1,26 @@
 import { MirrorError } from '../model/errors.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import type { RecordOf } from '../settings/clinic-fields.ts';
-import type { ClinicProfile } from '../settings/clinic-profile.ts';
-import { payment, statusChange } from '../settings/clinic-resources.ts';
+import { payment, statusChange } from '../settings/clinic-registry.ts';
 import { addressOf } from './addresses.ts';
+import { type AppointmentValues, type BookedAppointment, compileBookings } from './bookings.ts';
 import { type ClinicCall, send } from './call.ts';
 import type { ClinicContext } from './context.ts';
-import { saysAbsent } from './errors.ts';
-import { type ClinicRecord, createResourceCalls, type WritableCalls } from './resource-calls.ts';
+import { errorFromAnswer, saysAbsent } from './errors.ts';
+import { appointmentTwin } from './natural-keys.ts';
+import { segmentsOf } from './reading.ts';
+import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
 import type { JsonObject } from './rows.ts';
+import { statusWord } from './statuses.ts';
 import { compileWriter } from './writing.ts';
+import { createZone } from './zone.ts';
 
-/** An appointment as the API has it. */
-export type BookedAppointment = ClinicRecord<'appointments'>;
+/** What a payment operation is sent. */
+export type Payment = Pick<RecordOf<typeof payment>, 'amount' | 'currency' | 'method'> &
+  Partial<RecordOf<typeof payment>>;
 
 /** The calls of specification section 4.4. Each of them gives the appointment as it is afterwards. */
-export interface AppointmentCalls extends WritableCalls<BookedAppointment> {
+export interface AppointmentCalls extends WritableCalls<BookedAppointment, AppointmentValues> {
   /**
    * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict` when the
    *   appointment can't go from where it stands to there, or is gone
@@ -26,50 +31,56 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment> {
     change: { status: AppointmentStatus; reason?: string },
     signal: AbortSignal,
   ): Promise<BookedAppointment>;
-  setPayment(
-    tenantId: string,
-    id: string,
-    paid: RecordOf<typeof payment>,
-    signal: AbortSignal,
-  ): Promise<BookedAppointment>;
+  setPayment(tenantId: string, id: string, paid: Payment, signal: AbortSignal): Promise<BookedAppointment>;
+  /** One that was not paid is no error. */
   removePayment(tenantId: string, id: string, signal: AbortSignal): Promise<BookedAppointment>;
   /** The patient has arrived; one who had already is no error. */
   checkIn(tenantId: string, id: string, signal: AbortSignal): Promise<BookedAppointment>;
 }
 
-type Step = Pick<ClinicCall, 'method' | 'body'>;
-
 /** Prepares the calls under the context's profile. */
 export function createAppointmentCalls(context: ClinicContext): AppointmentCalls {
   const { profile } = context;
-  const calls = createResourceCalls(context, 'appointments');
+  const { list, read, create, update, remove } = createResourceCalls<
+    'appointments',
+    BookedAppointment,
+    AppointmentValues
+  >(context, 'appointments', {
+    map: compileBookings(profile),
+    twinOf: appointmentTwin(profile, createZone(profile.zone)),
+  });
   const writeStatus = compileWriter(statusChange, profile.appointments.statusChange, profile);
   const writePayment = compileWriter(payment, profile.appointments.payment, profile);
 
   /** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
-  async function step(tenantId: string, id: string, name: string, { method, body }: Step, signal: AbortSignal) {
+  async function step(
+    tenantId: string,
+    id: string,
+    name: string,
+    rest: Pick<ClinicCall, 'method' | 'body'>,
+    signal: AbortSignal,
+  ): Promise<BookedAppointment> {
     const label = `clinic.appointments.${name}`;
-    const answer = await send(context, {
-      label,
-      url: addressOf(context, ['tenants', tenantId, 'appointments', id, name]),
-      signal,
-      accepts: (each) => saysAbsent(each, profile),
-      ...(method === undefined ? {} : { method }),
-      ...(body === undefined ? {} : { body }),
-    });
-    const found = saysAbsent(answer, profile) ? null : await calls.read(tenantId, id, signal);
-    if (found !== null && 'found' in found) return found.found;
-    throw new MirrorError(`${label}: there is no such appointment`, {
-      actor: 'conflict',
-      code: 'record-gone',
-      retry: 'never',
-    });
+    const url = addressOf(context, segmentsOf('appointments', tenantId, id, name));
+    const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
+    const now = await read(tenantId, id, signal);
+    if ('absent' in now) throw recordGone(label);
+    if ('setAside' in now) throw unreadable(label);
+    // There is nothing to remove from an appointment that is not paid; any other step should be there.
+    const isDone = !saysAbsent(answer, profile) || (rest.method === 'DELETE' && now.found.isPaid !== true);
+    if (isDone) return now.found;
+    throw errorFromAnswer(answer, label, profile);
   }
 
   return {
-    ...calls,
+    list,
+    read,
+    create,
+    update,
+    remove,
     async setStatus(tenantId, id, { status, reason }, signal) {
-      const body = writeStatus({ status: wordFor(status, profile), ...(reason === undefined ? {} : { reason }) });
+      const word = statusWord(status, profile.appointments);
+      const body = writeStatus({ status: word, ...(reason === undefined ? {} : { reason }) });
       return step(tenantId, id, 'status', { method: 'PUT', body }, signal);
     },
     async setPayment(tenantId, id, paid, signal) {
@@ -82,7 +93,7 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
         return await step(tenantId, id, 'checkin', { method: 'POST', body }, signal);
       } catch (error) {
         if (!(error instanceof MirrorError) || (error.code !== 'conflict' && !error.ambiguous)) throw error;
-        const now = await calls.read(tenantId, id, signal);
+        const now = await read(tenantId, id, signal);
         if ('found' in now && now.found.checkedInAt !== null) return now.found;
         throw error;
       }
@@ -90,15 +101,11 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
   };
 }
 
-/** The clinic's word for a status of ours. */
-function wordFor(status: AppointmentStatus, { appointments }: ClinicProfile): string {
-  const told = appointments.statusWords[status];
-  const word = told ?? Object.entries(appointments.statuses).find(([, means]) => means === status)?.[0];
-  if (word !== undefined) return word;
-  throw new MirrorError(`the clinic profile has no word for the status ${status}`, {
-    actor: 'settings',
-    code: 'status-unmapped',
+function unreadable(label: string): MirrorError {
+  return new MirrorError(`${label}: it was done, and the appointment can not be read`, {
+    actor: 'contract',
+    code: 'bad-record',
     retry: 'never',
-    remedy: 'name one in appointments.statusWords of the clinic profile',
+    remedy: 'correct appointments.fields in the clinic profile',
   });
 }

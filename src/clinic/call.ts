@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
-import type { HttpResponse } from '../http/door.ts';
+import type { HttpRequest, HttpResponse, HttpStream } from '../http/door.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { ClinicContext } from './context.ts';
 import { errorFromAnswer } from './errors.ts';
@@ -16,11 +16,25 @@ export interface ClinicCall {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Sent as JSON. */
   body?: JsonObject;
+  /** In place of `body`: makes what is sent, anew for every request. */
+  upload?: () => Upload;
+  /** What is asked for; JSON when absent. */
+  accept?: string;
+  /** Longest time until the whole answer is read; the profile's `timeoutMs` when absent. */
+  timeoutMs?: number;
   signal: AbortSignal;
   /** Told of every request that is sent. */
   onRequest?: () => void;
-  /** Answers beside 2xx that the caller understands. */
+  /** Answers beside 2xx that the caller understands; their body has been read. */
   accepts?: (answer: HttpResponse) => boolean;
+}
+
+/** A body that is never whole in memory. */
+export interface Upload {
+  contentType: string;
+  /** Null when it is not known before the end. */
+  lengthBytes: number | null;
+  stream: ReadableStream<Uint8Array>;
 }
 
 /** Codes of waits that are somebody else's: the operator stops, or the shared budget said how long. */
@@ -32,9 +46,28 @@ const NOT_HERE = new Set(['aborted', 'budget-exhausted']);
  * carried out is never sent again here: its caller looks the record up first.
  * @throws MirrorError as `errors.ts` says, and those of the door and the login
  */
-export async function send(context: ClinicContext, call: ClinicCall): Promise<HttpResponse> {
+export function send(context: ClinicContext, call: ClinicCall): Promise<HttpResponse> {
+  return deliver(context, call, { ask: (request) => context.http.send(request), whole: async (answer) => answer });
+}
+
+/** The same for an answer that is read as it comes. @throws as {@link send}; the body may throw what the door says */
+export function openAnswer(context: ClinicContext, call: ClinicCall): Promise<HttpStream> {
+  return deliver(context, call, { ask: (request) => context.http.open(request), whole: (answer) => answer.whole() });
+}
+
+/** How requests go out, and how an answer is read whole to learn what is wrong. */
+interface Transport<Answer> {
+  ask(request: HttpRequest): Promise<Answer>;
+  whole(answer: Answer): Promise<HttpResponse>;
+}
+
+async function deliver<Answer extends Pick<HttpResponse, 'status'>>(
+  context: ClinicContext,
+  call: ClinicCall,
+  transport: Transport<Answer>,
+): Promise<Answer> {
   const { limits } = context.profile;
-  const authorized = authorizedSender(context, call);
+  const authorized = authorizedSender(context, call, transport);
   try {
     return await pRetry(authorized, {
       retries: limits.tries - 1,
@@ -66,38 +99,55 @@ function isWorthWaiting(error: Error, longestWaitMs: number): error is MirrorErr
   return error.retry !== 'never' && (error.retryAfterMs ?? 0) <= longestWaitMs;
 }
 
-function authorizedSender(context: ClinicContext, call: ClinicCall): () => Promise<HttpResponse> {
+function authorizedSender<Answer extends Pick<HttpResponse, 'status'>>(
+  context: ClinicContext,
+  call: ClinicCall,
+  { ask, whole }: Transport<Answer>,
+): () => Promise<Answer> {
   const { authorization } = context;
+  const request = (header: string) => {
+    call.onRequest?.();
+    return ask(requestOf(context, call, header));
+  };
   let isRenewed = false;
   return async () => {
-    let answer = await sendOnce(context, call, await authorization.header(call.signal));
+    let answer = await request(await authorization.header(call.signal));
     if (answer.status === 401 && !isRenewed) {
       isRenewed = true;
+      await whole(answer);
       context.log.info({ label: call.label }, 'the access token was refused, renewing it once');
-      answer = await sendOnce(context, call, await authorization.renew(call.signal));
+      answer = await request(await authorization.renew(call.signal));
     }
-    const isUnderstood = (answer.status >= 200 && answer.status < 300) || call.accepts?.(answer) === true;
-    if (!isUnderstood) throw errorFromAnswer(answer, call.label, context.profile, call.method === 'POST');
-    return answer;
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    const told = await whole(answer);
+    if (call.accepts?.(told) === true) return answer;
+    throw errorFromAnswer(told, call.label, context.profile, call.method === 'POST');
   };
 }
 
-function sendOnce(context: ClinicContext, call: ClinicCall, authorization: string): Promise<HttpResponse> {
-  const { http, budget, profile } = context;
-  const { body } = call;
-  const contentType = body === undefined ? {} : { 'content-type': 'application/json' };
-  call.onRequest?.();
-  return http.send({
+function requestOf(context: ClinicContext, call: ClinicCall, authorization: string): HttpRequest {
+  const { budget, profile } = context;
+  const { limits } = profile;
+  return {
     label: call.label,
     method: call.method ?? 'GET',
     url: call.url,
-    headers: { accept: 'application/json', authorization, ...contentType },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: call.signal,
-    timeoutMs: profile.limits.timeoutMs,
-    maxResponseBytes: profile.limits.maxAnswerBytes,
+    timeoutMs: call.timeoutMs ?? limits.timeoutMs,
+    maxResponseBytes: limits.maxAnswerBytes,
     ...(budget === null ? {} : { budget }),
-  });
+    ...contentOf(call, { accept: call.accept ?? 'application/json', authorization }),
+  };
+}
+
+function contentOf({ body, upload }: ClinicCall, headers: Record<string, string>) {
+  if (upload !== undefined) {
+    const { contentType, lengthBytes, stream } = upload();
+    const length = lengthBytes === null ? {} : { 'content-length': String(lengthBytes) };
+    return { headers: { ...headers, 'content-type': contentType, ...length }, upload: stream };
+  }
+  if (body === undefined) return { headers };
+  return { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
 function stopped(label: string): MirrorError {

@@ -1,12 +1,9 @@
-import { readJson } from '../http/json.ts';
-import { MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import type { TimeWindow } from '../model/time.ts';
-import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
-import { addressOf } from './addresses.ts';
+import type { ResourceName } from '../settings/clinic-resources.ts';
+import { createAccountCalls } from './account-calls.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
-import { send } from './call.ts';
 import {
   asZone,
   compileAgendaRows,
@@ -15,11 +12,11 @@ import {
   compileTreatmentRows,
 } from './catalogue-rows.ts';
 import type { ClinicContext } from './context.ts';
-import { saysAbsent } from './errors.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
-import { compilePaths, isJsonObject, type Mapped, valueAt } from './rows.ts';
+import { readOne } from './reading.ts';
+import type { Mapped } from './rows.ts';
 import { readSnapshot } from './snapshot.ts';
-import { readUserInfo, type UserInfo } from './users.ts';
+import type { UserInfo } from './users.ts';
 import { createZone } from './zone.ts';
 
 /** General facts of a tenant, as far as this release uses them. */
@@ -62,6 +59,7 @@ export interface ClinicClient {
 export function createClinicClient(context: ClinicContext): ClinicClient {
   const { profile } = context;
   const zone = createZone(profile.zone);
+  const account = createAccountCalls(context);
   const rows = {
     locations: compileLocationRows(profile),
     agendas: compileAgendaRows(profile),
@@ -81,10 +79,11 @@ export function createClinicClient(context: ClinicContext): ClinicClient {
   }
 
   return {
-    userInfo: async (signal) =>
-      readUserInfo(await readAnswer(context, 'clinic.userinfo', ['userinfo'], signal), profile),
-    tenantInfo: async (tenantId, signal) =>
-      readTenantInfo(context, await readAnswer(context, 'clinic.info', ['tenants', tenantId, 'info'], signal)),
+    userInfo: account.userInfo,
+    async tenantInfo(tenantId, signal) {
+      const { name, zone } = await account.tenantInfo(tenantId, signal);
+      return { name, zone: asZone(zone) };
+    },
     listLocations: catalogue('locations', rows.locations),
     listAgendas: catalogue('agendas', rows.agendas),
     listTreatments: catalogue('treatments', rows.treatments),
@@ -97,54 +96,4 @@ export function createClinicClient(context: ClinicContext): ClinicClient {
       readSnapshot(context, { tenantId, ...query, signal }, zone, rows.appointments),
     readAppointment: lookup('appointments', rows.appointments),
   };
-}
-
-async function readAnswer(
-  context: ClinicContext,
-  label: string,
-  segments: string[],
-  signal: AbortSignal,
-): Promise<unknown> {
-  return readJson(await send(context, { label, url: addressOf(context, segments), signal }), label);
-}
-
-async function readOne<Model extends { id: string }>(
-  context: ClinicContext,
-  { list, tenantId, id, signal }: { list: ResourceName; tenantId: string; id: string; signal: AbortSignal },
-  map: (row: unknown) => Mapped<Model>,
-): Promise<Lookup<Model>> {
-  const label = `clinic.${list}.get`;
-  const url = addressOf(context, ['tenants', tenantId, ...RESOURCE_PATHS[list], id]);
-  const accepts = (answer: Parameters<typeof saysAbsent>[0]) => saysAbsent(answer, context.profile);
-  const answer = await send(context, { label, url, signal, accepts });
-  if (accepts(answer)) return { absent: true };
-
-  const mapped = map(recordIn(readJson(answer, label), context));
-  if ('setAside' in mapped) return { setAside: { ...mapped.setAside, recordId: id } };
-  if (mapped.record.id === id) return { found: mapped.record };
-  throw new MirrorError(`${label}: another record came than the one asked for`, {
-    actor: 'contract',
-    code: 'wrong-record',
-    retry: 'later',
-  });
-}
-
-function recordIn(answer: unknown, { profile }: ClinicContext): unknown {
-  return profile.recordPath === null ? answer : valueAt(answer, profile.recordPath);
-}
-
-function readTenantInfo(context: ClinicContext, answer: unknown): TenantInfo {
-  const { fields } = context.profile.tenantInfo;
-  const record = recordIn(answer, context);
-  if (!isJsonObject(record)) {
-    throw new MirrorError('clinic.info: the answer is no record', {
-      actor: 'contract',
-      code: 'not-a-record',
-      retry: 'later',
-      remedy: 'set recordPath in the clinic profile',
-    });
-  }
-  const name = compilePaths(fields.name)(record);
-  const zone = compilePaths(fields.zone)(record);
-  return { name: typeof name === 'string' ? name : null, zone: asZone(typeof zone === 'string' ? zone : null) };
 }

@@ -78,6 +78,13 @@ export function saysAbsent(answer: HttpResponse, profile: ClinicProfile): boolea
   return profile.errors.htmlMeansAbsent || !isHtml(answer);
 }
 
+/** Whether an answer to a new invoice says that it is not the next of its section (specification section 8). */
+export function saysOutOfSequence(answer: HttpResponse, profile: ClinicProfile): boolean {
+  const { statuses, says: patterns } = profile.errors.outOfSequence;
+  if (!statuses.includes(answer.status)) return false;
+  return patterns.length === 0 || says(readErrorBody(answer, profile), patterns);
+}
+
 function otherStatus(
   answer: HttpResponse,
   fail: (what: string, options: Omit<MirrorErrorOptions, 'status'>) => MirrorError,

@@ -2,7 +2,9 @@ import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
-import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
+import { isNested, type Shape } from '../settings/clinic-fields.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf, addressOfLink } from './addresses.ts';
 import { send } from './call.ts';
 import type { ClinicContext } from './context.ts';
@@ -21,6 +23,8 @@ export interface ListCall {
   tenantId: string;
   /** Parameters beside those of paging. */
   parameters: [name: string, value: string][];
+  /** The path below the tenant, where the list is not at its usual one. */
+  segments?: readonly string[];
   signal: AbortSignal;
   onRequest?: () => void;
 }
@@ -33,10 +37,8 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
   const { profile } = context;
   const label = `clinic.${call.list}.list`;
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
-  const firstUrl = addressOf(context, ['tenants', call.tenantId, ...RESOURCE_PATHS[call.list]], parameters);
-  const { fields } = profile[call.list];
-  const readId = compilePaths('id' in fields ? fields.id : []);
-  let url = firstUrl;
+  const segments = ['tenants', call.tenantId, ...(call.segments ?? RESOURCE_PATHS[call.list])];
+  let url = addressOf(context, segments, parameters);
 
   async function load(target: PageTarget): Promise<unknown> {
     url = urlOf(target);
@@ -46,36 +48,32 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
   }
   function urlOf(target: PageTarget): string {
     if ('link' in target) return addressOfLink(context, target.link, url, label);
-    return addressOf(
-      context,
-      ['tenants', call.tenantId, ...RESOURCE_PATHS[call.list]],
-      [...parameters, ...target.parameters],
-    );
+    return addressOf(context, segments, [...parameters, ...target.parameters]);
   }
   return readPages({
     paging: profile[call.list].paging ?? profile.paging,
     maxPages: profile.limits.maxPages,
     load,
     rowsOf: (answer) => unwrap(answer, profile.listPath, call.list, label),
-    idOf: (row) => (isJsonObject(row) ? asId(readId(row)) : null),
+    idOf: rowIdentity(profile, call.list),
   });
 }
 
-/** The pages of a list whose rows have no ids, as they come. @throws as {@link readCatalogue} */
-export async function* readPagesOf<Model>(
-  context: ClinicContext,
-  call: ListCall,
-  map: (row: unknown) => Mapped<Model>,
-): AsyncGenerator<ListPage<Model>, void> {
-  for await (const { rows, end } of readList(context, call)) {
-    const page: ListPage<Model> = { records: [], setAside: [] };
-    for (const row of rows.map(map)) {
-      if ('record' in row) page.records.push(row.record);
-      else page.setAside.push(row.setAside);
-    }
-    yield page;
-    if (end !== null && !end.proved) throw incomplete(`clinic.${call.list}.list`, end.reason);
-  }
+/** What makes a row of a list one of its own: its id, else everything that it needs. */
+function rowIdentity(profile: ClinicProfile, list: ResourceName): (row: unknown) => string | null {
+  const fields = profile[list].fields as Record<string, readonly string[]>;
+  const readers = identifying(list).map((name) => compilePaths(fields[name] ?? []));
+  return (row) => {
+    const parts = isJsonObject(row) ? readers.map((read) => asId(read(row))) : [null];
+    return parts.includes(null) ? null : JSON.stringify(parts);
+  };
+}
+
+/** The names of the fields that tell a list's records apart. */
+function identifying(list: ResourceName): string[] {
+  const shape: Shape = RESOURCES[list];
+  if ('id' in shape) return ['id'];
+  return Object.entries(shape).flatMap(([name, one]) => (!isNested(one) && one.needed ? [name] : []));
 }
 
 /**
@@ -83,18 +81,20 @@ export async function* readPagesOf<Model>(
  * while it was read is begun again as often as the profile allows, and gives then what it had not given yet.
  * @throws MirrorError `contract`, code `incomplete-list`, when the end of the list could not be proved
  */
-export async function* readCatalogue<Model extends { id: string }>(
+export async function* readCatalogue<Model extends object>(
   context: ClinicContext,
   call: ListCall,
   map: (row: unknown) => Mapped<Model>,
 ): AsyncGenerator<ListPage<Model>, void> {
   const label = `clinic.${call.list}.list`;
   const given = new Set<string>();
+  const names = identifying(call.list);
+  const identify = (record: object) => JSON.stringify(names.map((name) => (record as Record<string, unknown>)[name]));
   let reason: PartialReason | null = null;
   for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
     reason = null;
     for await (const page of readList(context, call)) {
-      yield notGiven(page.rows.map(map), given);
+      yield notGiven(page.rows.map(map), given, identify);
       if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
     if (reason === null) return;
@@ -113,16 +113,24 @@ function incomplete(label: string, reason: PartialReason | null): MirrorError {
   });
 }
 
-function notGiven<Model extends { id: string }>(rows: Mapped<Model>[], given: Set<string>): ListPage<Model> {
+function notGiven<Model extends object>(
+  rows: Mapped<Model>[],
+  given: Set<string>,
+  identify: (record: Model) => string,
+): ListPage<Model> {
   const page: ListPage<Model> = { records: [], setAside: [] };
   for (const row of rows) {
-    const id = 'record' in row ? row.record.id : row.setAside.recordId;
+    const id = 'record' in row ? identify(row.record) : keyOfSetAside(row.setAside);
     if (id !== null && given.has(id)) continue;
     if (id !== null) given.add(id);
     if ('record' in row) page.records.push(row.record);
     else page.setAside.push(row.setAside);
   }
   return page;
+}
+
+function keyOfSetAside({ recordId }: SetAside): string | null {
+  return recordId === null ? null : JSON.stringify([recordId]);
 }
 
 function unwrap(answer: unknown, path: string | null, list: ResourceName, label: string): unknown[] {

@@ -1,16 +1,17 @@
 import type { HttpResponse } from '../http/door.ts';
-import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Lookup } from '../model/snapshots.ts';
 import type { FieldPaths, RecordOf, Shape } from '../settings/clinic-fields.ts';
-import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../settings/clinic-resources.ts';
+import { RESOURCES, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf } from './addresses.ts';
-import { send } from './call.ts';
+import { type ClinicCall, send } from './call.ts';
 import type { ClinicContext } from './context.ts';
 import { saysAbsent } from './errors.ts';
-import { type ListPage, readCatalogue, readPagesOf } from './lists.ts';
+import { type ListPage, readCatalogue } from './lists.ts';
+import { once } from './once.ts';
+import { type RecordQuestion, readOne, readRow, recordIn, segmentsOf } from './reading.ts';
 import { compileRecords } from './records.ts';
-import { isJsonObject, type JsonObject, type Mapped, valueAt } from './rows.ts';
+import type { JsonObject, Mapped } from './rows.ts';
 import { compileWriter } from './writing.ts';
 
 /** A list of the clinic as the API has it. */
@@ -28,120 +29,124 @@ export interface ResourceCalls<Model> {
 }
 
 /** Calls that write. What an answer without a body leaves open is read again. */
-export interface WritableCalls<Model> extends ResourceCalls<Model> {
+export interface WritableCalls<Model, Values = Partial<Model>> extends ResourceCalls<Model> {
   /**
-   * @param twin finds the record that a create whose answer was lost has made; asked before the create is sent a second time
-   * @throws MirrorError `remote`, ambiguous, when no answer came and there is no way to look the record up
+   * Creates one. When no clear answer came, the record is looked up by what is natural to it before it is sent a second time.
+   * @throws MirrorError `remote`, ambiguous, when there is nothing natural to look it up by: it is not sent twice
    */
-  create(tenantId: string, values: Partial<Model>, signal: AbortSignal, twin?: TwinFinder<Model>): Promise<Model>;
+  create(tenantId: string, values: Values, signal: AbortSignal): Promise<Model>;
   /** Changes some fields; what the record holds beside them stays, what we don't know of included. */
-  update(tenantId: string, id: string, changes: Partial<Model>, signal: AbortSignal): Promise<Model>;
+  update(tenantId: string, id: string, changes: Values, signal: AbortSignal): Promise<Model>;
   /** @returns whether it was there */
   remove(tenantId: string, id: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Looks a record up by what is natural to it; null when it is not there. */
-export type TwinFinder<Model> = (signal: AbortSignal) => Promise<Model | null>;
+/** How the record of a create whose answer was lost is found again. */
+export interface Twin<Model> {
+  /** Query parameters that make the list short. */
+  parameters: [string, string][];
+  isSame(record: Model): boolean;
+}
 
-/** Prepares the calls for a list under the context's profile. Which of them a resource has is `client.ts`'s matter. */
-export function createResourceCalls<Name extends ResourceName>(
+/** What is peculiar to a resource. */
+export interface ResourceManners<Model, Values> {
+  map(row: unknown): Mapped<Model>;
+  /** Null when the values hold nothing natural to look a record up by. */
+  twinOf(values: Values): Twin<Model> | null;
+}
+
+/** Reading and writing of one list under a profile, for the calls of its resource. */
+export interface ResourceTools<Model extends object, Values> extends WritableCalls<Model, Values> {
+  /** A record in the clinic's words. @param base what it has already */
+  write(values: Values, base?: JsonObject): JsonObject;
+  /** Finds what a lost create has made. */
+  find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null>;
+  /** The record that a write's answer shows; one that shows none, or another, is read again. */
+  written(verb: string, answer: HttpResponse, tenantId: string, id: string | null, signal: AbortSignal): Promise<Model>;
+}
+
+/** Prepares the calls for a list under the context's profile. Which of them a resource has is `api.ts`'s matter. */
+export function createResourceCalls<
+  Name extends ResourceName,
+  Model extends object = ClinicRecord<Name>,
+  Values extends object = Partial<Model>,
+>(
   context: ClinicContext,
   name: Name,
-): WritableCalls<ClinicRecord<Name>> {
-  type Model = ClinicRecord<Name>;
+  manners: Partial<ResourceManners<Model, Values>> = {},
+): ResourceTools<Model, Values> {
   const { profile } = context;
   const shape: Shape = RESOURCES[name];
+  const { words } = profile[name];
   const fields = profile[name].fields as FieldPaths<Shape>;
-  const map = compileRecords(shape, fields, profile) as (row: unknown) => Mapped<Model>;
-  const write = compileWriter(shape, fields, profile);
-  const at = (tenantId: string, ...more: string[]) => ['tenants', tenantId, ...RESOURCE_PATHS[name], ...more];
+  const map = manners.map ?? (compileRecords(shape, fields, profile, words) as (row: unknown) => Mapped<Model>);
+  const writer = compileWriter(shape, fields, profile, words);
+  const write = (values: Values, base?: JsonObject) => writer({ ...values }, base);
   const labelOf = (verb: string) => `clinic.${name}.${verb}`;
-  const call = (verb: string, method: 'GET' | 'POST' | 'PUT' | 'DELETE', segments: string[], signal: AbortSignal) => {
-    const accepts = (answer: HttpResponse) => method !== 'POST' && saysAbsent(answer, profile);
-    return (body?: JsonObject) =>
-      send(context, {
-        label: labelOf(verb),
-        url: addressOf(context, segments),
-        method,
-        signal,
-        accepts,
-        ...(body === undefined ? {} : { body }),
-      });
+  const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
+  const question = (tenantId: string, id: string, signal: AbortSignal): RecordQuestion => {
+    return { list: name, tenantId, id, signal };
   };
+  const call = (verb: string, segments: string[], rest: Omit<ClinicCall, 'label' | 'url'>) =>
+    send(context, { label: labelOf(verb), url: addressOf(context, segments), ...rest });
 
-  async function readRaw(tenantId: string, id: string, signal: AbortSignal): Promise<JsonObject | null> {
-    const answer = await call('get', 'GET', at(tenantId, id), signal)();
-    return saysAbsent(answer, profile) ? null : recordIn(answer, labelOf('get'), context);
-  }
-  async function read(tenantId: string, id: string, signal: AbortSignal): Promise<Lookup<Model>> {
-    const raw = await readRaw(tenantId, id, signal);
-    if (raw === null) return { absent: true };
-    const mapped = map(raw);
-    if ('setAside' in mapped) return { setAside: { ...mapped.setAside, recordId: id } };
-    if (idOf(mapped.record) === id) return { found: mapped.record };
-    throw new MirrorError(`${labelOf('get')}: another record came than the one asked for`, {
-      actor: 'contract',
-      code: 'wrong-record',
-      retry: 'later',
-    });
-  }
-  /** The record that a write's answer shows; one that shows none, or another, is read again. */
-  async function written(verb: string, answer: HttpResponse, tenantId: string, id: string | null, signal: AbortSignal) {
-    const raw = answer.body.length === 0 ? null : recordIn(answer, labelOf(verb), context);
-    const mapped = raw === null ? null : map(raw);
+  const read = (tenantId: string, id: string, signal: AbortSignal) =>
+    readOne(context, question(tenantId, id, signal), map);
+  const list: ResourceCalls<Model>['list'] = (tenantId, parameters, signal) =>
+    readCatalogue(context, { list: name, tenantId, parameters: [...parameters], signal }, map);
+  const written: ResourceTools<Model, Values>['written'] = async (verb, answer, tenantId, id, signal) => {
+    const mapped = answer.body.length === 0 ? null : map(recordIn(answer, labelOf(verb), context));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
-    const known =
-      id ?? idInLocation(answer) ?? (mapped === null ? null : 'setAside' in mapped ? mapped.setAside.recordId : null);
+    const shown = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
+    const known = id ?? idInLocation(answer) ?? shown;
     const found = known === null ? null : await read(tenantId, known, signal);
     if (found !== null && 'found' in found) return found.found;
     throw unshown(labelOf(verb));
+  };
+  async function find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null> {
+    for await (const { records } of list(tenantId, twin.parameters, signal)) {
+      const same = records.find((record) => twin.isSame(record));
+      if (same !== undefined) return same;
+    }
+    return null;
   }
 
   return {
-    list: (tenantId, parameters, signal) => {
-      const question = { list: name, tenantId, parameters: [...parameters], signal };
-      return 'id' in shape
-        ? readCatalogue(context, question, map as (row: unknown) => Mapped<Model & { id: string }>)
-        : readPagesOf(context, question, map);
-    },
+    list,
     read,
-    async create(tenantId, values, signal, twin) {
-      try {
-        const answer = await call('create', 'POST', at(tenantId), signal)(write(values));
-        return await written('create', answer, tenantId, null, signal);
-      } catch (error) {
-        if (!(error instanceof MirrorError) || !error.ambiguous || twin === undefined) throw error;
-        const made = await twin(signal);
-        if (made !== null) return made;
-        const answer = await call('create', 'POST', at(tenantId), signal)(write(values));
-        return await written('create', answer, tenantId, null, signal);
-      }
+    write,
+    find,
+    written,
+    async create(tenantId, values, signal) {
+      const body = write(values);
+      const twin = manners.twinOf?.(values) ?? null;
+      const attempt = async () => {
+        const answer = await call('create', segmentsOf(name, tenantId), { method: 'POST', body, signal });
+        return written('create', answer, tenantId, null, signal);
+      };
+      return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));
     },
     async update(tenantId, id, changes, signal) {
-      const raw = await readRaw(tenantId, id, signal);
-      if (raw === null) throw gone(labelOf('update'));
-      const body = write(changes, profile.writes.updates === 'replace' ? raw : {});
-      const answer = await call('update', 'PUT', at(tenantId, id), signal)(body);
-      if (saysAbsent(answer, profile)) throw gone(labelOf('update'));
-      return await written('update', answer, tenantId, id, signal);
+      const row = await readRow(context, question(tenantId, id, signal));
+      if (row === null) throw recordGone(labelOf('update'));
+      const whole = write(changes, row);
+      const body = profile.writes.updates === 'replace' ? whole : changedMembers(whole, row);
+      const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });
+      if (accepts(answer)) throw recordGone(labelOf('update'));
+      return written('update', answer, tenantId, id, signal);
     },
     async remove(tenantId, id, signal) {
-      return !saysAbsent(await call('remove', 'DELETE', at(tenantId, id), signal)(), profile);
+      return !accepts(await call('remove', segmentsOf(name, tenantId, id), { method: 'DELETE', signal, accepts }));
     },
   };
 }
 
-/** The JSON object of an answer for one record. */
-export function recordIn(answer: HttpResponse, label: string, { profile }: ClinicContext): JsonObject {
-  const whole = readJson(answer, label);
-  const record = profile.recordPath === null ? whole : valueAt(whole, profile.recordPath);
-  if (isJsonObject(record)) return record;
-  throw new MirrorError(`${label}: the answer is no record`, {
-    actor: 'contract',
-    code: 'not-a-record',
-    retry: 'later',
-    remedy: 'set recordPath in the clinic profile',
-  });
+/** The members that a change touched, each whole. */
+function changedMembers(whole: JsonObject, before: JsonObject): JsonObject {
+  const changed = Object.entries(whole).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(Object.hasOwn(before, name) ? before[name] : undefined),
+  );
+  return Object.fromEntries(changed);
 }
 
 function idOf(record: object): string | null {
@@ -158,7 +163,8 @@ function idInLocation({ headers }: HttpResponse): string | null {
   return last === undefined ? null : decodeURIComponent(last);
 }
 
-function gone(label: string): MirrorError {
+/** The error of a change to what is not there (any more). */
+export function recordGone(label: string): MirrorError {
   return new MirrorError(`${label}: there is no such record`, {
     actor: 'conflict',
     code: 'record-gone',

@@ -1,3 +1,4 @@
+import { MirrorError } from '../model/errors.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { type JsonObject, valueAt } from './rows.ts';
@@ -26,6 +27,25 @@ function isRaised(flag: Flag, row: JsonObject): boolean {
   return value === flag.when;
 }
 
-function folded(word: string): string {
+/** A word without what clinics spell differently: case, spaces, hyphens and underscores. */
+export function folded(word: string): string {
   return word.toLowerCase().replaceAll(/[\s_-]/g, '');
+}
+
+/**
+ * The clinic's word for a status of ours.
+ * @throws MirrorError `settings`, code `status-unmapped`, when the profile has none
+ */
+export function statusWord(
+  status: AppointmentStatus,
+  { statuses, statusWords }: ClinicProfile['appointments'],
+): string {
+  const word = statusWords[status] ?? Object.entries(statuses).find(([, means]) => means === status)?.[0];
+  if (word !== undefined) return word;
+  throw new MirrorError(`the clinic profile has no word for the status ${status}`, {
+    actor: 'settings',
+    code: 'status-unmapped',
+    retry: 'never',
+    remedy: 'name one in appointments.statusWords of the clinic profile',
+  });
 }

@@ -9,19 +9,26 @@ export type Timestamp = { kind: 'date'; dateMs: number } | { kind: 'instant'; at
 const FORMAT =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(?:(Z|z)|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
 const FIRST_YEAR = 1970;
+/** The first year of dates that are no appointment, such as those of birth. */
+export const FIRST_YEAR_OF_BIRTH = 1850;
 const LAST_YEAR = 2199;
 /** Furthest offset from UTC that RFC 3339 times bear in practice (Kiribati, +14:00). */
 const LONGEST_OFFSET_MS = 14 * HOUR_MS;
 
 /**
  * Reads a date or a time; one without an offset is local time of the zone.
- * @returns null for what is no time: wrong form, 30 February, 25:00, a year out of 1970–2199, a local time that the rules set aside
+ * @returns null for what is no time: wrong form, 30 February, 25:00, a year before `firstYear` or after 2199, a local time that the rules set aside
  */
-export function parseTimestamp(text: string, zone: Zone, rules: LocalTimeRules): Timestamp | null {
+export function parseTimestamp(
+  text: string,
+  zone: Zone,
+  rules: LocalTimeRules,
+  firstYear = FIRST_YEAR,
+): Timestamp | null {
   const match = FORMAT.exec(text);
   if (match === null) return null;
   const [, year, month, day, hour, minute, second, fraction, utc, sign, offsetHours, offsetMinutes] = match;
-  const dateMs = dateOf(Number(year), Number(month), Number(day));
+  const dateMs = Number(year) < firstYear ? null : dateOf(Number(year), Number(month), Number(day));
   if (dateMs === null) return null;
   if (hour === undefined) return { kind: 'date', dateMs };
 
@@ -73,7 +80,7 @@ export function dateText(wallMs: number): string {
 }
 
 function dateOf(year: number, month: number, day: number): number | null {
-  if (year < FIRST_YEAR || year > LAST_YEAR || month < 1 || month > 12 || day < 1) return null;
+  if (year > LAST_YEAR || month < 1 || month > 12 || day < 1) return null;
   if (day > 28 && day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return null;
   return Date.UTC(year, month - 1, day);
 }

@@ -3,7 +3,7 @@ import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { dateText, formatInstant } from './timestamps.ts';
 import type { Zone } from './zone.ts';
 
-type AppointmentSettings = ClinicProfile['appointments'];
+type WindowSettings = Pick<ClinicProfile['appointments'], 'filters' | 'agendaFilter' | 'window'>;
 type Parameter = [name: string, value: string];
 
 /**
@@ -11,7 +11,7 @@ type Parameter = [name: string, value: string];
  * profile's days, the agendas in groups. One empty set when the server filters by neither; no set at all when no agenda is asked for.
  */
 export function listCalls(
-  settings: AppointmentSettings,
+  settings: WindowSettings,
   zone: Zone,
   window: TimeWindow,
   agendaIds: readonly string[] | null,
@@ -21,7 +21,7 @@ export function listCalls(
   return windowParameters(settings, zone, window).flatMap((chunk) => groups.map((group) => [...chunk, ...group]));
 }
 
-function windowParameters(settings: AppointmentSettings, zone: Zone, window: TimeWindow): Parameter[][] {
+function windowParameters(settings: WindowSettings, zone: Zone, window: TimeWindow): Parameter[][] {
   const { from, to } = settings.filters;
   if (from === null || to === null) return [[]];
   const wide = { fromAt: window.fromAt - settings.window.leadHours * HOUR_MS, toAt: window.toAt };
@@ -34,7 +34,7 @@ function windowParameters(settings: AppointmentSettings, zone: Zone, window: Tim
 }
 
 /** Whole local dates, so that a limit in days is kept however the window's ends lie within their days. */
-function dateChunks(settings: AppointmentSettings, zone: Zone, window: TimeWindow): [string, string][] {
+function dateChunks(settings: WindowSettings, zone: Zone, window: TimeWindow): [string, string][] {
   const { maxDays, toIncluded } = settings.window;
   const firstMs = floorToDay(window.fromAt + zone.offsetAt(window.fromAt));
   const lastMs = floorToDay(window.toAt - 1 + zone.offsetAt(window.toAt - 1));
@@ -48,7 +48,7 @@ function dateChunks(settings: AppointmentSettings, zone: Zone, window: TimeWindo
   return chunks;
 }
 
-function instantChunks(settings: AppointmentSettings, zone: Zone, window: TimeWindow): [string, string][] {
+function instantChunks(settings: WindowSettings, zone: Zone, window: TimeWindow): [string, string][] {
   const { maxDays } = settings.window;
   const chunks: [string, string][] = [];
   let startAt = floorToSecond(window.fromAt);
@@ -70,7 +70,7 @@ function chunkEnd(startAt: Instant, maxDays: number, zone: Zone): Instant {
   return endAt - Math.max(0, zone.offsetAt(endAt) - zone.offsetAt(startAt));
 }
 
-function agendaParameters(settings: AppointmentSettings, agendaIds: readonly string[] | null): Parameter[][] {
+function agendaParameters(settings: WindowSettings, agendaIds: readonly string[] | null): Parameter[][] {
   const name = settings.filters.agenda;
   if (name === null || agendaIds === null) return [[]];
   const { style, maxPerCall } = settings.agendaFilter;

@@ -5,17 +5,20 @@ import { path } from './clinic-paging.ts';
  * What a field holds:
  * - `id`: an opaque string; a whole number is taken in digits;
  * - `text`: as it is; `word`: one of an open enumeration, kept as the clinic spells it;
+ * - `choice`: one of words of ours, which a profile may spell otherwise; a word that nobody named is kept as the clinic spells it;
  * - `flag`, `whole`: true or false, a whole number;
  * - `decimal`: money and quantities as decimal text such as `125.12`, never a binary float;
  * - `date`: `YYYY-MM-DD`; `instant`: epoch ms.
  */
-export type ScalarKind = 'id' | 'text' | 'word' | 'flag' | 'whole' | 'decimal' | 'date' | 'instant';
+export type ScalarKind = 'id' | 'text' | 'word' | 'choice' | 'flag' | 'whole' | 'decimal' | 'date' | 'instant';
 
 /** A single value, and where it is unless a profile says otherwise. A row without a needed one is set aside. */
 export interface ScalarField<Kind extends ScalarKind = ScalarKind, Needed extends boolean = boolean> {
   kind: Kind;
   needed: Needed;
   paths: readonly string[];
+  /** Of a `choice`: our words. */
+  words?: readonly string[];
 }
 
 /** Rows within a row: one (`record`) or several (`list`). */
@@ -39,6 +42,7 @@ interface Scalars {
   id: string;
   text: string;
   word: string;
+  choice: string;
   flag: boolean;
   whole: number;
   decimal: string;
@@ -74,15 +78,20 @@ export const field = {
   id: scalar('id'),
   text: scalar('text'),
   word: scalar('word'),
+  choice: (words: readonly string[], ...paths: string[]): ScalarField<'choice', false> => ({
+    kind: 'choice',
+    needed: false,
+    paths,
+    words,
+  }),
   flag: scalar('flag'),
   whole: scalar('whole'),
   decimal: scalar('decimal'),
   date: scalar('date'),
   instant: scalar('instant'),
-  needed: <Kind extends ScalarKind>({ kind, paths }: ScalarField<Kind, false>): ScalarField<Kind, true> => ({
-    kind,
+  needed: <Kind extends ScalarKind>(one: ScalarField<Kind, false>): ScalarField<Kind, true> => ({
+    ...one,
     needed: true,
-    paths,
   }),
   record: <Inner extends Shape>(shape: Inner, ...paths: string[]): NestedField<'record', Inner> => ({
     kind: 'record',
@@ -114,4 +123,23 @@ export function fieldPaths<Described extends Shape>(described: Described): Defau
 function schemaOf(one: ScalarField | NestedField): z.ZodType {
   if (!isNested(one)) return paths.default([...one.paths]);
   return z.strictObject({ at: paths.default([...one.paths]), fields: fieldPaths<Shape>(one.shape) }).prefault({});
+}
+
+/** How a system spells the words of a resource's choices: field → our word → its own, null for a word that it does not have. */
+export type ChoiceWords = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
+
+/** Schema of a resource's words in a profile, ours as defaults. */
+export function choiceWords(described: Shape): Defaulted<ChoiceWords> {
+  const word = z.string().min(1).nullable();
+  const fields = Object.entries(described).flatMap(([name, one]) => {
+    if (isNested(one) || one.words === undefined) return [];
+    const words = one.words.map((each) => [each, word.default(each)] as const);
+    return [[name, z.strictObject(Object.fromEntries(words)).prefault({})] as const];
+  });
+  return z
+    .strictObject(Object.fromEntries(fields))
+    .prefault({})
+    .describe(
+      'Our word → the clinic’s; null = it has none, and writing it is refused.',
+    ) as unknown as Defaulted<ChoiceWords>;
 }

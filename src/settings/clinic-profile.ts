@@ -1,22 +1,14 @@
 import { z } from 'zod';
+import { appointments } from './clinic-appointments.ts';
+import { reimbursement } from './clinic-billing.ts';
 import { field, fieldPaths, paths } from './clinic-fields.ts';
 import { pagingSchema, parameter, path } from './clinic-paging.ts';
-import { listProfile, payment, RESOURCES, type ResourceName, statusChange, tenantInfo } from './clinic-resources.ts';
+import { tenantInfo } from './clinic-places.ts';
+import { listProfile, RESOURCES, type ResourceName } from './clinic-resources.ts';
+import { windowFilters } from './clinic-windows.ts';
 import { name } from './common-schemas.ts';
 
 const tenantReference = { id: field.id('id', 'tenantId'), name: field.text('name') };
-
-/** The statuses of the model; the clinic room's compiler run proves that they agree. */
-const STATUSES = [
-  'booked',
-  'confirmed',
-  'arrived',
-  'in_progress',
-  'completed',
-  'cancelled',
-  'no_show',
-  'unknown',
-] as const;
 
 function list<Name extends ResourceName>(name: Name) {
   return z.strictObject(listProfile<(typeof RESOURCES)[Name]>(RESOURCES[name])).prefault({});
@@ -30,84 +22,39 @@ const patients = z.strictObject({
     .describe('Names of our own for what patients agree to, and where their rows say yes or no to it.'),
 });
 
-const flag = z.strictObject({
-  path,
-  when: z
-    .union([z.boolean(), z.string(), z.number()])
-    .describe('The value that raises the flag; "present" = any value but null, false and an empty text.'),
-  status: z.enum(STATUSES).describe('The status that the raised flag means.'),
-  over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
-});
-
-const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
-  Booked: 'booked',
-  Confirmed: 'confirmed',
-  CheckedIn: 'arrived',
-  InProgress: 'in_progress',
-  Completed: 'completed',
-  Cancelled: 'cancelled',
-  Canceled: 'cancelled',
-  NoShow: 'no_show',
-};
-
-const appointments = z.strictObject({
-  ...listProfile(RESOURCES.appointments),
-  filters: z
+const availabilities = z.strictObject({
+  ...listProfile(RESOURCES.availabilities),
+  ...windowFilters,
+  placeFilters: z
     .strictObject({
-      from: parameter.nullable().default('from').describe('Name of the parameter for the begin of a window.'),
-      to: parameter.nullable().default('to').describe('Name of the parameter for the end of a window.'),
-      agenda: parameter.nullable().default('agendaId').describe('Name of the parameter for agendas.'),
+      location: parameter.nullable().default('locationId').describe('Name of the parameter for a location.'),
+      doctor: parameter.nullable().default('doctorId').describe('Name of the parameter for a doctor.'),
     })
     .prefault({})
-    .refine((filters) => (filters.from === null) === (filters.to === null), 'from and to go together')
-    .describe('null = the server can not: the whole list is read and filtered here.'),
-  agendaFilter: z
+    .describe('null = the server can not: all slots are read and filtered here.'),
+});
+
+const medicalReports = z.strictObject({
+  ...listProfile(RESOURCES.medicalReports),
+  upload: z
     .strictObject({
       style: z
-        .enum(['repeated', 'comma'])
-        .default('repeated')
-        .describe('How several agendas are asked for: agendaId=1&agendaId=2, or agendaId=1,2.'),
-      maxPerCall: z
+        .enum(['multipart', 'base64'])
+        .default('multipart')
+        .describe('multipart: a form with the file as one part; base64: JSON with the file in one field.'),
+      filePart: z.string().min(1).default('file').describe('Name of the part or field that holds the file.'),
+      metadata: z
+        .enum(['part', 'fields'])
+        .default('part')
+        .describe('In a form: one part with JSON, or one part for each field.'),
+      metadataPart: z.string().min(1).default('metadata').describe('Name of that one part.'),
+      maxBytes: z
         .int()
         .min(1)
-        .max(500)
-        .default(20)
-        .describe('More agendas than this are asked for in several calls.'),
+        .default(25_000_000)
+        .describe('Largest PDF, checked before and while it is sent. 25 MB in the smaller reading.'),
     })
     .prefault({}),
-  window: z
-    .strictObject({
-      format: z
-        .enum(['date', 'utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms'])
-        .default('offset')
-        .describe(
-          'date 2026-03-29, utc …T07:00:00Z, offset …T09:00:00+02:00, local …T09:00:00, local-space … 09:00:00.',
-        ),
-      toIncluded: z.boolean().default(false).describe('With format date: the last day belongs to the answer.'),
-      maxDays: z.int().min(1).nullable().default(30).describe('Longest window of one call; null = any.'),
-      leadHours: z
-        .int()
-        .min(0)
-        .max(24 * 31)
-        .default(0)
-        .describe('Asks this much earlier, for a server that filters by start and not by overlap.'),
-    })
-    .prefault({}),
-  statuses: z
-    .record(z.string(), z.enum(STATUSES))
-    .default(STATUS_WORDS)
-    .describe('The clinic’s word → ours. Case, spaces, hyphens and underscores do not matter; others are unknown.'),
-  statusWords: z
-    .partialRecord(z.enum(STATUSES), z.string().min(1))
-    .default({})
-    .describe('Our status → the word that is written; else the first word of statuses that means it.'),
-  statusChange: fieldPaths(statusChange).describe('Where the body of a status operation holds what.'),
-  payment: fieldPaths(payment).describe('Where the body of a payment operation holds what.'),
-  statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
-  flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
-  durationUnit: z.enum(['minutes', 'seconds']).default('minutes').describe('Unit of the field duration.'),
-  allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
-  longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
 });
 
 const pattern = z.string().refine(isRegExp, 'must be a regular expression');
@@ -123,6 +70,19 @@ const errors = z.strictObject({
     .array(pattern)
     .default(['^insufficient_permissions$'])
     .describe('403: code or text says the user lacks a permission.'),
+  tooLarge: z
+    .array(z.int().min(400).max(499))
+    .default([413])
+    .describe('Statuses that answer a report whose PDF is too large.'),
+  outOfSequence: z
+    .strictObject({
+      statuses: z.array(z.int().min(400).max(499)).default([409]),
+      says: z.array(pattern).default([]).describe('Code or text says so; [] = such a status says it alone.'),
+    })
+    .prefault({})
+    .describe(
+      'Answers to an invoice that is not the next of its section: it is tried again after a look at the section.',
+    ),
   htmlMeansAbsent: z
     .boolean()
     .default(false)
@@ -143,6 +103,7 @@ const limits = z.strictObject({
     .max(5)
     .default(1)
     .describe('Times that a list is begun again when it moved while being read.'),
+  fileTimeoutMs: z.int().min(100).default(300_000).describe('Longest time for sending or getting one PDF.'),
   tries: z.int().min(1).max(10).default(3).describe('Requests for one page at 429, 5xx and timeouts.'),
   firstWaitMs: z.int().min(1).default(300).describe('Wait before the second try; doubled, with jitter.'),
   longestWaitMs: z.int().min(0).max(60_000).default(5_000).describe('A longer wait is the job’s, not sat through.'),
@@ -206,13 +167,17 @@ export const clinicProfileSchema = z.strictObject({
   treatments: list('treatments'),
   patients: patients.prefault({}),
   appointments: appointments.prefault({}),
-  availabilities: list('availabilities'),
+  availabilities: availabilities.prefault({}),
   priceLists: list('priceLists'),
   episodes: list('episodes'),
-  medicalReports: list('medicalReports'),
+  medicalReports: medicalReports.prefault({}),
   invoices: list('invoices'),
   sections: list('sections'),
   issuers: list('issuers'),
+  reimbursement: z
+    .strictObject({ fields: fieldPaths(reimbursement) })
+    .prefault({})
+    .describe('Where the body that adds a reimbursement holds what.'),
   writes: writes.prefault({}),
   errors: errors.prefault({}),
   limits: limits.prefault({}),

@@ -1,0 +1,26 @@
+import type { Lookup } from '../model/snapshots.ts';
+import { RESOURCES } from '../settings/clinic-resources.ts';
+import type { ClinicContext } from './context.ts';
+import { readOne } from './reading.ts';
+import { compileRecords } from './records.ts';
+import { type ClinicRecord, createResourceCalls, type ResourceCalls } from './resource-calls.ts';
+
+type PriceList = ClinicRecord<'priceLists'>;
+
+/** The calls of specification section 4.7. Ids and codes go the same way; the clinic looks for an id first. */
+export interface PriceListCalls extends ResourceCalls<PriceList> {
+  readByCode(tenantId: string, code: string, signal: AbortSignal): Promise<Lookup<PriceList>>;
+}
+
+/** Prepares the calls under the context's profile. */
+export function createPriceListCalls(context: ClinicContext): PriceListCalls {
+  const { list, read } = createResourceCalls(context, 'priceLists');
+  const { fields, words } = context.profile.priceLists;
+  const map = compileRecords(RESOURCES.priceLists, fields, context.profile, words);
+  return {
+    list,
+    read,
+    readByCode: (tenantId, code, signal) =>
+      readOne(context, { list: 'priceLists', tenantId, id: code, signal }, map, (found) => found.code === code),
+  };
+}

@@ -1,0 +1,55 @@
+import { type ClinicApi, createClinicApi } from '../../src/clinic/api.ts';
+import type { ClinicContext } from '../../src/clinic/context.ts';
+import type { SerialiseSection } from '../../src/clinic/invoice-calls.ts';
+import type { ListPage } from '../../src/clinic/lists.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
+
+/** One after the other within this process: what the lease does over all of them. */
+export function queueSections(): SerialiseSection {
+  const last = new Map<string, Promise<unknown>>();
+  return (place, work, signal) => {
+    const key = JSON.stringify(place);
+    const mine = (last.get(key) ?? Promise.resolve()).then(() => work(signal));
+    last.set(
+      key,
+      mine.catch(() => undefined),
+    );
+    return mine;
+  };
+}
+
+/** The API on a server of the test, with one token that never ends. */
+export function openApi(
+  baseUrl: string,
+  profile: ClinicProfile,
+  token: string,
+  more: Partial<ClinicContext> & { serialise?: SerialiseSection } = {},
+): ClinicApi {
+  const header = async () => `Bearer ${token}`;
+  const { serialise = queueSections(), ...context } = more;
+  return createClinicApi(
+    {
+      profile,
+      baseUrl,
+      http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+      budget: null,
+      authorization: { header, renew: header },
+      clock: Date.now,
+      log: silentLogger,
+      ...context,
+    },
+    serialise,
+  );
+}
+
+/** Every record of a list. @throws when a row was set aside */
+export async function all<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
+  const records: Model[] = [];
+  for await (const page of pages) {
+    if (page.setAside.length > 0) throw new Error(`rows were set aside: ${JSON.stringify(page.setAside)}`);
+    records.push(...page.records);
+  }
+  return records;
+}
