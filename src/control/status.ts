@@ -1,4 +1,5 @@
 import { countMarks } from '../jobs/marks.ts';
+import type { OpenReminders } from '../jobs/open-reminders.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
@@ -10,8 +11,8 @@ import { type NotificationStatus, notificationStatus } from './notification-stat
 
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
- * that passes, `held`, `failing`, `drifted` when changes by hand are only to be reported and wait for a person, `working`, `stale`
- * when nothing waits and the last cycle could not read the clinic, `in-sync`, or `new` before its
+ * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often
+ * today), `working`, `stale` when nothing waits and the last cycle could not read the clinic, `in-sync`, or `new` before its
  * first complete cycle.
  */
 export type TargetState =
@@ -34,7 +35,10 @@ export interface TargetStatus {
   target: string;
   connector: string;
   state: TargetState;
-  /** The target showed what the clinic showed at this time; null before the first time. */
+  /**
+   * The target showed what the clinic showed at this time, as far as is known; null before the first time. It stands still while changes
+   * by hand are known that the policy does not accept.
+   */
   inSyncAsOf: Instant | null;
   /** Objects that the target is known to hold. */
   links: number;
@@ -66,6 +70,15 @@ export interface TenantStatus {
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
   targets: TargetStatus[];
+  reminders: RemindersStatus | null;
+}
+
+/** Where a tenant's reminders stand; null where there are none. */
+export interface RemindersStatus {
+  /** Planned and not yet settled. */
+  waiting: number;
+  /** Channels whose other side is gone: nothing is handed to them until a person opens them again. */
+  closedChannels: { channel: string; code: string; at: Instant }[];
 }
 
 /** The whole picture. */
@@ -97,7 +110,16 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     targets: await Promise.all(
       [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
     ),
+    reminders: tenant.reminders === null ? null : await remindersStatus(tenant.reminders),
   };
+}
+
+async function remindersStatus({ ledger, channels }: OpenReminders): Promise<RemindersStatus> {
+  const closings = [...channels.keys()].map(async (channel) => {
+    const closing = await ledger.closingOf(channel);
+    return closing === null ? [] : [{ channel, ...closing }];
+  });
+  return { waiting: await ledger.openCount(), closedChannels: (await Promise.all(closings)).flat() };
 }
 
 /** Status of one target. */
@@ -118,18 +140,21 @@ export async function targetStatus(
   const held = holds
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
-  const settled = counts.pending === 0 && held === 0 && record.trouble === null;
   const { trouble, created, updated, deleted, adopted, ambiguous } = record;
   const readFailed = lastRun !== null && lastRun.error !== null;
   const policy = target.configuration.audit.drift;
   const drift = record.drift === null ? null : { ...record.drift, ...(await countMarks(tenant, target, marked)) };
-  const drifted = policy === 'report' && marked.length > 0;
-  const evidence = { ...counts, held, trouble, drifted, plannedAsOf: record.plannedAsOf, readFailed };
+  const differing = policy === 'keep' ? 0 : marked.length;
+  const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
+  const waiting = counts.pending + differing;
+  const settled = waiting === 0 && held === 0 && trouble === null;
+  const { plannedAsOf } = record;
+  const evidence = { held, failing: counts.failing, waiting, trouble, drifted, plannedAsOf, readFailed };
   return {
     target: target.id,
     connector: target.configuration.connector,
     state: tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence),
-    inSyncAsOf: settled ? record.plannedAsOf : record.settledAsOf,
+    inSyncAsOf: settled ? plannedAsOf : record.settledAsOf,
     links: links - marked.filter((link) => link.drift === 'removed').length,
     ...counts,
     held,
@@ -150,7 +175,8 @@ function stateOf(evidence: {
   trouble: TargetTrouble | null;
   held: number;
   failing: number;
-  pending: number;
+  /** Changes that are on their way, or go with the next cycle. */
+  waiting: number;
   drifted: boolean;
   plannedAsOf: Instant | null;
   readFailed: boolean;
@@ -161,7 +187,7 @@ function stateOf(evidence: {
   if (evidence.held > 0) return 'held';
   if (evidence.failing > 0) return 'failing';
   if (evidence.drifted) return 'drifted';
-  if (evidence.pending > 0) return 'working';
+  if (evidence.waiting > 0) return 'working';
   if (evidence.plannedAsOf === null) return 'new';
   return evidence.readFailed ? 'stale' : 'in-sync';
 }

@@ -17,6 +17,11 @@ export async function restoring(tenant: OpenTenant, target: OpenTarget): Promise
   return (recordId) => (counts.get(recordId) ?? 0) <= rewritesPerDay;
 }
 
+/** Whether the target is known to differ from what it was given, and its policy does not accept that (`keep` does). */
+export async function differsByHand(tenant: OpenTenant, target: OpenTarget): Promise<boolean> {
+  return target.configuration.audit.drift !== 'keep' && (await tenant.links.marked(target.id)).length > 0;
+}
+
 /** Counts marks. */
 export async function countMarks(tenant: OpenTenant, target: OpenTarget, marked: readonly Link[]): Promise<Marks> {
   const restores = await restoring(tenant, target);

@@ -9,6 +9,7 @@ import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
 import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { differsByHand } from './marks.ts';
 import { type Cycle, commitPlan, missingFrom, planTarget, type TargetPlan } from './plan.ts';
 import {
   absentReminded,
@@ -292,7 +293,8 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
     if (adoptedAt === null) continue;
     const heldBack = Object.values(held).flat().length;
     const { pending } = await tenant.outbox.counts(target.id);
-    const isSettled = pending === 0 && heldBack === 0 && trouble === null;
+    const isQuiet = pending === 0 && heldBack === 0 && trouble === null;
+    const isSettled = isQuiet && !(await differsByHand(tenant, target));
     const settled = isSettled ? { settledAsOf: survey.startedAt } : {};
     await tenant.records.write(target.id, { plannedAsOf: survey.startedAt, ...settled });
   }

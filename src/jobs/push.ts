@@ -5,6 +5,7 @@ import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
 import { HIGHEST_EPOCH } from '../sync/identity.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { differsByHand } from './marks.ts';
 import type { Progress } from './pull.ts';
 import { nextTry } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -240,7 +241,8 @@ async function noteSettled(tenant: OpenTenant, target: OpenTarget): Promise<void
   const record = await tenant.records.read(target.id);
   const { pending } = await tenant.outbox.counts(target.id);
   const held = (await tenant.holds.list()).some((hold) => hold.target === target.id && hold.state === 'open');
-  const settled = pending === 0 && !held && record.plannedAsOf !== null ? { settledAsOf: record.plannedAsOf } : {};
+  const isSettled = pending === 0 && !held && record.plannedAsOf !== null && !(await differsByHand(tenant, target));
+  const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
   await tenant.records.write(target.id, { trouble: null, pausedUntil: null, ...settled });
 }
 

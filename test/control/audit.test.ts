@@ -6,6 +6,7 @@ import { auditNow } from '../../src/control/audit.ts';
 import { explain } from '../../src/control/explain.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget, type ModelTarget } from '../jobs/model-target.ts';
@@ -22,6 +23,7 @@ async function open(paused = false) {
   const clinic = createModelClinic();
   for (const id of ['0', '1', '2']) clinic.appointments.set(id, appointmentOf(id, { inHours: 24 + Number(id) }));
   const models = [createModelTarget(), createModelTarget()] as const;
+  const clock = { now: NOW };
   const choice = {
     redis: redis.connect(),
     clinic,
@@ -29,11 +31,11 @@ async function open(paused = false) {
       { id: 'doctor', model: models[0] },
       { id: 'room', model: models[1], configuration: { audit: { drift: 'report', rewritesPerDay: 1 } as const } },
     ],
-    clock: () => NOW,
+    clock: () => clock.now,
   };
   await cycle(openTenant(choice));
   const tenant = openTenant({ ...choice, paused });
-  return { models, tenant, estate: openEstate({ tenants: [tenant] }) };
+  return { models, tenant, clock, estate: openEstate({ tenants: [tenant] }) };
 }
 
 function retitle(model: ModelTarget): void {
@@ -105,6 +107,38 @@ test('status tells of what stands now, and calls a target drifted until what is 
   other!.version += 1;
   await auditNow(estate, 'studio-rossi', SILENT, NEVER);
   expect(await states()).toEqual(['in-sync', 'in-sync']);
+});
+
+test('a target is not called in sync as of later while a change by hand stands that its policy does not accept', async () => {
+  const { models, tenant, clock, estate } = await open();
+  const asOf = async () => (await status(estate)).tenants[0]?.targets.map(({ inSyncAsOf }) => inSyncAsOf);
+  const states = async () => (await status(estate)).tenants[0]?.targets.map(({ state }) => state);
+  for (const model of models) retitle(model);
+  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  expect(await states()).toEqual(['working', 'drifted']);
+  clock.now += MINUTE_MS;
+  await cycle(tenant);
+  expect(await asOf()).toEqual([clock.now, NOW]);
+  expect(await states()).toEqual(['in-sync', 'drifted']);
+
+  tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
+  expect(await asOf()).toEqual([clock.now, clock.now]);
+});
+
+test('a target with an object that is not restored any more today is drifted until it is', async () => {
+  const { models, tenant, clock, estate } = await open();
+  tenant.targets.get('doctor')!.configuration.audit = { drift: 'repair', rewritesPerDay: 1 };
+  for (let fights = 0; fights < 2; fights += 1) {
+    retitle(models[0]);
+    await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+    clock.now += MINUTE_MS;
+    await cycle(tenant);
+  }
+  const doctor = async () => (await status(estate)).tenants[0]?.targets[0];
+  expect(await doctor()).toMatchObject({ state: 'drifted', inSyncAsOf: NOW + MINUTE_MS, drift: { churning: 1 } });
+  clock.now += DAY_MS;
+  await cycle(tenant);
+  expect(await doctor()).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now, drift: { edited: 0 } });
 });
 
 test('an explanation tells what was done by hand and what follows', async () => {
