@@ -1,0 +1,224 @@
+import { type FieldPaths, isNested, type Shape } from '../../settings/clinic-fields.ts';
+import { tenantInfo } from '../../settings/clinic-places.ts';
+import type { ClinicProfile } from '../../settings/clinic-profile.ts';
+import { payment, statusChange } from '../../settings/clinic-registry.ts';
+import { RESOURCES, type ResourceName } from '../../settings/clinic-resources.ts';
+import { type Compared, Comparison } from './findings.ts';
+import { compareErrors, compareUpload, compareWrites } from './match-conventions.ts';
+import { type Envelope, envelopeOf, type PagingFound, pagingOf } from './match-envelope.ts';
+import { compareFields } from './match-fields.ts';
+import { compareFilters } from './match-filters.ts';
+import { compareRoutes, compareScopes } from './match-routes.ts';
+import { compareChoices, compareStatuses } from './match-words.ts';
+import type { ValueSchema } from './schemas.ts';
+import type { Specification, SpecifiedOperation } from './specification.ts';
+
+const LISTS = Object.keys(RESOURCES) as ResourceName[];
+
+/** Compares a clinic's API with a profile: what fits, what differs and how the profile should say it, what could not be told. */
+export function compareSpecification(specification: Specification, profile: ClinicProfile): Compared {
+  const comparison = new Comparison();
+  const { routes, ...found } = compareRoutes(specification, profile.pathPrefix);
+  comparison.add(found);
+  comparison.add(compareScopes(routes, profile.scopePrefix));
+  const lists = LISTS.flatMap((list) => {
+    const operation = routes.get(`${list}.list`);
+    return operation === undefined ? [] : [{ list, operation }];
+  });
+  comparison.add(compareLists(lists, profile));
+  for (const list of LISTS) {
+    const row = rowOf(list, routes, profile);
+    if (row !== null) comparison.add(compareRows(list, row, profile));
+  }
+  comparison.add(compareSingles(routes, profile));
+  comparison.add(compareErrors([...routes.values()], profile));
+  comparison.add(compareWrites(routes, profile));
+  comparison.add(compareUpload(routes.get('medicalReports.create'), profile));
+  return comparison;
+}
+
+/** A row of a list, else of the operation that reads one. */
+function rowOf(
+  list: ResourceName,
+  routes: ReadonlyMap<string, SpecifiedOperation>,
+  profile: ClinicProfile,
+): ValueSchema | null {
+  const answer = routes.get(`${list}.list`)?.answer ?? null;
+  const row = answer === null ? null : (envelopeOf(answer, list)?.row ?? null);
+  if (row !== null && row.members.size > 0) return row;
+  const one = routes.get(`${list}.read`)?.answer ?? null;
+  const inner = profile.recordPath === null ? one : (one?.members.get(profile.recordPath) ?? null);
+  return inner !== null && inner.members.size > 0 ? inner : null;
+}
+
+interface ListOperation {
+  list: ResourceName;
+  operation: SpecifiedOperation;
+}
+
+/** Where lists hold their rows, how they page, and how they are asked for less. */
+function compareLists(lists: readonly ListOperation[], profile: ClinicProfile): Compared {
+  const comparison = new Comparison();
+  const seen = lists.flatMap(({ list, operation }) => {
+    const envelope = operation.answer === null ? null : envelopeOf(operation.answer, list);
+    if (envelope !== null) return [{ list, operation, envelope, found: pagingOf(operation.query, envelope) }];
+    const place = { area: 'lists', place: `${list} (list)`, here: '–', there: '–' } as const;
+    comparison.undecided({ ...place, ask: 'where does the answer hold its rows? The document does not say' });
+    return [];
+  });
+  compareListPath(comparison, seen, profile);
+  comparePaging(comparison, seen, profile);
+  for (const { list, operation, found } of seen) {
+    if (list !== 'appointments' && list !== 'availabilities') continue;
+    const names: unknown[] = Object.values(found.paging);
+    comparison.add(compareFilters(list, operation.query, profile, (name) => names.includes(name)));
+  }
+  return comparison;
+}
+
+interface SeenList extends ListOperation {
+  envelope: Envelope;
+  found: PagingFound;
+}
+
+/** Names that are looked for unless the profile gives a path. */
+const USUAL_NAMES = ['data', 'items', 'results', 'value', '_items'];
+
+function compareListPath(comparison: Comparison, seen: readonly SeenList[], profile: ClinicProfile) {
+  if (seen.length === 0) return;
+  const paths = [...new Set(seen.map(({ envelope }) => envelope.listPath))];
+  const isUsual = seen.every(
+    ({ list, envelope: { listPath } }) => listPath === null || [...USUAL_NAMES, list].includes(listPath),
+  );
+  const there = paths.map((path) => path ?? 'a bare array').join(', ');
+  const told = { area: 'lists', place: 'listPath', here: profile.listPath ?? 'by usual names', there } as const;
+  const isNamed = paths.length === 1 && paths[0] === profile.listPath;
+  if (isNamed || (profile.listPath === null && isUsual)) return comparison.fits(told);
+  const value = isUsual ? null : paths.length === 1 ? (paths[0] ?? null) : undefined;
+  if (value !== undefined) {
+    return comparison.differs(told, { path: ['listPath'], value, comment: `not ${told.here}` });
+  }
+  comparison.differs({ ...told, ask: 'lists hold their rows in different places, and no profile can say that' }, null);
+}
+
+/** The paging that most lists have is the profile's; each other list gets its own. */
+function comparePaging(comparison: Comparison, seen: readonly SeenList[], profile: ClinicProfile) {
+  const kinds = Map.groupBy(seen, ({ found }) => JSON.stringify(found.paging));
+  const [usual] = [...kinds.values()].sort((a, b) => b.length - a.length);
+  const first = usual?.[0];
+  if (first === undefined) return;
+  const paging = settled(profile.paging, first.found.paging);
+  tellPaging(comparison, ['paging'], profile.paging, paging);
+  for (const ask of first.found.asks) {
+    comparison.undecided({ area: 'paging', place: 'paging', here: '–', there: first.operation.path, ask });
+  }
+  for (const { list, found } of seen) {
+    const own = profile[list].paging;
+    const wanted = settled(own ?? profile.paging, found.paging);
+    if (JSON.stringify(wanted) === JSON.stringify(paging)) {
+      if (own !== null) tellPaging(comparison, [list, 'paging'], own, null);
+    } else tellPaging(comparison, [list, 'paging'], own, wanted);
+  }
+}
+
+type Paging = ClinicProfile['paging'];
+
+/** What a document can't tell of paging stays as the profile has it, as long as the style is the same. */
+function settled(now: Paging, there: Paging): Paging {
+  if (now.style === 'none' || there.style === 'none' || now.style !== there.style) return there;
+  const cap = there.cap ?? now.cap;
+  const size = there.cap === null ? now.size : Math.min(now.size, there.cap);
+  const canKeep = now.hasMorePath === there.hasMorePath && now.totalPath === there.totalPath;
+  return { ...there, cap, size, ...(canKeep ? { ends: now.ends } : {}) };
+}
+
+function tellPaging(comparison: Comparison, path: string[], now: Paging | null, there: Paging | null) {
+  const told = { area: 'paging', place: path.join('.'), here: pagingText(now), there: pagingText(there) } as const;
+  if (JSON.stringify(sorted(now)) === JSON.stringify(sorted(there))) comparison.fits(told);
+  else comparison.differs(told, { path, value: there, comment: `not ${told.here}` });
+}
+
+function sorted(paging: Paging | null): unknown {
+  return paging === null ? null : Object.entries(paging).sort(([a], [b]) => a.localeCompare(b));
+}
+
+function pagingText(paging: Paging | null): string {
+  if (paging === null) return 'as the profile';
+  const { style, ...rest } = paging;
+  const names = Object.entries(rest).filter(([name, value]) => /Parameter$|Path$/.test(name) && value !== null);
+  return [style, ...names.map(([, value]) => String(value))].join(' ');
+}
+
+function compareRows(list: ResourceName, row: ValueSchema, profile: ClinicProfile): Compared {
+  const comparison = new Comparison();
+  const shape: Shape = RESOURCES[list];
+  const fields = profile[list].fields as FieldPaths<Shape>;
+  const compared = compareFields({ shape, fields, at: [list, 'fields'] }, row);
+  comparison.add(compared);
+  const changed = new Map(compared.changes.map(({ path, value }) => [path.join('.'), value]));
+  const pathOf = (field: string) => {
+    const one = shape[field];
+    if (one === undefined || isNested(one)) return null;
+    const finding = compared.findings.find(({ place }) => place === `${list}.fields.${field}`);
+    const value = changed.get(`${list}.fields.${field}`);
+    return Array.isArray(value) ? String(value[0]) : finding?.verdict === 'fits' ? finding.there : null;
+  };
+  comparison.add(compareChoices(list, shape, row, profile[list].words, pathOf));
+  if (list !== 'appointments') return comparison;
+  comparison.add(compareStatuses(row, profile, pathOf('status')));
+  const allDay = pathOf('allDay');
+  if (allDay !== null) {
+    const told = {
+      area: 'times',
+      place: 'appointments.allDayEnd',
+      here: profile.appointments.allDayEnd,
+      there: '–',
+    } as const;
+    comparison.undecided({
+      ...told,
+      ask: `does the end of a row with ${allDay} name its last day, or the day after it?`,
+    });
+  }
+  const duration = pathOf('duration');
+  if (duration === null && pathOf('end') === null) {
+    const told = { area: 'fields', place: 'appointments.fields.end', here: '–', there: '–' } as const;
+    comparison.undecided({
+      ...told,
+      ask: 'which field holds the end or the duration? No row can be used without one.',
+    });
+  }
+  if (duration !== null && /sec/i.test(duration) && profile.appointments.durationUnit !== 'seconds') {
+    const place = ['appointments', 'durationUnit'];
+    const told = {
+      area: 'times',
+      place: place.join('.'),
+      here: 'minutes',
+      there: duration,
+      certainty: 'likely',
+    } as const;
+    comparison.differs(told, { path: place, value: 'seconds', comment: `by the name ${duration}` });
+  }
+  return comparison;
+}
+
+/** What is no list: facts of the tenant, the tenants of a user, the bodies of an appointment's own operations. */
+function compareSingles(routes: ReadonlyMap<string, SpecifiedOperation>, profile: ClinicProfile): Compared {
+  const comparison = new Comparison();
+  const compare = (shape: Shape, fields: object, at: string[], schema: ValueSchema | null | undefined) => {
+    if (schema != null && schema.members.size > 0) comparison.add(compareFields({ shape, fields, at }, schema));
+  };
+  const bodyOf = (operation: string) => [...(routes.get(operation)?.bodies.values() ?? [])][0];
+  compare(tenantInfo, profile.tenantInfo.fields, ['tenantInfo', 'fields'], routes.get('tenantInfo.read')?.answer);
+  const { statusChange: status, payment: paid } = profile.appointments;
+  compare(statusChange, status, ['appointments', 'statusChange'], bodyOf('appointments.setStatus'));
+  compare(payment, paid, ['appointments', 'payment'], bodyOf('appointments.setPayment'));
+  const user = routes.get('userInfo.read')?.answer;
+  const tenants = user?.members.get(profile.tenants.path)?.rows;
+  const ids = profile.tenants.fields.id;
+  const told = { area: 'fields', place: 'tenants.fields.id', here: ids.join(', ') } as const;
+  const there = ids.find((id) => tenants?.members.has(id));
+  if (there !== undefined) comparison.fits({ ...told, there });
+  else if (user != null)
+    comparison.undecided({ ...told, there: '–', ask: 'where does UserInfo list the clinics of a user?' });
+  return comparison;
+}

@@ -1,0 +1,75 @@
+/**
+ * How a place of the profile stands to what the clinic tells:
+ * - `fits`: the profile says the same;
+ * - `differs`: the clinic does otherwise; `change` says what the profile should say, or there is none since no profile can say it;
+ * - `undecided`: it could not be told; `ask` says what to ask the clinic;
+ * - `absent`: the clinic does not tell it at all, and nothing needs it.
+ */
+export type Verdict = 'fits' | 'differs' | 'undecided' | 'absent';
+
+/** `sure`: named alike or seen at work; `likely`: by a known word; `guess`: by its kind alone. */
+export type Certainty = 'sure' | 'likely' | 'guess';
+
+/** One place of a profile, compared. */
+export interface Finding {
+  area: 'routes' | 'paging' | 'lists' | 'filters' | 'fields' | 'words' | 'times' | 'errors' | 'scopes';
+  /** Where in a profile, such as `appointments.fields.start`, or a route. */
+  place: string;
+  verdict: Verdict;
+  certainty: Certainty;
+  /** What the profile says now. */
+  here: string;
+  /** What the clinic tells. */
+  there: string;
+  /** What a person should ask the clinic, or look at. */
+  ask: string | null;
+}
+
+/** One value that a profile should have in another's place. */
+export interface ProfileChange {
+  path: readonly string[];
+  value: unknown;
+  /** Stands beside it in the proposed file. */
+  comment: string;
+}
+
+/** What a comparison found, and what it would change. */
+export interface Compared {
+  findings: Finding[];
+  changes: ProfileChange[];
+}
+
+/** What is told of a finding; the rest is usual. */
+export type Told = Pick<Finding, 'area' | 'place' | 'here' | 'there'> & Partial<Finding>;
+
+/** Collects findings. */
+export class Comparison implements Compared {
+  readonly findings: Finding[] = [];
+  readonly changes: ProfileChange[] = [];
+
+  fits(told: Told): void {
+    this.findings.push({ verdict: 'fits', certainty: 'sure', ask: null, ...told });
+  }
+
+  /** @param change null when a profile can't say it */
+  differs(told: Told, change: ProfileChange | null): void {
+    const finding: Finding = { verdict: 'differs', certainty: 'sure', ask: null, ...told };
+    this.findings.push(finding);
+    if (change === null) return;
+    const doubt = finding.certainty === 'sure' ? '' : `, ${finding.certainty === 'guess' ? 'a guess' : 'likely'}`;
+    this.changes.push({ ...change, comment: `${change.comment}${doubt}` });
+  }
+
+  undecided(told: Told & { ask: string }): void {
+    this.findings.push({ verdict: 'undecided', certainty: 'sure', ...told });
+  }
+
+  absent(told: Told): void {
+    this.findings.push({ verdict: 'absent', certainty: 'sure', ask: null, ...told });
+  }
+
+  add({ findings, changes }: Compared): void {
+    this.findings.push(...findings);
+    this.changes.push(...changes);
+  }
+}
