@@ -41,7 +41,7 @@ export async function readOne<Model extends object>(
   context: ClinicContext,
   question: RecordQuestion,
   map: (row: unknown) => Mapped<Model>,
-  isAsked: (record: Model) => boolean = (record) => 'id' in record && record.id === question.id,
+  isAsked: (record: Model) => boolean = (record) => Reflect.get(record, 'id') === question.id,
 ): Promise<Lookup<Model>> {
   const row = await readRow(context, question);
   if (row === null) return { absent: true };
