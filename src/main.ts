@@ -175,10 +175,12 @@ function handlersOf(composition: Composition): JobHandlers {
   const { queues, estate, composed } = composition;
   const startedAt = estate.clock();
   return {
-    async pull({ tenant: id }, { stop }) {
+    async pull({ tenant: id, asked = false }, { stop }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      await pullTenant(tenant, { wait: false }, stop);
+      const run = await pullTenant(tenant, { wait: false }, stop);
+      // The cycle that is under way may have begun before what the asker knows of.
+      if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
       await wakeLanes(composition, tenant);
     },
     async push({ tenant: id, target: targetId }, signals) {

@@ -10,6 +10,8 @@ const CATALOGUE_LIFE_MS = HOUR_MS;
 
 /** The clinic API for one tenant: the tenant's id is found once, catalogues are whole lists and kept for an hour. */
 export interface TenantSource {
+  /** The clinic's id of the tenant. */
+  tenantId(signal: AbortSignal): Promise<string>;
   agendas(signal: AbortSignal): Promise<Agenda[]>;
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
@@ -36,6 +38,7 @@ export function createTenantSource(client: ClinicClient, configuredId: string | 
       return records;
     });
   return {
+    tenantId,
     agendas: list(client.listAgendas),
     locations: list(client.listLocations),
     treatments: list(client.listTreatments),

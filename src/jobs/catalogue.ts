@@ -5,8 +5,8 @@ import { z } from 'zod';
  * that the previous version put in the queue are still there.
  */
 export const JOBS = {
-  /** Reads one tenant's clinic and plans its targets. Repeats per tenant. */
-  pull: { data: z.object({ tenant: z.string() }) },
+  /** Reads one tenant's clinic and plans its targets. Repeats per tenant; `asked`: somebody knows of something new. */
+  pull: { data: z.object({ tenant: z.string(), asked: z.boolean().optional() }) },
   /** One turn of one target's lane. Woken by a plan, and by itself while something waits. */
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
   /** Reads back what one tenant's targets hold. Repeats per tenant. */

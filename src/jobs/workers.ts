@@ -32,7 +32,7 @@ export interface WorkQueues {
   /** Ends the repetition for tenants that are not in the list. */
   keepOnly(name: RepeatedJob, tenants: ReadonlySet<string>): Promise<void>;
   /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
-  pullNow(tenant: string): Promise<void>;
+  pullNow(tenant: string, delayMs?: number): Promise<void>;
   /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
   /**
@@ -105,12 +105,9 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
         if (!wanted.has(scheduler.key)) await queueOf(name).removeJobScheduler(scheduler.key);
       }
     },
-    async pullNow(tenant) {
-      await queueOf('pull').add(
-        'pull',
-        { tenant },
-        { ...JOB_OPTIONS, deduplication: { id: tenant, keepLastIfActive: true } },
-      );
+    async pullNow(tenant, delayMs = 0) {
+      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id: tenant, keepLastIfActive: true } };
+      await queueOf('pull').add('pull', { tenant, asked: true }, options);
     },
     async wake(tenant, target, delayMs) {
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
