@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { readTextFile, writeNewFile } from './cli/files.ts';
 import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
@@ -12,7 +12,7 @@ import { SECOND_MS } from './model/time.ts';
 import { reminderChannels } from './reminders/channels/registry.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
-import { loadConfiguration } from './settings/load.ts';
+import { loadConfiguration, loadProfile } from './settings/load.ts';
 import { renderConfigurationSummary } from './settings/summary.ts';
 import { checkRedis } from './state/redis.ts';
 
@@ -42,7 +42,9 @@ const outside: CliOutside = {
   signal: interrupted.signal,
   out: (answer) => process.stdout.write(`${answer}\n`),
   err: (message) => process.stderr.write(`${message}\n`),
-  read: (file) => (file === undefined ? text(process.stdin) : readFile(file, 'utf8')),
+  read: (file) => (file === undefined ? text(process.stdin) : readTextFile(file)),
+  write: writeNewFile,
+  profile: ({ config }, name) => loadProfile(config, name),
   progress: () => createProgress(process.stderr),
   exit: (code) => {
     process.exitCode = code;

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type CliOutside, createProgram } from '../src/cli/program.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
+import { clinicProfileSchema } from '../src/settings/clinic-profile.ts';
 import { referenceDocuments } from '../tools/write-reference.ts';
 import { errorCodesIn } from './support/error-codes.ts';
 
@@ -80,7 +81,9 @@ const unusedOutside: CliOutside = {
   run: () => Promise.reject(new Error('unused')),
   checkConfiguration: () => ({ faults: [], text: '' }),
   signal: AbortSignal.abort(),
+  profile: () => clinicProfileSchema.parse({}),
   read: () => Promise.reject(new Error('unused')),
+  write: () => Promise.reject(new Error('unused')),
   out: () => {},
   err: () => {},
   progress: () => Object.assign(() => {}, { end: () => {} }),

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { auditNow } from '../control/audit.ts';
 import type { Estate } from '../control/estate.ts';
@@ -16,6 +17,8 @@ import { status } from '../control/status.ts';
 import { syncTenant } from '../control/sync.ts';
 import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
 import { renderExplanation, renderHolds } from './render-explain.ts';
@@ -35,8 +38,12 @@ export interface CliOutside {
   checkConfiguration(options: GlobalOptions): { faults: readonly object[]; text: string };
   /** Ends with the signal that a person gives (Ctrl-C). */
   signal: AbortSignal;
+  /** One profile of the configuration. @throws ConfigurationError */
+  profile(options: GlobalOptions, name: string): ClinicProfile;
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
+  /** Makes a file; one that is there stays as it is, and that is thrown. */
+  write(file: string, content: string | Readable): Promise<void>;
   out(text: string): void;
   /** For what is not the answer: prompts and progress. */
   err(text: string): void;
@@ -193,6 +200,7 @@ export function createProgram(outside: CliOutside): Command {
     signal: outside.signal,
   });
   addCredentials(program, outside, options);
+  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return program;
 }
 

@@ -47,6 +47,7 @@ export function loadConfiguration(options: LoadOptions): Configuration {
     microsoftApps: settings.file && microsoftApps(settings.file),
     connectors: options.connectors,
     reminderChannels: options.reminderChannels,
+    publicUrl: settings.file?.valueAt(['http', 'publicUrl']),
     consents(clinicClient) {
       const profile = profiles.valid.get(String(settings.file?.valueAt(['clinicClients', clinicClient, 'profile'])));
       return profile === undefined ? null : Object.keys(profile.patients.consents);
@@ -100,6 +101,21 @@ function readSettings(options: LoadOptions, profiles: readonly string[]): ReadSe
   const ownFaults = 'faults' in checked ? checked.faults : [];
   const faults = [...ownFaults, ...checkSettingsReferences(read.file, profiles)];
   return { file: read.file, value: 'value' in checked && faults.length === 0 ? checked.value : null, faults };
+}
+
+/**
+ * One clinic profile, without the rest of the configuration; `documented` is built in where there is no such file.
+ * @throws ConfigurationError when the file has faults or, for another name, when there is none
+ */
+export function loadProfile(dir: string, name: string): ClinicProfile {
+  const { valid, broken } = readProfiles(dir);
+  const faults = broken.get(name);
+  if (faults !== undefined) throw new ConfigurationError(faults);
+  const profile = valid.get(name) ?? (name === 'documented' ? clinicProfileSchema.parse({}) : undefined);
+  if (profile !== undefined) return profile;
+  const remedy = `choose one of: ${[...valid.keys()].join(', ') || 'documented'}`;
+  const file = join(dir, 'profiles', `${name}.yaml`);
+  throw new ConfigurationError([{ file, line: null, path: '', message: 'there is no such profile', remedy }]);
 }
 
 interface ReadProfiles {

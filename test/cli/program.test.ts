@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { type CliOutside, createProgram, type OpenEstate } from '../../src/cli/program.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
 import { openEstate } from '../control/open-estate.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -30,11 +34,15 @@ interface Ran {
   code: number;
   thrown: unknown;
   configs: string[];
+  written: Record<string, string>;
 }
 
 /** Runs one command line against the given estate. */
-async function run(args: readonly string[], given: Partial<OpenEstate> & { faults?: object[] } = {}): Promise<Ran> {
-  const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [] };
+async function run(
+  args: readonly string[],
+  given: Partial<OpenEstate> & { faults?: object[]; files?: Record<string, string> } = {},
+): Promise<Ran> {
+  const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], written: {} };
   const refuse = () => Promise.reject(new Error('not in this test'));
   const desk = new Proxy({}, { get: () => refuse }) as OpenEstate['desk'];
   const outside: CliOutside = {
@@ -45,7 +53,11 @@ async function run(args: readonly string[], given: Partial<OpenEstate> & { fault
     run: async (options) => void ran.configs.push(options.config),
     checkConfiguration: () => ({ faults: given.faults ?? [], text: 'the summary' }),
     signal: NEVER,
-    read: async (file) => `text of ${file}\n`,
+    profile: () => clinicProfileSchema.parse({}),
+    read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
+    write: async (file, content) => {
+      ran.written[file] = typeof content === 'string' ? content : await text(content);
+    },
     out: (text) => {
       ran.out += `${text}\n`;
     },
@@ -247,5 +259,24 @@ describe('a command line', () => {
       expect(ran.out).toMatch(new RegExp(`^  ${command}\\b.* {2}\\S`, 'm'));
     }
     for (const line of ran.out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('the check of a specification', () => {
+  const fixture = readFileSync(new URL('../fixtures/openapi-italian.json', import.meta.url), 'utf8');
+
+  test('ends with 1 when something differs, and shows what, what to ask and the profile, in 100 columns', async () => {
+    const ran = await run(['check-spec', 'clinic.json', '--write', 'mine.yaml'], { files: { 'clinic.json': fixture } });
+    expect([ran.code, ran.thrown]).toEqual([1, null]);
+    expect(ran.out).toMatch(/appointments\.fields\.start +start +dataOraInizio +likely/);
+    expect(ran.out).toContain('what does the status "SOSPESO" mean?');
+    const table = ran.out.slice(0, ran.out.indexOf('The profile that says it'));
+    expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
+  });
+
+  test('tells what is no such document apart', async () => {
+    const ran = await run(['check-spec', 'notes.txt'], { files: { 'notes.txt': 'hello' } });
+    expect(ran.thrown).toMatchObject({ actor: 'settings', code: 'spec-not-openapi' });
   });
 });

@@ -34,11 +34,12 @@ export function compareRoutes(
   comparePrefix(comparison, pathPrefix, prefix);
   for (const { operation, matches } of matched) {
     const match = matches.find(({ head }) => head === prefix);
-    const place = `${operation.method} ${operation.path.replace('/v2', '')}`;
-    if (match === undefined) comparison.differs({ ...missing(operation, operations), place }, null);
+    const here = `${operation.method} ${operation.path.replace(/^\/v2(\/tenants\/\{tenantId\})?/, '')}`;
+    const told = { area: 'routes', place: operation.name, here } as const;
+    if (match === undefined) comparison.differs({ ...told, ...missing(operation, operations) }, null);
     else {
       routes.set(operation.name, match.theirs);
-      comparison.fits({ area: 'routes', place, here: operation.name, there: match.theirs.path });
+      comparison.fits({ ...told, there: match.theirs.path });
     }
   }
   return { ...comparison, routes };
@@ -88,10 +89,9 @@ function missing(operation: ClinicOperation, operations: readonly SpecifiedOpera
       ours.length > 0 && tail.length === ours.length && ours.every((one, index) => soundsLike(one, tail[index] ?? ''))
     );
   });
-  const told = { area: 'routes', here: operation.name } as const;
-  if (alike === undefined) return { ...told, there: '–', ask: 'there is no such route: what needs it can not be done' };
+  if (alike === undefined) return { there: '–' };
   const ask = 'the path is another one, and no profile can say it: the program has to learn it';
-  return { ...told, there: alike.path, certainty: 'likely', ask } as const;
+  return { there: alike.path, certainty: 'likely', ask } as const;
 }
 
 function soundsLike(ours: string, theirs: string): boolean {

@@ -109,7 +109,7 @@ describe('the Swagger 2.0 document of an Italian clinic', () => {
     const asked = compared.findings.filter(({ ask }) => ask !== null);
     expect(asked).toContainEqual(
       expect.objectContaining({
-        place: 'GET /tenants/{tenantId}/patients',
+        place: 'patients.list',
         there: '/gestionale/v3/tenants/{id}/pazienti',
       }),
     );

@@ -1,0 +1,31 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { MirrorError } from '../model/errors.ts';
+
+/** A file's text. @throws MirrorError `settings`, code `file-unusable` */
+export function readTextFile(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    throw unusable('can not be read', error);
+  });
+}
+
+/**
+ * Makes a file that only its owner may read; one that is there stays as it is.
+ * @throws MirrorError `settings`, code `file-unusable`, and what the stream throws
+ */
+export async function writeNewFile(file: string, content: string | Readable): Promise<void> {
+  await writeFile(file, content, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+    throw error instanceof MirrorError ? error : unusable('can not be made', error);
+  });
+}
+
+function unusable(what: string, error: unknown): MirrorError {
+  const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return new MirrorError(`the file ${what} (${reason})`, {
+    actor: 'settings',
+    code: 'file-unusable',
+    retry: 'never',
+    remedy: 'name a file that this user may read, or for output one that is not there yet',
+    cause: error,
+  });
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { checkSpecification, type ProfileCheck } from '../control/check-spec.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { renderProfileCheck } from './render-check-spec.ts';
+
+/** What the commands on profiles need of the command line. */
+export interface ProfileCommands {
+  /** A profile of the configuration; of the built-in `documented` there need be no file. */
+  profile(name: string): ClinicProfile;
+  read(file: string): Promise<string>;
+  write(file: string, text: string): Promise<void>;
+  print(json: boolean | undefined, value: object, text: string): void;
+  err(text: string): void;
+  exit(code: number): void;
+}
+
+/** Adds `check-spec`. */
+export function addProfiles(program: Command, given: ProfileCommands): void {
+  program
+    .command('check-spec <file>')
+    .description("compare a clinic system's OpenAPI document with a profile, and propose one that fits")
+    .option('--profile <name>', 'a profile of the configuration; else documented')
+    .option('--write <file>', 'write the proposed profile there')
+    .option('--json', 'as JSON')
+    .action(async (file: string, choice: { profile?: string; write?: string; json?: boolean }) => {
+      const profile = given.profile(choice.profile ?? 'documented');
+      const check = checkSpecification(await given.read(file), profile);
+      given.print(choice.json, check, renderProfileCheck(check));
+      await keepProposal(check, choice.write, given);
+      if (!check.fits) given.exit(1);
+    });
+}
+
+/** Writes the proposed profile where it is wanted. */
+export async function keepProposal(
+  check: Pick<ProfileCheck, 'proposedProfile'>,
+  file: string | undefined,
+  { write, err }: Pick<ProfileCommands, 'write' | 'err'>,
+): Promise<void> {
+  if (file === undefined) return;
+  await write(file, check.proposedProfile);
+  err(`The proposed profile is in ${file}. Put it into profiles/ and name it in clinicClients.`);
+}
