@@ -4,6 +4,7 @@ import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { connectors } from './connectors/registry.ts';
+import { createAnswerDesk } from './control/answers.ts';
 import type { Estate } from './control/estate.ts';
 import { requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
@@ -25,6 +26,7 @@ import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
+import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import { checkRedis } from './state/redis.ts';
 
@@ -266,10 +268,13 @@ async function schedule({ queues, estate, configuration }: Composition): Promise
 }
 
 function adminVerbs(composition: Composition, metrics: Metrics, publicUrl: string): AdminVerbs {
+  const answers = createAnswerDesk(composition.estate, createAnswerDirectory(composition.redis));
   return {
     metrics: metrics.render,
     takeNotification: openReceiver(composition, metrics),
     takeReminderCallback: (report) => takeReminderCallback(composition.estate, report),
+    showAnswer: answers.show,
+    takeAnswer: answers.take,
     async readiness() {
       const { status } = composition.redis;
       return status === 'ready' ? [] : [{ what: 'redis', why: `the connection is ${status}` }];

@@ -3,6 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { NOTIFICATIONS_PATH } from '../jobs/open-channel.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { addAnswers } from './answers.ts';
 import { LOGIN_PAGE_STYLE_SOURCE, loginPage, loginStatus } from './login-page.ts';
 import { addReminderCallbacks } from './reminder-callbacks.ts';
 import type { AdminVerbs, LoginResult, NotReady } from './verbs.ts';
@@ -27,7 +28,8 @@ const NOTIFICATION_BODY_BYTES = 256 * 1_024;
 const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
 
 /**
- * Builds the HTTP port: health, readiness, metrics, the way back of logins and the receiver of notifications; all else is 404.
+ * Builds the HTTP port: health, readiness, metrics, the way back of logins, the receivers of notifications and reports, and the
+ * pages of reminders; all else is 404.
  * {@link listen} opens it.
  */
 export async function createAdminServer(verbs: AdminVerbs, options: AdminServerOptions): Promise<FastifyInstance> {
@@ -61,6 +63,7 @@ export async function createAdminServer(verbs: AdminVerbs, options: AdminServerO
   addLoginCallback(app, verbs, options);
   await app.register(async (scope) => addNotifications(scope, verbs));
   await app.register(async (scope) => addReminderCallbacks(scope, verbs));
+  await app.register(async (scope) => addAnswers(scope, verbs, options.log));
   return app;
 }
 

@@ -1,3 +1,5 @@
+import type { AnswerPage, GivenAnswer } from '../control/answers.ts';
+
 /** Something without which the daemon can't do its work now. Constant words, ids and codes only. */
 export interface NotReady {
   /** What isn't ready, such as `redis`. */
@@ -65,4 +67,8 @@ export interface AdminVerbs {
    * @returns the status to answer with
    */
   takeReminderCallback(report: ChannelReport): Promise<number>;
+  /** The page behind a reminder's link. Anybody can open one, programs that check links too: nothing changes. */
+  showAnswer(token: string): Promise<AnswerPage>;
+  /** Carries out what a patient chose on such a page. */
+  takeAnswer(token: string, given: GivenAnswer): Promise<AnswerPage>;
 }

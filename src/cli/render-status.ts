@@ -29,7 +29,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }
-  lines.push(...renderNotifications(tenant.targets));
+  lines.push(...renderNotifications(tenant.targets), ...renderClosedChannels(tenant));
   return lines.join('\n');
 }
 
@@ -54,6 +54,15 @@ function renderNotifications(targets: readonly TargetStatus[]): string[] {
     const groups = [...polled].map(([reason, names]) => `${names.join(', ')} (${reason})`);
     lines.push(wrap(`changes by hand found by polling alone: ${groups.join('; ')}`, WIDTH, '  '));
   }
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** Channels of reminders that wait for a person. */
+function renderClosedChannels({ tenant, reminders }: TenantStatus): string[] {
+  const lines = (reminders?.closedChannels ?? []).map(({ channel, code, at }) => {
+    const opened = `once that is mended, "clinic-mirror reminders reopen ${tenant} ${channel}" opens it`;
+    return wrap(`reminders by ${channel}: closed since ${renderTime(at)} (${code}); ${opened}`, WIDTH, '  ');
+  });
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

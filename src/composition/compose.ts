@@ -1,12 +1,12 @@
-import { REMINDERS_PATH } from '../admin/reminder-callbacks.ts';
-import { createClinicClient } from '../clinic/index.ts';
-import { createTenantSource } from '../clinic/tenant-source.ts';
+import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
+import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
+import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
 import type { Connector } from '../connectors/connector.ts';
 import { connectors } from '../connectors/registry.ts';
 import type { ConnectionStatus, Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -14,6 +14,7 @@ import type { Clock } from '../model/time.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import { missingScopes } from '../oauth/scopes.ts';
 import type { PendingLogin } from '../oauth/store.ts';
+import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBudgetShare, type Priority } from '../state/budget.ts';
@@ -149,7 +150,12 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const journalKeepMs = settings.journal.keepDays * DAY_MS;
   const connection = (id: string) => requireEntry(connections, id);
   const client = requireEntry(settings.clinicClients, tenant.clinic.client);
-  const clinic = createClinicClient({
+  const runs = createRunStore(redis, tenant.id);
+  const memory: TenantMemory = {
+    loggedInAt: async () => (await credentials.read(CLINIC_CONNECTION))?.obtainedAt ?? null,
+    workedIn: async () => (await runs.list(1))[0]?.clinic?.tenantId ?? null,
+  };
+  const clinic = openClinic(tenant, memory, {
     profile: requireEntry(configuration.profiles, client.profile),
     baseUrl: client.baseUrl,
     http,
@@ -167,14 +173,14 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     tenant: {
       id: tenant.id,
       configuration: tenant,
-      clinic: createTenantSource(clinic, tenant.clinic.tenantId, clock),
+      clinic,
       targets: new Map([...tenant.targets.values()].map((target) => [target.id, open(target)])),
       links,
       outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
       journal: createJournal(redis, tenant.id, journalKeepMs),
       records: createTargetStore(redis, tenant.id),
       holds: createHoldStore(redis, tenant.id),
-      runs: createRunStore(redis, tenant.id),
+      runs,
       leases,
       notifications: {
         url: settings.notifications.url ?? null,
@@ -191,12 +197,23 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         log,
         clock,
         observeLag: shared.observeLag ?? (() => {}),
-        callbackBase: reminderCallbackBase(settings.http.publicUrl),
+        publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,
       clock,
       random: Math.random,
+    },
+  };
+}
+
+function openClinic({ clinic }: TenantConfiguration, memory: TenantMemory, context: ClinicContext): ClinicSource {
+  const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory);
+  const { setStatus } = createAppointmentCalls(context);
+  return {
+    ...source,
+    async setStatus(id, status, signal) {
+      await setStatus(await source.tenantId(signal), id, { status }, signal);
     },
   };
 }
@@ -252,11 +269,6 @@ function openConnector(
     log: parts.log.child({ target: id }),
     clock: parts.clock,
   });
-}
-
-/** Gateways and mail programs reach us by https only. */
-function reminderCallbackBase(publicUrl: string): string | null {
-  return publicUrl.startsWith('https:') ? `${publicUrl}${REMINDERS_PATH}` : null;
 }
 
 /** Scopes that the targets on a connection need, each once. */

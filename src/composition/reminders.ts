@@ -1,13 +1,17 @@
+import { ANSWERS_PATH } from '../admin/answers.ts';
+import { REMINDERS_PATH } from '../admin/reminder-callbacks.ts';
 import type { HttpDoor } from '../http/door.ts';
-import type { ObserveLag, OpenChannel, OpenReminders } from '../jobs/open-reminders.ts';
+import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../jobs/open-reminders.ts';
 import type { WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { ChannelModule } from '../reminders/channels/channel.ts';
 import { reminderChannels } from '../reminders/channels/registry.ts';
-import { createReminderNames } from '../reminders/identity.ts';
+import { createAnswerSecrets, createReminderNames } from '../reminders/identity.ts';
 import { compileRules } from '../reminders/rules.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
+import type { ReminderFile } from '../settings/reminder-schema.ts';
+import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
 import { createOptOuts } from '../state/opt-outs.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createReminderLedger } from '../state/reminders.ts';
@@ -30,8 +34,8 @@ export interface ReminderParts {
   log: Logger;
   clock: Clock;
   observeLag: ObserveLag;
-  /** Where the other sides report back, without tenant and channel; null without a public address. */
-  callbackBase: string | null;
+  /** How gateways and patients reach us; null when they can't. */
+  publicUrl: string | null;
 }
 
 /** Opens a tenant's reminders; null where none are configured. Nothing is sent to anybody yet. */
@@ -45,7 +49,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     const context = {
       settings,
       tenant: tenant.id,
-      callbackUrl: parts.callbackBase === null ? null : `${parts.callbackBase}/${tenant.id}/${id}`,
+      callbackUrl: parts.publicUrl === null ? null : `${parts.publicUrl}${REMINDERS_PATH}/${tenant.id}/${id}`,
       http: parts.http,
       log,
       clock,
@@ -63,7 +67,27 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     optOuts: createOptOuts(redis, name, identityKey),
     name: createReminderNames(identityKey, name),
     alarms: parts.queues.reminderAlarms(tenant.id, clock),
+    answers: openAnswers(file, name, parts),
     observeLag: parts.observeLag,
+  };
+}
+
+function openAnswers(file: ReminderFile, name: string, parts: ReminderParts): OpenAnswers | null {
+  const { links } = file;
+  const { identityKey, redis, clock, publicUrl } = parts;
+  if (links === undefined || publicUrl === null) return null;
+  const secrets = createAnswerSecrets(identityKey, name);
+  const directory = createAnswerDirectory(redis);
+  return {
+    async linkFor({ reminder, patientId, startAt }) {
+      const token = secrets.token(reminder);
+      // Kept as long as the ledger's entry, so that a late visitor is told more than that there is nothing.
+      const lifeMs = Math.max(0, startAt - clock()) + file.keepDays * DAY_MS;
+      await directory.put(token, { tenant: name, reminder, patientId }, lifeMs);
+      return { url: `${publicUrl}${ANSWERS_PATH}/${token}`, cancels: links.cancel };
+    },
+    proof: secrets.proof,
+    store: createAnswerStore(redis, name),
   };
 }
 

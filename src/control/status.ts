@@ -1,5 +1,4 @@
 import { countMarks } from '../jobs/marks.ts';
-import type { OpenReminders } from '../jobs/open-reminders.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
@@ -8,6 +7,7 @@ import type { RunReport } from '../state/runs.ts';
 import type { DriftReport, TargetTrouble } from '../state/targets.ts';
 import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
 import { type NotificationStatus, notificationStatus } from './notification-status.ts';
+import { type ReminderStatus, reminderStatus } from './reminder-status.ts';
 
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
@@ -70,15 +70,8 @@ export interface TenantStatus {
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
   targets: TargetStatus[];
-  reminders: RemindersStatus | null;
-}
-
-/** Where a tenant's reminders stand; null where there are none. */
-export interface RemindersStatus {
-  /** Planned and not yet settled. */
-  waiting: number;
-  /** Channels whose other side is gone: nothing is handed to them until a person opens them again. */
-  closedChannels: { channel: string; code: string; at: Instant }[];
+  /** Null where none are configured. */
+  reminders: ReminderStatus | null;
 }
 
 /** The whole picture. */
@@ -110,16 +103,8 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     targets: await Promise.all(
       [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
     ),
-    reminders: tenant.reminders === null ? null : await remindersStatus(tenant.reminders),
+    reminders: await reminderStatus(tenant.reminders),
   };
-}
-
-async function remindersStatus({ ledger, channels }: OpenReminders): Promise<RemindersStatus> {
-  const closings = [...channels.keys()].map(async (channel) => {
-    const closing = await ledger.closingOf(channel);
-    return closing === null ? [] : [{ channel, ...closing }];
-  });
-  return { waiting: await ledger.openCount(), closedChannels: (await Promise.all(closings)).flat() };
 }
 
 /** Status of one target. */

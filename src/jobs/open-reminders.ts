@@ -1,7 +1,8 @@
 import type { Instant } from '../model/time.ts';
-import type { ReminderChannel } from '../reminders/channels/channel.ts';
+import type { ReminderChannel, ReminderContent } from '../reminders/channels/channel.ts';
 import type { NameReminder, ReminderRules } from '../reminders/rules.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
+import type { AnswerStore } from '../state/answers.ts';
 import type { OptOuts } from '../state/opt-outs.ts';
 import type { ReminderLedger } from '../state/reminders.ts';
 
@@ -31,6 +32,15 @@ export interface ReminderAlarms {
   cancel(wakes: readonly Wake[]): Promise<void>;
 }
 
+/** How patients answer reminders. */
+export interface OpenAnswers {
+  /** Makes the address that a reminder carries, the same one at each try. */
+  linkFor(reminder: { reminder: string; patientId: string | null; startAt: Instant }): Promise<ReminderContent['link']>;
+  /** Proves that a page was shown for a reminder at a time. */
+  proof(reminder: string, at: Instant): string;
+  store: AnswerStore;
+}
+
 /** How a settled reminder is told of to whoever counts. */
 export type ObserveLag = (tenant: string, lagMs: number) => void;
 
@@ -43,5 +53,7 @@ export interface OpenReminders {
   optOuts: OptOuts;
   name: NameReminder;
   alarms: ReminderAlarms;
+  /** Null where reminders carry no link. */
+  answers: OpenAnswers | null;
   observeLag: ObserveLag;
 }

@@ -78,7 +78,7 @@ async function handOver(
   { ready, abort }: { ready: Ready; abort: AbortSignal },
 ): Promise<Step> {
   const { entry } = claim;
-  if (await reminders.ledger.isChannelClosed(entry.channel)) return dropped('channel-gone');
+  if ((await reminders.ledger.closingOf(entry.channel)) !== null) return dropped('channel-gone');
   const intent = await reminders.ledger.intend(claim, {
     now: tenant.clock(),
     maxPerHour: reminders.file.maxPerHour,
@@ -106,8 +106,8 @@ async function remember(
 ): Promise<void> {
   if (optedOut && recipient !== null) await optOuts.add(recipient, { source: 'refused', at: clock() });
   if (!channelGone) return;
-  await ledger.closeChannel(channel.id);
-  log.error({ channel: channel.id, code }, 'a channel is gone: its reminders are dropped, and it is tried again daily');
+  await ledger.closeChannel(channel.id, { code, at: clock() });
+  log.error({ channel: channel.id, code }, 'a channel is gone: its reminders are dropped until it is opened again');
 }
 
 /** A reminder that may have been handed over before is only ever waited for or unknown. */
@@ -189,7 +189,7 @@ async function readSource(
 }
 
 /** Finds the patient's address for the channel, and writes the text. */
-function address(
+async function address(
   tenant: OpenTenant,
   reminders: OpenReminders,
   {
@@ -199,7 +199,7 @@ function address(
     id,
     zone,
   }: { rule: ReminderRule; channel: OpenChannel; source: Source; id: string; zone: string },
-): Ready | Step {
+): Promise<Ready | Step> {
   if (!('found' in source.appointment)) return dropped('vanished');
   const appointment = source.appointment.found;
   const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
@@ -224,6 +224,7 @@ function address(
     zone,
     location: placeOf(appointment, source),
     patient,
+    link: (await reminders.answers?.linkFor({ reminder: id, patientId: appointment.patientId, startAt })) ?? null,
   });
   const reminder: Reminder = {
     id,

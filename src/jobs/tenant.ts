@@ -1,6 +1,6 @@
 import type { Connector, ConnectorSupports, NotificationChannels } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
+import type { Agenda, Appointment, AppointmentStatus, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import type { Clock, TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
@@ -17,6 +17,8 @@ import type { OpenReminders } from './open-reminders.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
 export interface ClinicSource {
+  /** The clinic's id of the tenant. */
+  tenantId(signal: AbortSignal): Promise<string>;
   agendas(signal: AbortSignal): Promise<Agenda[]>;
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
@@ -27,6 +29,10 @@ export interface ClinicSource {
     signal: AbortSignal,
   ): Promise<AppointmentSnapshot>;
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
+  /** What is kept of the catalogue is read anew with the next question. */
+  forget(): void;
+  /** Sets the status in the clinic. @throws MirrorError, as the clinic's calls do; `ambiguous` when it may have been set */
+  setStatus(id: string, status: AppointmentStatus, signal: AbortSignal): Promise<void>;
 }
 
 /** One configured target, opened. */

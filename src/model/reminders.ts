@@ -83,7 +83,12 @@ export interface LedgerEntry extends PlannedReminder {
   lastCode: string | null;
   /** The other side's name for what it took. */
   reference: string | null;
+  /** What the patient said by its link; null before. */
+  answer: { is: Answer; at: Instant } | null;
 }
+
+/** What a patient says of an appointment by a reminder's link. */
+export type Answer = 'confirmed' | 'cancelled';
 
 /** What opt-outs are remembered by. */
 export type AddressKind = 'email' | 'phone';

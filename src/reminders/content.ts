@@ -17,6 +17,7 @@ export interface ContentInput {
   zone: string;
   location: Location | null;
   patient: Patient | null;
+  link: ReminderContent['link'];
 }
 
 /** What the patient reads. A field that the clinic doesn't tell is left empty, with the blanks beside it. */
@@ -35,7 +36,7 @@ export function contentOf(input: ContentInput): ReminderContent {
     calendarEntry: file.calendarEntry
       ? { title: `${ENTRY_TITLES[language]} ${fields.clinic}`, location: location?.address ?? null }
       : null,
-    links: null,
+    link: input.link,
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
+import type { Instant } from '../model/time.ts';
 import type { NameReminder } from './rules.ts';
 
 /**
@@ -13,4 +14,20 @@ export function createReminderNames(identityKey: Uint8Array, tenant: string): Na
     const whole = JSON.stringify([appointmentId, startAt, rule, channel]);
     return base32hex(createHmac('sha256', key).update(whole).digest().subarray(0, 20));
   };
+}
+
+/** The secrets of the addresses in a tenant's reminders. */
+export interface AnswerSecrets {
+  /** Of the address: 22 characters of base64url, made of the reminder's id, so that each try of it carries the same. */
+  token(reminder: string): string;
+  /** Of the page that was shown there at a time. */
+  proof(reminder: string, at: Instant): string;
+}
+
+/** @param identityKey the installation's identity key, 32 bytes: without it nobody can make an address */
+export function createAnswerSecrets(identityKey: Uint8Array, tenant: string): AnswerSecrets {
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror answers', 32)));
+  const hash = (...parts: (string | number)[]) =>
+    createHmac('sha256', key).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
+  return { token: (reminder) => hash('token', reminder), proof: (reminder, at) => hash('proof', reminder, at) };
 }

@@ -41,6 +41,11 @@ function isBaseAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && NEARBY.test(url.hostname));
 }
 
+/** Whether gateways and patients can be told an address: https, or for trials one of this machine by its number. */
+export function isForOthers(publicUrl: string): boolean {
+  return /^(https:|http:\/\/127\.)/.test(publicUrl);
+}
+
 /** An IANA time zone; given back in its canonical spelling. */
 export const zone = z.string().transform((written, context) => {
   const canonical = canonicalZone(written);

@@ -1,3 +1,4 @@
+import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { faultAt } from './describe-issue.ts';
 import { didYouMean } from './did-you-mean.ts';
@@ -19,6 +20,8 @@ export interface KnownNames {
   microsoftApps: readonly string[] | null;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
+  /** `http.publicUrl` as written. */
+  publicUrl: unknown;
   /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
   consents(clinicClient: string): readonly string[] | null;
 }
@@ -49,7 +52,15 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
   const targets = keysAt(file, ['targets']).flatMap((id) => checkTarget(file, ['targets', id], known));
   const channels = keysAt(file, ['reminders', 'channels']).flatMap((id) => checkChannel(file, id, known));
   const rules = keysAt(file, ['reminders', 'rules']).flatMap((id) => checkRule(file, id));
-  return [...clients, ...connections, ...targets, ...checkDoubleTargets(file), ...channels, ...rules];
+  return [
+    ...clients,
+    ...connections,
+    ...targets,
+    ...checkDoubleTargets(file),
+    ...channels,
+    ...rules,
+    ...checkLinks(file, known),
+  ];
 }
 
 function inSettings(section: string): string {
@@ -80,6 +91,15 @@ function checkChannel(file: YamlFile, id: string, known: KnownNames): Configurat
     ...checkName(file, [...at, 'kind'], kinds, 'kind of channel', 'choose one of these'),
     ...checkName(file, [...at, 'consent'], consents, 'consent', 'add it to patients.consents in the clinic profile'),
   ];
+}
+
+/** Links in reminders lead to the daemon, so patients must be able to reach it. */
+function checkLinks(file: YamlFile, { publicUrl }: KnownNames): ConfigurationFault[] {
+  const at = ['reminders', 'links'];
+  if (file.valueAt(at) === undefined || isForOthers(String(publicUrl))) return [];
+  const remedy =
+    'set http.publicUrl in clinic-mirror.yaml to an https address that patients can reach, or leave links out';
+  return [faultAt(file, at, 'links in reminders need a public address', remedy)];
 }
 
 /** A rule's channels must be defined beside it. */

@@ -115,6 +115,15 @@ export const reminderSchema = z.strictObject({
     .describe('A due reminder waits this long for a clinic that does not answer; then it is dropped'),
   maxPerHour: wholeNumber(1, 100_000).default(200).describe('Most reminders that begin to be sent in an hour'),
   keepDays: wholeNumber(1, 1_096).default(90).describe('How long it is kept what became of each reminder'),
+  links: z
+    .strictObject({
+      cancel: z.boolean().default(false).describe('Patients may also cancel there'),
+      cancelUntilHours: wholeNumber(0, 720)
+        .default(24)
+        .describe('Nearer to the start than this nobody cancels there; the page says to call'),
+    })
+    .optional()
+    .describe('Reminders carry an address at which the patient confirms the appointment; needs http.publicUrl'),
   channels: mapOf(channel).describe('Ways to reach a patient'),
   rules: mapOf(rule).describe('When to remind of what'),
 });

@@ -6,6 +6,7 @@
  * | `cm:{T}:links:<target>`              | hash   | target's          | planner           | planner, lane         |
  * | `cm:{T}:links:<target>:<gen>:<n>`    | hash   | target's          | lane, planner     | planner, lane         |
  * | `cm:{T}:marked:<target>`             | set    | target's          | audit             | audit, status         |
+ * | `cm:{T}:unseen:<target>`             | zset   | until read back   | lane              | audit                 |
  * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
@@ -29,14 +30,17 @@
  * | `cm:{T}:reminder-counts`             | hash   | for ever          | planner, sender   | metrics               |
  * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
  * | `cm:{T}:reminder-report:<reference>` | string | retention         | callbacks         | operator              |
- * | `cm:{T}:reminder-channel-closed:<channel>` | string | one day    | sender            | sender                |
+ * | `cm:{T}:reminder-channel-closed:<channel>` | string | until reopened | sender        | sender, status        |
+ * | `cm:{answer-H}:answer-link`          | string | retention         | sender            | answers               |
+ * | `cm:{T}:answer-claim:<id>`           | string | two minutes       | answers           | answers               |
+ * | `cm:{T}:answers-minute:<minute>:<id>` | string | two minutes      | answers           | answers               |
  * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`, `cm:{B}:budget:*`   | string | seconds           | budget            | budget                |
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
- * shared budget. No value holds patient data or a secret in clear: items and credentials are sealed.
+ * shared budget, `H` is the hash of an address in a reminder. No value holds patient data or a secret in clear: items and credentials are sealed.
  */
 function tenantKey(tenant: string, ...parts: readonly (string | number)[]): string {
   return ['cm', `{${tenant}}`, ...parts].join(':');
@@ -48,6 +52,7 @@ export const keys = {
   linksBucket: (tenant: string, target: string, generation: number, bucket: number) =>
     tenantKey(tenant, 'links', target, generation, bucket),
   marked: (tenant: string, target: string) => tenantKey(tenant, 'marked', target),
+  unseen: (tenant: string, target: string) => tenantKey(tenant, 'unseen', target),
   outbox: (tenant: string, target: string) => tenantKey(tenant, 'outbox', target),
   outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
   outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),
@@ -72,6 +77,9 @@ export const keys = {
   remindersHour: (tenant: string, hour: number) => tenantKey(tenant, 'reminders-hour', hour),
   reminderReport: (tenant: string, reference: string) => tenantKey(tenant, 'reminder-report', reference),
   reminderChannelClosed: (tenant: string, channel: string) => tenantKey(tenant, 'reminder-channel-closed', channel),
+  answerLink: (hash: string) => `cm:{answer-${hash}}:answer-link`,
+  answerClaim: (tenant: string, id: string) => tenantKey(tenant, 'answer-claim', id),
+  answersMinute: (tenant: string, minute: number, id: string) => tenantKey(tenant, 'answers-minute', minute, id),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),

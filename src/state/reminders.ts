@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { DropReason, LedgerEntry, PlannedReminder, ReminderState, Withdrawal } from '../model/reminders.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import type {
+  Answer,
+  DropReason,
+  LedgerEntry,
+  PlannedReminder,
+  ReminderState,
+  Withdrawal,
+} from '../model/reminders.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
@@ -29,6 +36,12 @@ export interface Intent {
 export interface DeliveryReport {
   state: 'delivered' | 'failed';
   code: string | null;
+  at: Instant;
+}
+
+/** Why nothing is handed to a channel. */
+export interface ChannelClosing {
+  code: string;
   at: Instant;
 }
 
@@ -71,11 +84,12 @@ export interface ReminderLedger {
   /** Keeps what the other side reports, in whatever order it comes: a delivery is the last word. */
   report(reference: string, report: DeliveryReport): Promise<void>;
   reports(references: readonly string[]): Promise<Map<string, DeliveryReport>>;
-  /** Nothing is handed to a channel for a day. */
-  closeChannel(channel: string): Promise<void>;
+  /** Nothing is handed to a channel until a person opens it again. The first closing is kept. */
+  closeChannel(channel: string, closing: ChannelClosing): Promise<void>;
   /** @returns whether it was closed */
   reopenChannel(channel: string): Promise<boolean>;
-  isChannelClosed(channel: string): Promise<boolean>;
+  /** Since when a channel is closed, and why; null when it is not. */
+  closingOf(channel: string): Promise<ChannelClosing | null>;
 }
 
 /**
@@ -164,11 +178,14 @@ export function createReminderLedger(
         }),
       );
     },
-    async closeChannel(channel) {
-      await redis.set(keys.reminderChannelClosed(tenant, channel), 1, 'PX', DAY_MS);
+    async closeChannel(channel, closing) {
+      await redis.set(keys.reminderChannelClosed(tenant, channel), JSON.stringify(closing), 'NX');
     },
     reopenChannel: async (channel) => (await redis.del(keys.reminderChannelClosed(tenant, channel))) === 1,
-    isChannelClosed: async (channel) => (await redis.exists(keys.reminderChannelClosed(tenant, channel))) === 1,
+    async closingOf(channel) {
+      const value = await redis.get(keys.reminderChannelClosed(tenant, channel));
+      return value === null ? null : (JSON.parse(value) as ChannelClosing);
+    },
   };
 }
 
@@ -210,5 +227,6 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
     reason: textOrNull(fields.reason) as DropReason | null,
     lastCode: textOrNull(fields.lastCode),
     reference: textOrNull(fields.reference),
+    answer: fields.answer === undefined ? null : { is: fields.answer as Answer, at: Number(fields.answeredAt) },
   };
 }

@@ -13,6 +13,8 @@ async function open(take: (posted: PostedNotification) => Promise<string | null>
     readiness: async () => [],
     metrics: async () => '',
     takeReminderCallback: async () => 204,
+    showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
+    takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
     takeNotification: (posted: PostedNotification) => {
       taken.push(posted);

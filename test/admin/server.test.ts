@@ -24,6 +24,8 @@ async function open(verbs: Partial<AdminVerbs> = {}, publicUrl = 'https://mirror
     metrics: async () => 'pulls_total 3\n',
     takeNotification: async () => null,
     takeReminderCallback: async () => 204,
+    showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
+    takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     completeLogin: async ({ url }) => {
       callbacks.push(url);
       return { outcome: 'connected', language: 'en' };

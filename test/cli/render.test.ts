@@ -97,6 +97,15 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   setAside: fc.dictionary(names, counts, { maxKeys: 8 }),
   setAsideExamples: fc.constant([]),
   unknownStatuses: fc.array(foreign, { maxLength: 20 }),
+  withheld: fc.array(
+    fc.record({
+      part: fc.constantFrom('agendas', 'locations', 'treatments', 'patients'),
+      code: names,
+      remedy: fc.option(texts),
+    }),
+    { maxLength: 4 },
+  ),
+  clinic: fc.option(fc.record({ tenantId: foreign, catalogue: names })),
   targets: fc.constant([]),
   error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
 });
@@ -110,6 +119,12 @@ const statuses: fc.Arbitrary<Status> = fc.record({
       connections: fc.array(connections, { maxLength: 3 }),
       lastRun: fc.option(runs),
       targets: fc.array(targets, { maxLength: 4 }),
+      reminders: fc.option(
+        fc.record({
+          waiting: counts,
+          closedChannels: fc.array(fc.record({ channel: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
+        }),
+      ),
     }),
     { maxLength: 3 },
   ),

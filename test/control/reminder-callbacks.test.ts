@@ -130,6 +130,8 @@ describe('the callback address', () => {
       takeNotification: async () => null,
       takeReminderCallback: (report: Parameters<typeof takeReminderCallback>[1]) =>
         takeReminderCallback(estate, report),
+      showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
+      takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     };
     return createAdminServer(verbs, { publicUrl: 'https://mirror.test', log: silentLogger });
   }

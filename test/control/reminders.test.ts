@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderReminderExplanation, renderReminders } from '../../src/cli/render-reminders.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
 import { WIDTH } from '../../src/cli/table.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import {
@@ -10,6 +11,7 @@ import {
   settledReminders,
   upcomingReminders,
 } from '../../src/control/reminders.ts';
+import { status } from '../../src/control/status.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -163,6 +165,25 @@ describe('an opt-out by the operator', () => {
       code: 'bad-address',
     });
   });
+});
+
+test('a channel whose other side is gone stays closed, for days, and status says how to open it', async () => {
+  const world = await worldWith({ one: 48, two: 24 * 20 });
+  world.gateway.answers.push({ result: 'refused', code: 'webhook-gone', optedOut: false, channelGone: true });
+  await world.advance(DAY_MS);
+  const closedAt = world.now;
+  await world.advance(17 * DAY_MS);
+  await world.cycle();
+  await world.advance(2 * DAY_MS);
+  expect(await world.fate('two')).toBe('dropped channel-gone');
+  expect(world.gateway.calls).toHaveLength(1);
+  const seen = await status(estateOf(world));
+  expect(seen.tenants[0]?.reminders).toEqual({
+    waiting: 0,
+    closedChannels: [{ channel: 'text', code: 'webhook-gone', at: closedAt }],
+  });
+  expect(renderStatus(seen)).toContain('reminders by text: closed since');
+  expect(renderStatus(seen).replaceAll(/\s+/g, ' ')).toContain(`clinic-mirror reminders reopen ${ID} text`);
 });
 
 test('a channel that was closed is used again when it is reopened', async () => {

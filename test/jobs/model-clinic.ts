@@ -19,7 +19,11 @@ export interface ModelClinic extends ClinicSource {
   listError: MirrorError | null;
   readonly locationList: Location[];
   readonly patientList: Patient[];
-  readonly counts: { lists: number; lookups: number; patients: number };
+  /** What the setting of a status is refused with. */
+  writeError: MirrorError | null;
+  /** A status is set, and the answer does not come. */
+  writeAnswerIsLost: boolean;
+  readonly counts: { lists: number; lookups: number; patients: number; writes: number };
 }
 
 export function createModelClinic(): ModelClinic {
@@ -39,7 +43,10 @@ export function createModelClinic(): ModelClinic {
     listError: null,
     locationList: [],
     patientList: [],
-    counts: { lists: 0, lookups: 0, patients: 0 },
+    writeError: null,
+    writeAnswerIsLost: false,
+    counts: { lists: 0, lookups: 0, patients: 0, writes: 0 },
+    tenantId: async () => 'clinic-tenant',
     agendas: async () => agendaList,
     locations: async () => clinic.locationList,
     treatments: async () => treatmentList,
@@ -60,6 +67,14 @@ export function createModelClinic(): ModelClinic {
       clinic.counts.lookups += 1;
       if (clinic.lookupsFail) throw unavailable();
       return lookUp(clinic, id);
+    },
+    forget() {},
+    async setStatus(id, status) {
+      clinic.counts.writes += 1;
+      if (clinic.writeError !== null) throw clinic.writeError;
+      const found = clinic.appointments.get(id);
+      if (found !== undefined) clinic.appointments.set(id, { ...found, status });
+      if (clinic.writeAnswerIsLost) throw lostAnswer();
     },
   };
   return clinic;
@@ -104,4 +119,8 @@ function badTime(recordId: string) {
 
 function unavailable(): MirrorError {
   return new MirrorError('the clinic is away', { actor: 'remote', code: 'server-error', retry: 'later', status: 503 });
+}
+
+function lostAnswer(): MirrorError {
+  return new MirrorError('no answer came', { actor: 'remote', code: 'no-answer', retry: 'later', ambiguous: true });
 }

@@ -43,6 +43,8 @@ export interface RemindersChoice {
   channel?: Partial<OpenChannel>;
   /** How it takes what its other side reports. */
   callback?: ReminderChannel['takeCallback'];
+  /** How patients answer; else reminders carry no link. */
+  answers?: OpenReminders['answers'];
   claimMs?: number;
   lags?: number[];
 }
@@ -82,6 +84,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
         for (const wake of wakes) alarms.wakes.delete(nameOf(wake));
       },
     },
+    answers: choice.answers ?? null,
     observeLag: (_tenant, lagMs) => void choice.lags?.push(lagMs),
   };
 }

@@ -352,7 +352,7 @@ describe('what the other side answers', () => {
     expect(await world.fate('two')).toBe('dropped opted-out');
   });
 
-  test('gone for good: nothing more is handed to it today', async () => {
+  test('gone for good: nothing more is handed to it', async () => {
     const world = createReminderWorld(redis.connect());
     book(world, 'one', 48);
     book(world, 'two', 49);

@@ -23,6 +23,7 @@ function input(options: { file?: object; texts?: object } & Partial<Omit<Content
     startAt: START,
     zone: 'Europe/Rome',
     location: null,
+    link: null,
   };
   return { rule, file, patient: patientOf('p1'), ...facts, ...rest };
 }

@@ -25,8 +25,8 @@ export interface ReminderContent {
   text: string;
   /** For the .ics of an e-mail: null where the tenant's policy leaves it out. */
   calendarEntry: { title: string; location: string | null } | null;
-  /** Addresses at which the patient confirms or cancels; null when the tenant does not offer them. */
-  links: { confirm: string; cancel: string } | null;
+  /** Address of the page where the patient confirms, and may cancel when `cancels`; null when the tenant does not offer it. */
+  link: { url: string; cancels: boolean } | null;
 }
 
 /** What became of handing over one reminder. */

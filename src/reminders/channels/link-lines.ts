@@ -1,21 +1,17 @@
 import type { ReminderContent } from './channel.ts';
 
 const LABELS = {
-  it: { confirm: 'Conferma', cancel: 'Disdici' },
-  en: { confirm: 'Confirm', cancel: 'Cancel' },
+  it: { confirm: 'Conferma', both: 'Conferma o disdici' },
+  en: { confirm: 'Confirm', both: 'Confirm or cancel' },
 } as const;
 
-/** The links of a reminder with a word for each, in its language; empty when there are none. */
-export function linkLines({ language, links }: ReminderContent): { label: string; url: string }[] {
-  if (links === null) return [];
-  const { confirm, cancel } = LABELS[language];
-  return [
-    { label: confirm, url: links.confirm },
-    { label: cancel, url: links.cancel },
-  ];
+/** The word for a reminder's link, in its language; null when it has none. */
+export function linkLabel({ language, link }: ReminderContent): string | null {
+  return link === null ? null : LABELS[language][link.cancels ? 'both' : 'confirm'];
 }
 
-/** The text with its links below, as plain text. */
-export function textWithLinks(content: ReminderContent): string {
-  return [content.text, ...linkLines(content).map(({ label, url }) => `${label}: ${url}`)].join('\n');
+/** The text with its link below, as plain text. */
+export function textWithLink(content: ReminderContent): string {
+  const { text, link } = content;
+  return link === null ? text : `${text}\n${linkLabel(content)}: ${link.url}`;
 }

@@ -68,7 +68,7 @@ export function reminderOf(
       subject: 'Promemoria',
       text: `Gentile ${PATIENT.name}, la aspettiamo domani alle 10:30.`,
       calendarEntry: null,
-      links: null,
+      link: null,
       ...content,
     },
   };

@@ -17,7 +17,7 @@ describe('a message', () => {
     const channel = openChannel(bed, { callbackUrl: CALLBACK });
     const delivery = await attempt(
       channel,
-      reminderOf({ links: { confirm: 'https://c.example/1', cancel: 'https://c.example/2' } }),
+      reminderOf({ link: { url: 'https://c.example/1', cancels: true } }),
     );
     const [message] = bed.gateway.messages(PATIENT.phone);
     expect(message).toMatchObject({
@@ -26,7 +26,7 @@ describe('a message', () => {
       validitySeconds: 3_600,
       statusCallback: CALLBACK,
     });
-    expect(message?.body).toMatch(/\nConferma: https:\/\/c\.example\/1\nDisdici: https:\/\/c\.example\/2$/);
+    expect(message?.body).toMatch(/\nConferma o disdici: https:\/\/c\.example\/1$/);
     expect(delivery).toEqual({ result: 'sent', reference: message?.sid });
   });
 

@@ -92,14 +92,14 @@ describe('the payload', () => {
   });
 
   test('holds what the settings name, and null for what there is not', async () => {
-    const settings = { ...bed.settings, fields: ['startAt', 'zone', 'phone', 'email', 'confirmLink'] };
+    const settings = { ...bed.settings, fields: ['startAt', 'zone', 'phone', 'email', 'link'] };
     await attempt(openChannel(bed, { settings }), reminderOf({}, { email: null }));
     expect(payloads()[0]?.data).toMatchObject({
       startAt: '2026-12-01T09:30:00.000Z',
       zone: 'Europe/Rome',
       phone: '+393331234567',
       email: null,
-      confirmLink: null,
+      link: null,
     });
     expect(payloads()[0]?.data).not.toHaveProperty('text');
   });

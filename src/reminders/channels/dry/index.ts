@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
-import { textWithLinks } from '../link-lines.ts';
+import { textWithLink } from '../link-lines.ts';
 import { segmentsOf } from '../segments.ts';
 
 const drySchema = z.strictObject({});
@@ -18,7 +18,7 @@ export const dry: ChannelModule<DrySettings> = {
 };
 
 function write({ log }: ChannelContext<DrySettings>, { id, rule, appointment, content }: Reminder): Delivery {
-  const text = textWithLinks(content);
+  const text = textWithLink(content);
   log.info(
     {
       reminder: id,

@@ -1,7 +1,8 @@
 import MailComposer from 'nodemailer/lib/mail-composer';
+import { escapeHtml } from '../../../model/html.ts';
 import type { Instant } from '../../../model/time.ts';
 import type { Reminder } from '../channel.ts';
-import { linkLines, textWithLinks } from '../link-lines.ts';
+import { linkLabel, textWithLink } from '../link-lines.ts';
 import { calendarEntryOf } from './calendar-entry.ts';
 import type { EmailSettings } from './schemas.ts';
 
@@ -33,7 +34,7 @@ export function messageOf(
     subject: content.subject,
     messageId: `<${id}@${settings.from.slice(settings.from.lastIndexOf('@') + 1)}>`,
     date: new Date(now),
-    text: textWithLinks(content),
+    text: textWithLink(content),
     html: htmlOf(reminder),
     headers: {
       // No out-of-office answers (RFC 3834 section 5), and no copy of a mail about health in other people's threads.
@@ -68,23 +69,11 @@ function htmlOf({ content }: Reminder): string {
   const paragraphs = content.text
     .split(/\n{2,}/)
     .map((paragraph) => `<p dir="auto">${escapeHtml(paragraph).replaceAll('\n', '<br>')}</p>`);
-  const links = linkLines(content).map(
-    ({ label, url }) => `<p><a href="${escapeHtml(url)}" rel="noreferrer">${escapeHtml(label)}</a></p>`,
-  );
+  const { link } = content;
+  const label = escapeHtml(linkLabel(content) ?? '');
+  const links = link === null ? [] : [`<p><a href="${escapeHtml(link.url)}" rel="noreferrer">${label}</a></p>`];
   return `<!doctype html><html lang="${content.language}"><head><meta charset="utf-8"><title>${escapeHtml(content.subject)}</title></head>
 <body style="${STYLE}">
 ${[...paragraphs, ...links].join('\n')}
 </body></html>`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }

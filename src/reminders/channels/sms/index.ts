@@ -4,7 +4,7 @@ import { readJson } from '../../../http/json.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import type { ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
 import { deliveryOfFailure } from '../http-failure.ts';
-import { textWithLinks } from '../link-lines.ts';
+import { textWithLink } from '../link-lines.ts';
 import { segmentsOf } from '../segments.ts';
 import { readCallback } from './callback.ts';
 import { deliveryOfRefusal, failureCode, isOptOut } from './errors.ts';
@@ -43,7 +43,7 @@ async function send(
   { recipient, content }: Reminder,
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const text = textWithLinks(content);
+  const text = textWithLink(content);
   if (recipient.phone === null) return refusedFor('no-phone');
   if (text.length > LONGEST_TEXT || segmentsOf(text).count > settings.maximumSegments)
     return refusedFor('text-too-long');

@@ -15,8 +15,7 @@ const READ_FIELD: Readonly<Record<PayloadField, (reminder: Reminder) => string |
   text: ({ content }) => content.text,
   email: ({ recipient }) => recipient.email,
   phone: ({ recipient }) => recipient.phone,
-  confirmLink: ({ content }) => content.links?.confirm ?? null,
-  cancelLink: ({ content }) => content.links?.cancel ?? null,
+  link: ({ content }) => content.link?.url ?? null,
 };
 
 /**

@@ -12,8 +12,7 @@ export const PAYLOAD_FIELDS = [
   'text',
   'email',
   'phone',
-  'confirmLink',
-  'cancelLink',
+  'link',
 ] as const;
 /** One of them. */
 export type PayloadField = (typeof PAYLOAD_FIELDS)[number];

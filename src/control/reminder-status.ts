@@ -1,0 +1,21 @@
+import type { OpenReminders } from '../jobs/open-reminders.ts';
+import type { Instant } from '../model/time.ts';
+
+/** Where a tenant's reminders stand. */
+export interface ReminderStatus {
+  /** Planned and not yet settled. */
+  waiting: number;
+  /** Channels whose other side is gone: nothing is handed to them until a person opens them again. */
+  closedChannels: { channel: string; code: string; at: Instant }[];
+}
+
+/** Reads the ledger; null where there are no reminders. */
+export async function reminderStatus(reminders: OpenReminders | null): Promise<ReminderStatus | null> {
+  if (reminders === null) return null;
+  const { ledger, channels } = reminders;
+  const closings = [...channels.keys()].map(async (channel) => {
+    const closing = await ledger.closingOf(channel);
+    return closing === null ? [] : [{ channel, ...closing }];
+  });
+  return { waiting: await ledger.openCount(), closedChannels: (await Promise.all(closings)).flat() };
+}

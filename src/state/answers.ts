@@ -1,0 +1,89 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Answer } from '../model/reminders.ts';
+import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+
+/** What an address in a reminder is for: ids alone. */
+export interface AnswerLink {
+  /** The tenant by the name that its state has. */
+  tenant: string;
+  reminder: string;
+  /** Whose appointment it was when the reminder was written. */
+  patientId: string | null;
+}
+
+/** Addresses in reminders, of all tenants, by a hash of their tokens: who reads Redis can't use them. */
+export interface AnswerDirectory {
+  put(token: string, link: AnswerLink, lifeMs: number): Promise<void>;
+  find(token: string): Promise<AnswerLink | null>;
+}
+
+/** Opens the directory. */
+export function createAnswerDirectory(redis: RedisClient): AnswerDirectory {
+  return {
+    async put(token, link, lifeMs) {
+      await redis.set(keys.answerLink(hashOf(token)), JSON.stringify(link), 'PX', lifeMs);
+    },
+    async find(token) {
+      const value = await redis.get(keys.answerLink(hashOf(token)));
+      return value === null ? null : (JSON.parse(value) as AnswerLink);
+    },
+  };
+}
+
+/** What a tenant's patients answered. */
+export interface AnswerStore {
+  /** Counts a request. @returns false when there were too many in this minute, of this reminder or of the tenant */
+  admit(reminder: string, now: Instant): Promise<boolean>;
+  /** Lets one request at a time carry an answer out. @returns its key, or null while another one does */
+  begin(reminder: string): Promise<string | null>;
+  /** Ends that, and keeps the answer, the first one for good; null keeps nothing, so that the link may be used again. */
+  end(reminder: string, claim: string, given: { answer: Answer; at: Instant } | null): Promise<void>;
+}
+
+/** Longer than the clinic is waited for. */
+const CLAIM_MS = 2 * MINUTE_MS;
+const PER_REMINDER = 20;
+const PER_TENANT = 300;
+
+// KEYS: entry, claim. ARGV: token, answer or '', at.
+const END = `
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[2])
+if ARGV[2] == '' or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if redis.call('HSETNX', KEYS[1], 'answer', ARGV[2]) == 1 then redis.call('HSET', KEYS[1], 'answeredAt', ARGV[3]) end
+return 1`;
+
+// KEYS: of the reminder, of the tenant. ARGV: how long they count, the limits.
+const ADMIT = `
+local counted = {}
+for i = 1, 2 do
+  counted[i] = redis.call('INCR', KEYS[i])
+  redis.call('PEXPIRE', KEYS[i], ARGV[1])
+end
+return (counted[1] <= tonumber(ARGV[2]) and counted[2] <= tonumber(ARGV[3])) and 1 or 0`;
+
+/** Opens a tenant's answers; they stand in the ledger. */
+export function createAnswerStore(redis: RedisClient, tenant: string): AnswerStore {
+  const claimKey = (reminder: string) => keys.answerClaim(tenant, reminder);
+  return {
+    async admit(reminder, now) {
+      const minute = Math.floor(now / MINUTE_MS);
+      const places = [keys.answersMinute(tenant, minute, reminder), keys.answersMinute(tenant, minute, 'all')];
+      return (await redis.eval(ADMIT, 2, ...places, 2 * MINUTE_MS, PER_REMINDER, PER_TENANT)) === 1;
+    },
+    async begin(reminder) {
+      const claim = randomUUID();
+      return (await redis.set(claimKey(reminder), claim, 'PX', CLAIM_MS, 'NX')) === 'OK' ? claim : null;
+    },
+    async end(reminder, claim, given) {
+      const facts = [claim, given?.answer ?? '', String(given?.at ?? '')];
+      await redis.eval(END, 2, keys.reminder(tenant, reminder), claimKey(reminder), ...facts);
+    },
+  };
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64url');
+}
