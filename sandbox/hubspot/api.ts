@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { FaultPlan } from '../kit/faults.ts';
+import type { ApiAnswer, Context } from './call.ts';
+import { HubSpotError, missingScopes, notFound } from './errors.ts';
+import type { Grants } from './grants.ts';
+import type { Limits } from './limits.ts';
+import { findObjectType } from './object-types.ts';
+import { ROUTES, type Route } from './routes.ts';
+import type { World } from './world.ts';
+
+/** What the API is made of. */
+export interface ApiParts {
+  world: World;
+  limits: Limits;
+  faults: FaultPlan;
+  grants: Grants;
+  random(): number;
+}
+
+const inPath = z.record(z.string(), z.string());
+
+/** Adds the API, each call under each version as a route of its own so that the counts tell them apart. */
+export function addApiRoutes(app: FastifyInstance, parts: ApiParts): void {
+  for (const route of ROUTES) {
+    for (const url of route.paths) {
+      app.route({ method: route.method, url, handler: (request, reply) => send(reply, answer(parts, route, request)) });
+    }
+  }
+  app.setNotFoundHandler((_request, reply) => send(reply, { status: 404, body: notFound().toBody() }));
+}
+
+/** Answers one call: who calls, the limits, the scopes, then the work; what is wrong becomes the vendor's error body. */
+function answer(parts: ApiParts, route: Route, request: FastifyRequest): ApiAnswer {
+  const { world, limits, grants } = parts;
+  let headers: Record<string, string> = {};
+  try {
+    const caller = grants.requireCaller(request.headers.authorization);
+    headers = limits.spend(caller, route.isSearch);
+    const context = toContext(parts, caller, request);
+    countCall(world, context);
+    const missing = route.scopes(context).find((anyOf) => !anyOf.some((scope) => caller.scopes.has(scope)));
+    if (missing) {
+      throw missingScopes(missing);
+    }
+    checkContentType(request);
+    const answered = route.handler(context);
+    return { ...answered, headers: { ...headers, ...answered.headers } };
+  } catch (error) {
+    if (error instanceof HubSpotError) {
+      world.counts.add('errors');
+      return { status: error.status, headers: { ...headers, ...error.details.headers }, body: error.toBody() };
+    }
+    throw error;
+  }
+}
+
+function toContext(parts: ApiParts, caller: Context['caller'], request: FastifyRequest): Context {
+  const origin = `http://${request.headers.host ?? 'sandbox'}`;
+  return {
+    world: parts.world,
+    limits: parts.limits,
+    faults: parts.faults,
+    random: parts.random,
+    caller,
+    method: request.method,
+    url: request.url,
+    origin,
+    parameters: inPath.parse(request.params),
+    query: new URL(request.url, origin).searchParams,
+    body: typeof request.body === 'string' ? request.body : '',
+  };
+}
+
+/** By kind of record: the one that a call is about, or that its associations begin at. */
+function countCall({ counts }: World, { parameters }: Context): void {
+  const type = findObjectType(parameters.objectType ?? parameters.from ?? '');
+  if (type) {
+    counts.add(`requests:${type.name}`);
+  }
+}
+
+function checkContentType({ body, headers }: FastifyRequest): void {
+  const isSent = typeof body === 'string' && body !== '';
+  if (isSent && !/^application\/json\b/i.test(headers['content-type'] ?? '')) {
+    throw new HubSpotError(415, undefined, 'A body needs the Content-Type application/json.');
+  }
+}
+
+function send(reply: FastifyReply, { status, headers, body }: ApiAnswer): FastifyReply {
+  return reply
+    .status(status)
+    .headers(headers ?? {})
+    .send(body);
+}

@@ -1,0 +1,137 @@
+import { type HubSpotError, invalidInput } from './errors.ts';
+import { findObjectType, type ObjectType, type ObjectTypeName } from './object-types.ts';
+
+/** One way in which records of two types can belong together, in one direction. */
+export interface AssociationType {
+  from: ObjectTypeName;
+  to: ObjectTypeName;
+  typeId: number;
+  label: string | null;
+  /** The type that the other record then has. */
+  inverse: number;
+}
+
+/** Either end of an association. */
+export interface End {
+  object: ObjectTypeName;
+  id: string;
+}
+
+/** The vendor's own types (developers.hubspot.com, associations v4, type ids); the first of a pair is its default. */
+const PAIRS: [from: ObjectTypeName, to: ObjectTypeName, typeId: number, inverse: number, label: string | null][] = [
+  ['contacts', 'companies', 279, 280, null],
+  ['contacts', 'companies', 1, 2, 'Primary'],
+  ['contacts', 'deals', 4, 3, null],
+  ['contacts', 'meetings', 199, 200, null],
+  ['contacts', 'contacts', 449, 449, null],
+  ['companies', 'deals', 342, 341, null],
+  ['companies', 'deals', 6, 5, 'Primary'],
+  ['companies', 'meetings', 187, 188, null],
+  ['deals', 'meetings', 211, 212, null],
+];
+
+const TYPES: readonly AssociationType[] = PAIRS.flatMap(([from, to, typeId, inverse, label]) => {
+  const forth = { from, to, typeId, inverse, label };
+  return typeId === inverse ? [forth] : [forth, { from: to, to: from, typeId: inverse, inverse: typeId, label }];
+});
+
+/** The types between two kinds of record, the default first. */
+export function typesBetween(from: ObjectTypeName, to: ObjectTypeName): AssociationType[] {
+  return TYPES.filter((type) => type.from === from && type.to === to);
+}
+
+/** The default type between two kinds of record. Throws HubSpotError 400 when they can't be associated. */
+export function defaultType(from: ObjectType, to: ObjectType): AssociationType {
+  const [first] = typesBetween(from.name, to.name);
+  if (!first) {
+    throw invalidInput(`There is no association between ${from.name} and ${to.name}.`);
+  }
+  return first;
+}
+
+/** The type of this number from one kind of record to another. Throws HubSpotError 400 when it is none of theirs. */
+export function requireType(from: ObjectType, to: ObjectType, category: string, typeId: number): AssociationType {
+  const found = TYPES.find((type) => type.from === from.name && type.typeId === typeId);
+  if (category !== 'HUBSPOT_DEFINED' || !found) {
+    throw wrongType(from, typeId);
+  }
+  if (found.to !== to.name) {
+    throw wrongType(from, typeId);
+  }
+  return found;
+}
+
+/** The kind of record to which a type leads; undefined when no type of this kind of record has the number. */
+export function objectBehind(from: ObjectType, typeId: number): ObjectType | undefined {
+  const found = TYPES.find((type) => type.from === from.name && type.typeId === typeId);
+  return found && findObjectType(found.to);
+}
+
+function wrongType(from: ObjectType, typeId: number): HubSpotError {
+  return invalidInput(`invalid from object type ${from.typeId} for association type ${typeId}`);
+}
+
+/** Which records belong together, and how. */
+export class Associations {
+  /** By `object:id`, then by `object:id` of the other end: numbers of types. */
+  readonly #byEnd = new Map<string, Map<string, Set<number>>>();
+
+  /** Joins two records in both directions; a labelled type brings the default one. */
+  add(from: End, to: End, type: AssociationType): void {
+    const [plain] = typesBetween(from.object, to.object);
+    for (const each of plain && plain.typeId !== type.typeId ? [plain, type] : [type]) {
+      this.#typesOf(from, to).add(each.typeId);
+      this.#typesOf(to, from).add(each.inverse);
+    }
+  }
+
+  remove(from: End, to: End): void {
+    this.#byEnd.get(keyOf(from))?.delete(keyOf(to));
+    this.#byEnd.get(keyOf(to))?.delete(keyOf(from));
+  }
+
+  /** The records of one kind that belong to this one, with the types. */
+  of(from: End, to: ObjectTypeName): { id: string; types: AssociationType[] }[] {
+    return [...(this.#byEnd.get(keyOf(from)) ?? [])].flatMap(([key, typeIds]) => {
+      const [object, id = ''] = key.split(':');
+      const types = typesBetween(from.object, to).filter(({ typeId }) => typeIds.has(typeId));
+      return object === to ? [{ id, types }] : [];
+    });
+  }
+
+  /** Gives everything that belongs to one record to another of the same kind, or to nobody. */
+  move(from: End, to: End | undefined): void {
+    for (const [key, typeIds] of [...(this.#byEnd.get(keyOf(from)) ?? [])]) {
+      const other = endOf(key);
+      this.remove(from, other);
+      const isItself = to !== undefined && keyOf(to) === key;
+      for (const type of to && !isItself ? typesBetween(to.object, other.object) : []) {
+        if (to && typeIds.has(type.typeId)) {
+          this.add(to, other, type);
+        }
+      }
+    }
+    this.#byEnd.delete(keyOf(from));
+  }
+
+  #typesOf(from: End, to: End): Set<number> {
+    const others = this.#byEnd.get(keyOf(from)) ?? new Map<string, Set<number>>();
+    this.#byEnd.set(keyOf(from), others);
+    const types = others.get(keyOf(to)) ?? new Set<number>();
+    others.set(keyOf(to), types);
+    return types;
+  }
+}
+
+function keyOf({ object, id }: End): string {
+  return `${object}:${id}`;
+}
+
+function endOf(key: string): End {
+  const [object = '', id = ''] = key.split(':');
+  const type = findObjectType(object);
+  if (!type) {
+    throw new Error(`The sandbox has no object type ${object}`);
+  }
+  return { object: type.name, id };
+}

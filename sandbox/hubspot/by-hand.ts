@@ -1,0 +1,137 @@
+import { type ObjectTypeName, objectType } from './object-types.ts';
+import type { NewProperty, Property, PropertyOption } from './properties.ts';
+import { removeProperty } from './property-routes.ts';
+import type { StoredRecord } from './record-store.ts';
+import {
+  archiveRecord,
+  createRecord,
+  eraseContact,
+  mergeRecords,
+  restoreRecord,
+  updateRecord,
+  type Values,
+} from './records.ts';
+import { type RecordResource, toResource } from './resource.ts';
+import type { World } from './world.ts';
+
+/** What a person does in the user interface, without token or limits. What doesn't exist throws Error, bad values HubSpotError. */
+export interface ByHand {
+  /** Returns the new record's id. */
+  add(object: ObjectTypeName, values: Values): string;
+  /** Changes what is given; an empty value clears. */
+  edit(object: ObjectTypeName, id: string, values: Values): void;
+  /** Gives a contact one more address. Throws Error when a contact has it. */
+  addEmail(contactId: string, email: string): void;
+  archive(object: ObjectTypeName, id: string): void;
+  /** Within 90 days. */
+  restore(object: ObjectTypeName, id: string): void;
+  /** Returns the id of the joined record: a new one, to which both old ones lead. */
+  merge(object: ObjectTypeName, primaryId: string, otherId: string): string;
+  /** A GDPR delete. */
+  erase(contactId: string): void;
+  /** Live records with everything that is set, by age; with `archived` those in the bin. */
+  records(object: ObjectTypeName, options?: { archived?: boolean }): RecordResource[];
+  /** A record by its id or an id that was merged into it, archived too. */
+  record(object: ObjectTypeName, id: string): RecordResource | undefined;
+  /** The live record with this value of a unique property or this address. */
+  recordBy(object: ObjectTypeName, property: string, value: string): RecordResource | undefined;
+  /** Ids of the records of one kind that belong to this one. */
+  associated(object: ObjectTypeName, id: string, to: ObjectTypeName): string[];
+  properties(object: ObjectTypeName): Property[];
+  /** The group is the object's own unless it is named. */
+  createProperty(object: ObjectTypeName, property: Omit<NewProperty, 'groupName'> & { groupName?: string }): void;
+  removeProperty(object: ObjectTypeName, name: string): void;
+  /** What an enumeration allows from now on. */
+  setOptions(object: ObjectTypeName, name: string, values: string[]): void;
+}
+
+/** The verbs of a world. */
+export function byHand(world: World): ByHand {
+  const see = (object: ObjectTypeName, record: StoredRecord): RecordResource =>
+    toResource(record, { world, type: objectType(object), reader: 'person', properties: 'all' });
+  return {
+    add: (object, values) => createRecord(world, objectType(object), values, 'person').id,
+    edit: (object, id, values) => {
+      updateRecord(world, objectType(object), recordOf(world, object, id), values, 'person');
+    },
+    archive: (object, id) => archiveRecord(world, objectType(object), recordOf(world, object, id)),
+    restore: (object, id) => restoreRecord(world, objectType(object), recordOf(world, object, id)),
+    merge: (object, primaryId, otherId) => {
+      const [first, second] = [recordOf(world, object, primaryId), recordOf(world, object, otherId)];
+      return mergeRecords(world, objectType(object), first, second).id;
+    },
+    erase: (contactId) => eraseContact(world, objectType('contacts'), recordOf(world, 'contacts', contactId)),
+    addEmail: (contactId, email) => addEmail(world, recordOf(world, 'contacts', contactId), email),
+    records: (object, { archived = false } = {}) => {
+      const wanted = world.records(object).values();
+      return wanted
+        .filter(({ archivedAt }) => (archivedAt !== undefined) === archived)
+        .map((each) => see(object, each));
+    },
+    record: (object, id) => {
+      const record = world.records(object).get(id);
+      return record && see(object, record);
+    },
+    recordBy: (object, property, value) => {
+      const record = world.records(object).findBy(property, value);
+      return record && see(object, record);
+    },
+    associated: (object, id, to) => {
+      const record = recordOf(world, object, id);
+      return world.associations.of({ object, id: record.id }, to).map((other) => other.id);
+    },
+    ...propertyVerbs(world),
+  };
+}
+
+function propertyVerbs(world: World) {
+  return {
+    properties: (object: ObjectTypeName): Property[] => world.properties.list(object),
+    createProperty: (
+      object: ObjectTypeName,
+      property: Omit<NewProperty, 'groupName'> & { groupName?: string },
+    ): void => {
+      const groupName = `${objectType(object).singular}information`;
+      world.properties.create(object, { groupName, ...property }, world.now());
+    },
+    removeProperty: (object: ObjectTypeName, name: string): void => {
+      propertyOf(world, object, name);
+      removeProperty(world, objectType(object), name);
+    },
+    setOptions: (object: ObjectTypeName, name: string, values: string[]): void => {
+      const options = values.map(
+        (value, displayOrder): PropertyOption => ({ label: value, value, displayOrder, hidden: false }),
+      );
+      world.properties.replace(object, { ...propertyOf(world, object, name), options });
+    },
+  };
+}
+
+function addEmail(world: World, contact: StoredRecord, email: string): void {
+  const address = email.trim().toLowerCase();
+  const other = world.records('contacts').findBy('email', address);
+  if (other) {
+    throw new Error(`Contact ${other.id} has this address`);
+  }
+  const further = [...(contact.properties.hs_additional_emails ?? '').split(';'), address].filter(
+    (each) => each !== '',
+  );
+  const properties = { ...contact.properties, hs_additional_emails: further.join(';') };
+  world.records('contacts').put({ ...contact, properties, updatedAt: world.now() });
+}
+
+function recordOf(world: World, object: ObjectTypeName, id: string): StoredRecord {
+  const record = world.records(object).get(id);
+  if (!record) {
+    throw new Error(`The sandbox has no ${object} record ${id}`);
+  }
+  return record;
+}
+
+function propertyOf(world: World, object: ObjectTypeName, name: string): Property {
+  const property = world.properties.find(object, name);
+  if (!property) {
+    throw new Error(`The sandbox has no property ${name} of ${object}`);
+  }
+  return property;
+}

@@ -1,0 +1,95 @@
+import type { z } from 'zod';
+import type { FaultPlan } from '../kit/faults.ts';
+import { invalidInput } from './errors.ts';
+import type { Caller } from './grants.ts';
+import type { Limits } from './limits.ts';
+import { findObjectType, type ObjectType } from './object-types.ts';
+import type { World } from './world.ts';
+
+/** The answer to one call. */
+export interface ApiAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  /** JSON value; absent for 204. */
+  body?: unknown;
+}
+
+/** What a handler works with. `parameters` are the decoded parts of the path. */
+export interface Context {
+  world: World;
+  limits: Limits;
+  faults: FaultPlan;
+  caller: Caller;
+  /** Seeded, for rows in another order. */
+  random(): number;
+  method: string;
+  /** Path with the query, as sent. */
+  url: string;
+  /** Where the client found the server. */
+  origin: string;
+  parameters: Record<string, string>;
+  query: URLSearchParams;
+  /** The raw body; empty when there is none. */
+  body: string;
+}
+
+/** Who is behind a path and what they send is checked by zod; what is wrong is told without values. */
+export function readBody<T>({ body }: Context, schema: z.ZodType<T>): T {
+  const result = schema.safeParse(parseJson(body));
+  if (!result.success) {
+    const where = result.error.issues.map(({ path, code }) => `${path.join('.') || 'body'} (${code})`);
+    throw invalidInput(`Invalid input JSON: ${where.join(', ')}`);
+  }
+  return result.data;
+}
+
+/** The kind of record of a part of the path. Throws HubSpotError 400. */
+export function typeIn(context: Context, parameter = 'objectType'): ObjectType {
+  const type = findObjectType(context.parameters[parameter] ?? '');
+  if (!type) {
+    throw invalidInput('Unable to infer object type from the path.');
+  }
+  return type;
+}
+
+/** A value of the query by commas or repeated; undefined when it isn't there. */
+export function listIn(query: URLSearchParams, name: string): string[] | undefined {
+  const values = query.getAll(name).flatMap((value) => value.split(','));
+  const given = values.map((value) => value.trim()).filter((value) => value !== '');
+  return query.has(name) ? given : undefined;
+}
+
+/** A flag of the query. Throws HubSpotError 400. */
+export function flagIn(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name) ?? 'false';
+  if (!['true', 'false'].includes(value)) {
+    throw invalidInput(`The query option '${name}' must be true or false.`);
+  }
+  return value === 'true';
+}
+
+/** A whole number of the query from 1 to `most`. Throws HubSpotError 400. */
+export function limitIn(query: URLSearchParams, usual: number, most: number): number {
+  const value = query.get('limit') ?? String(usual);
+  if (!/^\d{1,6}$/.test(value) || Number(value) < 1 || Number(value) > most) {
+    throw invalidInput(`The query option 'limit' must be from 1 to ${most}.`);
+  }
+  return Number(value);
+}
+
+/** Refuses query options that would silently do nothing. Throws HubSpotError 400. */
+export function checkQuery(query: URLSearchParams, known: readonly string[]): void {
+  for (const name of query.keys()) {
+    if (!known.includes(name)) {
+      throw invalidInput(`The query option '${name}' is not supported here.`);
+    }
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidInput('Invalid input JSON on line 1, column 1: it cannot be read.');
+  }
+}

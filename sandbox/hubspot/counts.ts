@@ -1,0 +1,75 @@
+import type { Counts } from '../kit/counts.ts';
+import type { ObjectTypeName } from './object-types.ts';
+
+/** What was done to rows, single or in batches. */
+export type RowOperation = 'create' | 'read' | 'update' | 'upsert' | 'archive' | 'gdpr-delete';
+
+/** What a test asserts about the traffic, in the vendor's terms. */
+export class HubSpotCounts {
+  readonly #counts: Counts;
+
+  constructor(counts: Counts) {
+    this.#counts = counts;
+  }
+
+  /** HTTP requests to the API, refused ones too; logins and tokens are not among them. */
+  get httpRequests(): number {
+    return this.#sum((route) => route.startsWith('/crm/') || route.startsWith('/account-info/'));
+  }
+
+  get searches(): number {
+    return this.#sum((route) => route.endsWith('/search'));
+  }
+
+  get tokenRequests(): number {
+    return this.#sum((route) => route.startsWith('/oauth/') && route.endsWith('/token'));
+  }
+
+  /** Requests about one kind of record that passed the limits. */
+  requestsTo(object: ObjectTypeName): number {
+    return this.#counts.value(`requests:${object}`);
+  }
+
+  /** Rows that were written or read. */
+  rows(object: ObjectTypeName, operation: RowOperation): number {
+    return this.#counts.value(`rows:${object}:${operation}`);
+  }
+
+  /** Rows of batches that were told as errors. */
+  failedRows(object: ObjectTypeName): number {
+    return this.#counts.value(`failedRows:${object}`);
+  }
+
+  /** Associations that were made. */
+  get associations(): number {
+    return this.#counts.value('rows:associations:create');
+  }
+
+  /** Calls above the limit by ten seconds, or of searches by second. */
+  get throttled(): number {
+    return this.#counts.value('throttled');
+  }
+
+  get throttledDaily(): number {
+    return this.#counts.value('throttledDaily');
+  }
+
+  /** Upserts that found their object type locked. */
+  get locked(): number {
+    return this.#counts.value('locked');
+  }
+
+  /** Calls that the API refused; injected faults are not among them. */
+  get errors(): number {
+    return this.#counts.value('errors');
+  }
+
+  reset(): void {
+    this.#counts.reset();
+  }
+
+  #sum(fits: (route: string) => boolean): number {
+    const lines = this.#counts.snapshot().requests.filter((line) => fits(line.route));
+    return lines.reduce((total, line) => total + line.count, 0);
+  }
+}

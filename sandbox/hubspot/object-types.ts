@@ -1,0 +1,77 @@
+/** The kinds of record that the sandbox serves. */
+export type ObjectTypeName = 'contacts' | 'companies' | 'deals' | 'meetings';
+
+/** What the API says of one kind of record. */
+export interface ObjectType {
+  name: ObjectTypeName;
+  /** As in `/crm/v3/objects/0-1`. */
+  typeId: string;
+  singular: string;
+  /** Whose `crm.objects.….read` and `.write` a token needs; meetings go by those of contacts. */
+  scope: string;
+  /** The property that holds when it was made, and when it was last changed. */
+  createdProperty: string;
+  modifiedProperty: string;
+  /** What a read answers that names no properties, beside the two dates and the id. */
+  shown: readonly string[];
+  required: readonly string[];
+}
+
+/** Type ids and default properties: developers.hubspot.com, object type ids and search guide. */
+export const OBJECT_TYPES: readonly ObjectType[] = [
+  {
+    name: 'contacts',
+    typeId: '0-1',
+    singular: 'contact',
+    scope: 'contacts',
+    createdProperty: 'createdate',
+    modifiedProperty: 'lastmodifieddate',
+    shown: ['email', 'firstname', 'lastname'],
+    required: [],
+  },
+  {
+    name: 'companies',
+    typeId: '0-2',
+    singular: 'company',
+    scope: 'companies',
+    createdProperty: 'createdate',
+    modifiedProperty: 'hs_lastmodifieddate',
+    shown: ['domain', 'name'],
+    required: [],
+  },
+  {
+    name: 'deals',
+    typeId: '0-3',
+    singular: 'deal',
+    scope: 'deals',
+    createdProperty: 'createdate',
+    modifiedProperty: 'hs_lastmodifieddate',
+    shown: ['amount', 'closedate', 'dealname', 'dealstage', 'pipeline'],
+    required: [],
+  },
+  {
+    name: 'meetings',
+    typeId: '0-47',
+    singular: 'meeting',
+    scope: 'contacts',
+    createdProperty: 'hs_createdate',
+    modifiedProperty: 'hs_lastmodifieddate',
+    shown: [],
+    required: ['hs_timestamp'],
+  },
+];
+
+/** The kind of record of a path: by plural, singular or type id; undefined when the sandbox has none such. */
+export function findObjectType(name: string): ObjectType | undefined {
+  const wanted = name.toLowerCase();
+  return OBJECT_TYPES.find((type) => [type.name, type.singular, type.typeId].includes(wanted));
+}
+
+/** The kind of record of a name that is known to be one. */
+export function objectType(name: ObjectTypeName): ObjectType {
+  const type = findObjectType(name);
+  if (!type) {
+    throw new Error(`The sandbox has no object type ${name}`);
+  }
+  return type;
+}

@@ -1,0 +1,129 @@
+/** A record as it is kept; each write puts a new one in its place. Times are epoch ms. */
+export interface StoredRecord {
+  readonly id: string;
+  /** Values as they are stored; what is empty is absent. */
+  readonly properties: Readonly<Record<string, string>>;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly archivedAt: number | undefined;
+}
+
+/** What a store asks of its surroundings. */
+export interface StoreParts {
+  /** Names of the properties whose values belong to one live record each. */
+  uniqueProperties(): string[];
+  /** Told of each write, with undefined when a record is gone for good. */
+  onWrite(id: string, record: StoredRecord | undefined): void;
+}
+
+/** The records of one object type, with an index of their unique values. Additional e-mail addresses count as `email`. */
+export class RecordStore {
+  readonly #parts: StoreParts;
+  readonly #records = new Map<string, StoredRecord>();
+  readonly #byKey = new Map<string, string>();
+  readonly #mergedInto = new Map<string, string>();
+  readonly #mergedKeys = new Map<string, string>();
+  #undo: (() => void)[] | undefined;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+  }
+
+  /** All records by age, archived ones too. */
+  values(): StoredRecord[] {
+    return [...this.#records.values()];
+  }
+
+  /** A record by its id, archived ones too; the id of one that was merged away leads to the winner. */
+  get(id: string): StoredRecord | undefined {
+    let current = id;
+    for (let next = this.#mergedInto.get(current); next !== undefined; next = this.#mergedInto.get(current)) {
+      current = next;
+    }
+    return this.#records.get(current);
+  }
+
+  /** The live record that has this value; `email` knows additional addresses too. */
+  findBy(property: string, value: string): StoredRecord | undefined {
+    return this.#records.get(this.#byKey.get(keyOf(property, value)) ?? '');
+  }
+
+  /** The live winner over a record that had this unique value when it was merged away. */
+  findMergedBy(property: string, value: string): StoredRecord | undefined {
+    const found = this.get(this.#mergedKeys.get(keyOf(property, value)) ?? '');
+    return found?.archivedAt === undefined ? found : undefined;
+  }
+
+  put(record: StoredRecord): void {
+    const before = this.#records.get(record.id);
+    this.#undo?.push(() => (before ? this.put(before) : this.remove(record.id)));
+    this.#dropKeys(before);
+    this.#records.set(record.id, record);
+    for (const key of record.archivedAt === undefined ? this.#keysOf(record) : []) {
+      this.#byKey.set(key, record.id);
+    }
+    this.#parts.onWrite(record.id, record);
+  }
+
+  /** Takes a record out for good. */
+  remove(id: string): void {
+    const before = this.#records.get(id);
+    if (before) {
+      this.#undo?.push(() => this.put(before));
+      this.#dropKeys(before);
+      this.#records.delete(id);
+      this.#parts.onWrite(id, undefined);
+    }
+  }
+
+  /** Takes out a record that became part of another one. */
+  mergeAway(record: StoredRecord, winnerId: string): void {
+    for (const key of this.#keysOf(record)) {
+      this.#mergedKeys.set(key, winnerId);
+    }
+    this.remove(record.id);
+    this.#mergedInto.set(record.id, winnerId);
+  }
+
+  /** Runs several writes that are all undone when the last word of `run` is a throw. */
+  atomically<T>(run: () => T): T {
+    const undo: (() => void)[] = [];
+    this.#undo = undo;
+    try {
+      return run();
+    } catch (error) {
+      this.#undo = undefined;
+      for (const step of undo.reverse()) {
+        step();
+      }
+      throw error;
+    } finally {
+      this.#undo = undefined;
+    }
+  }
+
+  #dropKeys(record: StoredRecord | undefined): void {
+    for (const key of record ? this.#keysOf(record) : []) {
+      if (this.#byKey.get(key) === record?.id) {
+        this.#byKey.delete(key);
+      }
+    }
+  }
+
+  #keysOf(record: StoredRecord): string[] {
+    const unique = this.#parts.uniqueProperties().flatMap((name) => {
+      const value = record.properties[name];
+      return value === undefined ? [] : [keyOf(name, value)];
+    });
+    return [...unique, ...emailsOf(record).map((email) => keyOf('email', email))];
+  }
+}
+
+/** The address of a contact and its additional ones. */
+export function emailsOf({ properties }: StoredRecord): string[] {
+  return [properties.email ?? '', ...(properties.hs_additional_emails ?? '').split(';')].filter((each) => each !== '');
+}
+
+function keyOf(property: string, value: string): string {
+  return `${property}\n${property === 'email' ? value.trim().toLowerCase() : value}`;
+}

@@ -1,0 +1,29 @@
+import { OBJECT_TYPES, type ObjectType } from './object-types.ts';
+
+/** Scopes that need Enterprise and the account's consent to hold sensitive data. */
+export const SENSITIVE_SCOPES: readonly string[] = OBJECT_TYPES.flatMap(({ scope }) =>
+  ['sensitive', 'highly_sensitive'].flatMap((level) =>
+    ['read', 'write'].map((access) => `crm.objects.${scope}.${level}.${access}`),
+  ),
+);
+
+/** The scopes that every account can give. */
+export const PLAIN_SCOPES: readonly string[] = [
+  'oauth',
+  ...new Set(
+    OBJECT_TYPES.flatMap(({ scope }) =>
+      ['objects', 'schemas'].flatMap((area) => ['read', 'write'].map((access) => `crm.${area}.${scope}.${access}`)),
+    ),
+  ),
+];
+
+/** What a token needs for records of a type. */
+export function objectScope(type: ObjectType, access: 'read' | 'write'): string {
+  return `crm.objects.${type.scope}.${access}`;
+}
+
+/** What a token needs for the properties of a type; any one will do. */
+export function schemaScopes(type: ObjectType, access: 'read' | 'write'): string[] {
+  const schema = `crm.schemas.${type.scope}.${access}`;
+  return access === 'read' ? [schema, objectScope(type, 'read')] : [schema];
+}

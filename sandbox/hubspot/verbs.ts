@@ -1,0 +1,111 @@
+import type { Counts } from '../kit/counts.ts';
+import type { FaultPlan } from '../kit/faults.ts';
+import type { SandboxKit } from '../kit/kit.ts';
+import type { RunningServer } from '../kit/listen.ts';
+import type { Recording } from '../kit/recording.ts';
+import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import { type ByHand, byHand } from './by-hand.ts';
+import { HubSpotCounts } from './counts.ts';
+import type { Grants } from './grants.ts';
+import type { Limits } from './limits.ts';
+import { AUTHORIZE_PATH } from './oauth-routes.ts';
+import { type ObjectTypeName, objectType } from './object-types.ts';
+import type { Application, FixedOption, HubSpotSandboxOptions, Settings } from './options.ts';
+import { PLAIN_SCOPES } from './scopes.ts';
+import type { World } from './world.ts';
+
+/** For which scopes, by which app; the defaults are everything but sensitive data, and the first app. */
+export interface TokenWish {
+  scopes?: string[];
+  clientId?: string;
+}
+
+/** A running sandbox: where it is, what it counted, and what a test does by hand. */
+export interface HubSpotSandbox extends RunningServer, ByHand {
+  /** Root url of the API, to stand for `https://api.hubapi.com`. */
+  apiUrl: string;
+  /** Stands for `https://app.hubspot.com/oauth/authorize`. */
+  authorizeUrl: string;
+  /** The current token endpoint; the old one is `/oauth/v1/token`. */
+  tokenUrl: string;
+  portalId: number;
+  /** The first app. */
+  application: Application;
+  counts: HubSpotCounts;
+  /** The kit's own figures: by method, route pattern and status. */
+  requests: Counts;
+  faults: FaultPlan;
+  recording: Recording;
+  /** Changes options while it runs. */
+  configure(changes: Partial<Omit<HubSpotSandboxOptions, FixedOption>>): void;
+
+  authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
+  /** An access token by OAuth without any login. */
+  issueAccessToken(wish?: TokenWish): string;
+  /** The token of a private app: without an end. */
+  issuePrivateToken(scopes?: string[]): string;
+  /** All access tokens by OAuth are over; refresh tokens live on. */
+  expireAccessTokens(): void;
+  /** A person uninstalls an app: all its tokens are worth nothing. */
+  uninstall(clientId?: string): void;
+  /** A person deletes a private app, or leaves it fewer scopes. */
+  revokePrivateToken(token: string): void;
+  reduceScopes(privateToken: string, scopes: string[]): void;
+
+  /** 423 for upserts of one kind of record, for so long. */
+  lock(object: ObjectTypeName, lengthMs: number): void;
+  /** 477 with Retry-After for everything, for so long. */
+  migrate(lengthMs: number): void;
+}
+
+/** What the verbs work on. */
+export interface SandboxParts {
+  server: RunningServer;
+  kit: SandboxKit;
+  world: World;
+  settings: Settings;
+  grants: Grants;
+  limits: Limits;
+}
+
+/** The object that a test holds. */
+export function toVerbs(parts: SandboxParts): HubSpotSandbox {
+  const { server, kit, world, settings, limits } = parts;
+  return {
+    ...server,
+    apiUrl: server.url,
+    authorizeUrl: `${server.url}${AUTHORIZE_PATH}`,
+    tokenUrl: `${server.url}/oauth/2026-03/token`,
+    portalId: settings.portalId,
+    application: settings.applications[0]!,
+    counts: new HubSpotCounts(kit.counts),
+    requests: kit.counts,
+    faults: kit.faults,
+    recording: kit.recording,
+    configure: (changes) => {
+      Object.assign(settings, changes);
+    },
+    ...byHand(world),
+    ...loginVerbs(parts),
+    lock: (object, lengthMs) => limits.lock(objectType(object), lengthMs),
+    migrate: (lengthMs) => limits.migrate(lengthMs),
+  };
+}
+
+function loginVerbs({ settings, grants }: SandboxParts) {
+  const first = settings.applications[0]!;
+  return {
+    authorizeInBrowser,
+    issueAccessToken: ({ scopes, clientId }: TokenWish = {}): string =>
+      grants.issueAccessToken({
+        clientId: clientId ?? first.clientId,
+        user: 'admin@clinic.example',
+        scopes: scopes ?? [...PLAIN_SCOPES],
+      }).token,
+    issuePrivateToken: (scopes?: string[]): string => grants.issuePrivateToken(scopes ?? [...PLAIN_SCOPES]),
+    expireAccessTokens: (): void => grants.expireAccessTokens(),
+    uninstall: (clientId?: string): void => grants.uninstall(clientId ?? first.clientId),
+    revokePrivateToken: (token: string): void => grants.revokePrivateToken(token),
+    reduceScopes: (token: string, scopes: string[]): void => grants.reduceScopes(token, scopes),
+  };
+}

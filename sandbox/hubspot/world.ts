@@ -1,0 +1,62 @@
+import type { Counts } from '../kit/counts.ts';
+import { Associations } from './associations.ts';
+import { OBJECT_TYPES, type ObjectTypeName } from './object-types.ts';
+import type { Settings } from './options.ts';
+import { PropertyCatalogue } from './properties.ts';
+import { RecordStore } from './record-store.ts';
+import { SearchIndex } from './search-index.ts';
+
+/** Ids of contacts look like this; they only ever grow. */
+const FIRST_ID = 171_591_000_100;
+
+/** Everything that the sandbox's one account holds. */
+export class World {
+  readonly settings: Settings;
+  readonly counts: Counts;
+  readonly properties = new PropertyCatalogue();
+  readonly associations = new Associations();
+  /** Addresses that a GDPR delete shut out, in lower case. */
+  readonly blockedEmails = new Set<string>();
+  readonly #stores = new Map<ObjectTypeName, RecordStore>();
+  readonly #indexes = new Map<ObjectTypeName, SearchIndex>();
+  #lastId = FIRST_ID;
+
+  constructor(settings: Settings, counts: Counts) {
+    this.settings = settings;
+    this.counts = counts;
+    for (const { name } of OBJECT_TYPES) {
+      const index = new SearchIndex();
+      const store = new RecordStore({
+        uniqueProperties: () => this.properties.unique(name).map((property) => property.name),
+        onWrite: (id, record) => index.note(id, record, this.now()),
+      });
+      this.#stores.set(name, store);
+      this.#indexes.set(name, index);
+    }
+  }
+
+  now(): number {
+    return this.settings.now();
+  }
+
+  newId(): string {
+    this.#lastId += 1;
+    return String(this.#lastId);
+  }
+
+  records(object: ObjectTypeName): RecordStore {
+    return known(this.#stores.get(object), object);
+  }
+
+  /** What search knows of an object type by now. */
+  searchable(object: ObjectTypeName): ReturnType<SearchIndex['records']> {
+    return known(this.#indexes.get(object), object).records(this.now() - this.settings.searchLagMs);
+  }
+}
+
+function known<T>(found: T | undefined, object: string): T {
+  if (found === undefined) {
+    throw new Error(`The sandbox has no object type ${object}`);
+  }
+  return found;
+}

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from 'vitest';
+import { CONTACTS, KEY, startBench } from './support.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
+async function send(url: string, method: string, body?: unknown): Promise<{ status: number; body: any }> {
+  const response = await fetch(url, {
+    method,
+    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+describe('the sandbox’s own routes', () => {
+  it('do over HTTP what the verbs do, and count nothing', async () => {
+    const { sandbox, as } = await startBench();
+    const own = (path: string): string => `${sandbox.url}/__sandbox/${path}`;
+    const records = own('objects/contacts/records');
+    const first = (await send(records, 'POST', { [KEY]: 'a' })).body.id;
+    const second = (await send(records, 'POST', { [KEY]: 'b' })).body.id;
+    expect((await send(`${records}/${first}`, 'PATCH', { city: 'Chur' })).status).toBe(204);
+    expect((await send(`${records}/${first}`, 'DELETE')).status).toBe(204);
+    expect((await send(`${records}?archived=true`, 'GET')).body.items).toMatchObject([
+      { properties: { city: 'Chur' } },
+    ]);
+    expect((await send(`${records}/${first}/restore`, 'POST')).status).toBe(204);
+    const merged = (await send(own('objects/contacts/merge'), 'POST', { primary: first, other: second })).body.id;
+    expect((await send(records, 'GET')).body.items).toMatchObject([{ id: merged }]);
+    expect((await send(own(`objects/contacts/properties/${KEY}`), 'DELETE')).status).toBe(204);
+    expect((await send(own('objects/contacts/lock'), 'POST', { lengthMs: 10_000 })).status).toBe(204);
+    expect((await send(own('objects/unicorns/records'), 'GET')).status).toBe(500);
+    expect(sandbox.counts.httpRequests).toBe(0);
+    const tokens = own('access-tokens');
+    const oauth = (await send(tokens, 'POST', { kind: 'oauth', scopes: [] })).body.access_token;
+    const priv = (await send(tokens, 'POST')).body.access_token;
+    expect((await as(oauth)('GET', CONTACTS)).status).toBe(403);
+    expect((await as(priv)('GET', CONTACTS)).status).toBe(200);
+    expect((await send(own('settings'), 'PUT', { tenSecondlyPrivate: 1 })).status).toBe(204);
+    expect((await as(priv)('GET', CONTACTS)).status).toBe(429);
+    expect((await send(own('expire-access-tokens'), 'POST')).status).toBe(204);
+    expect((await as(oauth)('GET', CONTACTS)).body.category).toBe('EXPIRED_AUTHENTICATION');
+    expect((await send(own('uninstall'), 'POST')).status).toBe(204);
+    expect((await send(own('migrate'), 'POST', { lengthMs: 10_000 })).status).toBe(204);
+    expect((await as(priv)('GET', CONTACTS)).status).toBe(477);
+  });
+
+  it('record every byte that was sent, refused requests too', async () => {
+    const { sandbox, upsert, as } = await startBench();
+    sandbox.recording.record(true);
+    await upsert({ key: 'a', values: { firstname: 'Seen' } });
+    await as('nobody')('GET', `${CONTACTS}/a?idProperty=${KEY}`);
+    expect(sandbox.recording.recorded()).toMatchObject([
+      { method: 'POST', url: `${CONTACTS}/batch/upsert`, body: expect.stringContaining('"Seen"') },
+      { method: 'GET', url: `${CONTACTS}/a?idProperty=${KEY}`, headers: { authorization: 'Bearer nobody' } },
+    ]);
+  });
+
+  it('count requests and rows by kind of record', async () => {
+    const { sandbox, upsert, call } = await startBench();
+    await upsert({ key: 'a' }, { key: 'b' });
+    await upsert({ key: 'a' }, { key: 'c', values: { nothing: 'x' } });
+    await call('GET', '/crm/v3/objects/meetings');
+    expect(sandbox.counts.httpRequests).toBe(3);
+    expect(sandbox.counts.requestsTo('contacts')).toBe(2);
+    expect(sandbox.counts.requestsTo('meetings')).toBe(1);
+    expect(sandbox.counts.rows('contacts', 'upsert')).toBe(3);
+    expect(sandbox.counts.failedRows('contacts')).toBe(1);
+    sandbox.counts.reset();
+    expect(sandbox.counts.httpRequests).toBe(0);
+  });
+});
+
+describe('alone', () => {
+  it('says where it is, and ends when told to', async () => {
+    const main = new URL('../../../sandbox/hubspot/main.ts', import.meta.url).pathname;
+    const child = spawn(process.execPath, [main, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const lines: string[] = [];
+    const reader = createInterface({ input: child.stdout });
+    reader.on('line', (line) => lines.push(line));
+    while (lines.length < 2) {
+      await once(reader, 'line');
+    }
+    const [url = '', token = ''] = lines.slice(0, 2).map((line) => line.slice(line.indexOf(': ') + 2));
+    const answer = await fetch(`${url}${CONTACTS}`, { headers: { authorization: `Bearer ${token}` } });
+    expect(await answer.json()).toEqual({ results: [] });
+    child.kill('SIGTERM');
+    const [code] = await once(child, 'exit');
+    expect(code).toBe(0);
+  });
+});
