@@ -3,6 +3,7 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, TargetRecord } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
+import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { countMarks, type Marks } from './marks.ts';
@@ -14,11 +15,6 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
  * feed was begun with ends; a day bounds what was missed, at four polls of six hours to one listing.
  */
 const WHOLE_EVERY_MS = DAY_MS;
-/**
- * Objects that a reading doesn't show are asked for by key, since a person may have moved them out of the window. More at once is
- * a clearing out, where an answer for each would cost more than it tells.
- */
-const MOST_LOOKED_FOR = 100;
 
 /** Audits a tenant's targets one after the other. @returns whether a plan should follow, to restore what was changed */
 export async function auditTenant(tenant: OpenTenant, signal: AbortSignal): Promise<boolean> {
@@ -66,13 +62,14 @@ export async function auditTarget(
     const cursor = options.whole === true || isWholeDue(record, tenant.clock()) ? null : record.cursor;
     const startedAt = tenant.clock();
     const window = windowOf(target, startedAt);
-    const changes = await target.connector.changes(container, { cursor, window }, guarded);
+    const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
     const found = await compareWithTarget(tenant, target, container, { reading: changes, window }, guarded);
     const report = await settle(tenant, target, found, lane);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
     lane.signal.throwIfAborted();
-    const whole = changes.scope === 'whole' ? { readWholeAt: startedAt } : {};
+    const whole = changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous } : {};
     await tenant.records.write(target.id, { cursor: changes.cursor, ...whole });
+    await tenant.links.noteSeen(target.id, seen);
     return report;
   } catch (error) {
     signal.throwIfAborted();

@@ -229,8 +229,9 @@ async function rebuildLinks(
   const marked = [...links.values()].filter(({ drift }) => drift !== null);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   await tenant.links.writeAll(target.id, [...links.values()], lane);
-  await tenant.records.write(target.id, { cursor: null, container, adoptedAt: tenant.clock(), trouble: null });
-  await tenant.records.count(target.id, { adopted, ambiguous });
+  const adoptedAt = tenant.clock();
+  await tenant.records.write(target.id, { cursor: null, container, adoptedAt, ambiguous, trouble: null });
+  await tenant.records.count(target.id, { adopted });
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending: await tenant.outbox.pending(target.id) };
 }

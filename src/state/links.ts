@@ -1,4 +1,5 @@
 import type { Link } from '../model/operations.ts';
+import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
@@ -33,6 +34,9 @@ export interface LinkStore {
    * Names of links that bear no mark any more do no harm, and go with the next call.
    */
   nameMarked(target: string, recordIds: ReadonlySet<string>): Promise<void>;
+  /** Records that were written while a change feed was followed and that no reading has shown since, by the time of the write. */
+  unseen(target: string): Promise<Map<string, Instant>>;
+  noteSeen(target: string, recordIds: Iterable<string>): Promise<void>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Forgets links whose records left the window. Fenced. */
@@ -156,6 +160,15 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
       ))
         pipeline.srem(key, ...slice);
       await pipeline.exec();
+    },
+    async unseen(target) {
+      const scored = await redis.zrangebyscore(keys.unseen(tenant, target), '-inf', '+inf', 'WITHSCORES');
+      const unseen = new Map<string, Instant>();
+      for (let at = 0; at < scored.length; at += 2) unseen.set(scored[at] as string, Number(scored[at + 1]));
+      return unseen;
+    },
+    async noteSeen(target, recordIds) {
+      for (const slice of slices([...recordIds], 500)) await redis.zrem(keys.unseen(tenant, target), slice);
     },
     writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
     async release(target, recordIds, lease) {

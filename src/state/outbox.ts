@@ -114,15 +114,18 @@ for i = 2, #ARGV, 2 do
 end
 return 1`;
 
-// KEYS: lease, outbox, due, failing, journals, buckets and journals of runs… ARGV: token, now, journal's life, target, then
+// KEYS: lease, outbox, due, failing, journals, target, unseen, buckets and journals of runs… ARGV: token, now, journal's life, target, then
 // (kind, recordId, revision, …5) tuples:
 // done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch
+// What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
 const SETTLE = `${FENCE}
+local follows = redis.call('HEXISTS', KEYS[6], 'cursor') == 1
 for i = 5, #ARGV, 8 do
   local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
   if kind == 'done' then
     local bucket = KEYS[tonumber(ARGV[i + 3])]
     if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
+    if follows then redis.call('ZADD', KEYS[7], ARGV[2], id) end
     if ARGV[i + 5] ~= '' then
       local journal = KEYS[tonumber(ARGV[i + 5])]
       redis.call('HSET', journal, ARGV[4] .. '\t' .. id, ARGV[i + 6])
@@ -222,7 +225,8 @@ export function createOutbox(
     async settle(target, settlements, now, lease) {
       const layout = await links.layout(target);
       const { outbox, due, failing } = names(target);
-      const named = new KeyIndex(lease.key, outbox, due, failing, keys.journals(tenant));
+      const others = [keys.journals(tenant), keys.target(tenant, target), keys.unseen(tenant, target)];
+      const named = new KeyIndex(lease.key, outbox, due, failing, ...others);
       const tuples = settlements.flatMap((settlement) => {
         const { recordId, revision, run } = settlement.entry;
         const places: Places = {

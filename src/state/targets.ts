@@ -38,6 +38,7 @@ export interface TargetRecord {
   updated: number;
   deleted: number;
   adopted: number;
+  /** Objects with our mark that match no record for certain, as of the last reading of everything. */
   ambiguous: number;
 }
 
@@ -63,7 +64,7 @@ export interface DriftReport {
 }
 
 /** Counters of a target. */
-export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'ambiguous';
+export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted';
 
 /** The target records of one tenant. */
 export interface TargetStore {
@@ -80,7 +81,7 @@ export interface TargetStore {
   restorations(target: string, now: Instant): Promise<Map<string, number>>;
 }
 
-const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'ambiguous'];
+const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted'];
 
 /** Opens the target records of a tenant. */
 export function createTargetStore(redis: RedisClient, tenant: string): TargetStore {
@@ -131,20 +132,21 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
 }
 
 function recordOf(fields: Record<string, string>): TargetRecord {
-  const instant = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
+  const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
   const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
   return {
     container: fields.container ?? null,
-    adoptedAt: instant('adoptedAt'),
-    plannedAsOf: instant('plannedAsOf'),
-    settledAsOf: instant('settledAsOf'),
-    lastPlannedAt: instant('lastPlannedAt'),
-    firstRunApprovedAt: instant('firstRunApprovedAt'),
-    pausedUntil: instant('pausedUntil'),
+    adoptedAt: number('adoptedAt'),
+    plannedAsOf: number('plannedAsOf'),
+    settledAsOf: number('settledAsOf'),
+    lastPlannedAt: number('lastPlannedAt'),
+    firstRunApprovedAt: number('firstRunApprovedAt'),
+    pausedUntil: number('pausedUntil'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
-    readWholeAt: instant('readWholeAt'),
+    readWholeAt: number('readWholeAt'),
     trouble: fields.trouble === undefined ? null : (JSON.parse(fields.trouble) as TargetTrouble),
+    ambiguous: number('ambiguous') ?? 0,
     ...(counters as Record<TargetCounter, number>),
   };
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
@@ -167,6 +168,108 @@ describe('an audit', () => {
     await cycle(world.tenant);
     expect(shownBy(world)).toEqual(before);
   });
+});
+
+/** The feed names what is there, and nothing that came and went between two questions, as RFC 6578 allows. */
+function forgetsWhatCameAndWent({ tenant, model }: AuditWorld) {
+  const target = targetOf(tenant);
+  const { connector } = target;
+  let before = new Set<string>();
+  target.connector = {
+    ...connector,
+    async changes(...given) {
+      const answer = await connector.changes(...given);
+      const removed = answer.removed.filter((key) => before.has(key));
+      before = new Set(model.objects().map(({ key }) => key));
+      return { ...answer, removed };
+    },
+  };
+}
+
+describe('what we made and a person deleted before the feed was asked again', () => {
+  async function madeAndDeleted(count = 1) {
+    const world = await synced(3);
+    forgetsWhatCameAndWent(world);
+    await auditOf(world.tenant);
+    for (let index = 0; index < count; index += 1) {
+      world.clinic.appointments.set(`new-${index}`, appointmentOf(`new-${index}`, { inHours: 100 + index }));
+    }
+    await cycle(world.tenant);
+    for (let index = 0; index < count; index += 1) removeByHand(world, `new-${index}`);
+    return world;
+  }
+
+  test('is found by the next audit, and restored', async () => {
+    const world = await madeAndDeleted();
+    const readings = watchReadings(world);
+    world.clock.now += HOUR_MS;
+    expect(await auditOf(world.tenant)).toMatchObject({ removed: 1 });
+    expect(readings).toMatchObject([{ scope: 'since' }]);
+    await cycle(world.tenant);
+    expect(objectIn(world, 'new-0')).toBeDefined();
+    expect(await auditOf(world.tenant)).toMatchObject({ removed: 0 });
+  });
+
+  test('is not called deleted while a slow server may not show it yet', async () => {
+    const world = await madeAndDeleted();
+    expect(await auditOf(world.tenant)).toMatchObject({ removed: 0 });
+    world.clock.now += HOUR_MS;
+    expect(await auditOf(world.tenant)).toMatchObject({ removed: 1 });
+  });
+
+  test('is found by one reading of all, where it is very much', async () => {
+    const world = await madeAndDeleted(101);
+    const readings = watchReadings(world);
+    world.clock.now += HOUR_MS;
+    expect(await auditOf(world.tenant)).toMatchObject({ removed: 101 });
+    expect(readings.map(({ asked }) => asked)).toEqual(['since', 'whole']);
+  });
+
+  test('costs no more looking for what the feed did name', async () => {
+    const world = await synced(3);
+    await auditOf(world.tenant);
+    world.clinic.appointments.set('new', appointmentOf('new', { inHours: 100 }));
+    await cycle(world.tenant);
+    await auditOf(world.tenant);
+    expect(await world.tenant.links.unseen('doctor')).toEqual(new Map());
+  });
+});
+
+test('a feed that nobody can read is begun anew, and the target goes on', async () => {
+  const world = await synced(3);
+  await auditOf(world.tenant);
+  editByHand(world, '0', { title: 'Lunch' });
+  const target = targetOf(world.tenant);
+  const { connector } = target;
+  target.connector = {
+    ...connector,
+    async changes(container, query, signal) {
+      if (query.cursor === null) return connector.changes(container, query, signal);
+      throw new MirrorError('not a page', { actor: 'contract', code: 'unexpected-answer', retry: 'never' });
+    },
+  };
+  expect(await auditOf(world.tenant)).toMatchObject({ edited: 1 });
+  expect(await world.tenant.records.read('doctor')).toMatchObject({ trouble: null, pausedUntil: null });
+});
+
+test('two objects for one record are counted as of the last reading of all', async () => {
+  const world = await synced(3);
+  const { connector } = targetOf(world.tenant);
+  const twin = { ...objectOf(world, '0'), key: targetOf(world.tenant).identity.key('0', 1) };
+  targetOf(world.tenant).connector = {
+    ...connector,
+    async changes(...given) {
+      const answer = await connector.changes(...given);
+      const remote = { key: twin.key, locator: twin.locator, remoteId: twin.key, versionTag: 'v1', item: twin.item };
+      return { ...answer, items: [...answer.items, remote] };
+    },
+  };
+  await auditOf(world.tenant, { whole: true });
+  await auditOf(world.tenant, { whole: true });
+  expect(await world.tenant.records.read('doctor')).toMatchObject({ ambiguous: 1 });
+  targetOf(world.tenant).connector = connector;
+  await auditOf(world.tenant, { whole: true });
+  expect(await world.tenant.records.read('doctor')).toMatchObject({ ambiguous: 0 });
 });
 
 describe('a mark', () => {
