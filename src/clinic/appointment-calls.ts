@@ -1,5 +1,6 @@
 import { MirrorError } from '../model/errors.ts';
 import type { AppointmentStatus } from '../model/records.ts';
+import type { TimeWindow } from '../model/time.ts';
 import type { RecordOf } from '../settings/clinic-fields.ts';
 import { payment, statusChange } from '../settings/clinic-registry.ts';
 import { addressOf } from './addresses.ts';
@@ -7,11 +8,13 @@ import { type AppointmentValues, type BookedAppointment, compileBookings } from 
 import { type ClinicCall, send } from './call.ts';
 import type { ClinicContext } from './context.ts';
 import { errorFromAnswer, saysAbsent } from './errors.ts';
+import type { ListPage } from './lists.ts';
 import { appointmentTwin } from './natural-keys.ts';
 import { segmentsOf } from './reading.ts';
 import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
 import type { JsonObject } from './rows.ts';
 import { statusWord } from './statuses.ts';
+import { listCalls } from './windows.ts';
 import { compileWriter } from './writing.ts';
 import { createZone } from './zone.ts';
 
@@ -21,6 +24,15 @@ export type Payment = Pick<RecordOf<typeof payment>, 'amount' | 'currency' | 'me
 
 /** The calls of specification section 4.4. Each of them gives the appointment as it is afterwards. */
 export interface AppointmentCalls extends WritableCalls<BookedAppointment, AppointmentValues> {
+  /**
+   * Those that overlap a window, in some agendas or (null) all, each once: in as many list calls as the profile's limits ask
+   * for. What the clinic sends beside it is given too.
+   */
+  listInWindow(
+    tenantId: string,
+    question: { window: TimeWindow; agendaIds: readonly string[] | null },
+    signal: AbortSignal,
+  ): AsyncIterable<ListPage<BookedAppointment>>;
   /**
    * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict` when the
    *   appointment can't go from where it stands to there, or is gone
@@ -41,13 +53,14 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment, Appoi
 /** Prepares the calls under the context's profile. */
 export function createAppointmentCalls(context: ClinicContext): AppointmentCalls {
   const { profile } = context;
+  const zone = createZone(profile.zone);
   const { list, read, create, update, remove } = createResourceCalls<
     'appointments',
     BookedAppointment,
     AppointmentValues
   >(context, 'appointments', {
     map: compileBookings(profile),
-    twinOf: appointmentTwin(profile, createZone(profile.zone)),
+    twinOf: appointmentTwin(profile, zone),
   });
   const writeStatus = compileWriter(statusChange, profile.appointments.statusChange, profile);
   const writePayment = compileWriter(payment, profile.appointments.payment, profile);
@@ -72,8 +85,24 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
     throw errorFromAnswer(answer, label, profile);
   }
 
+  async function* listInWindow(
+    tenantId: string,
+    { window, agendaIds }: { window: TimeWindow; agendaIds: readonly string[] | null },
+    signal: AbortSignal,
+  ): AsyncGenerator<ListPage<BookedAppointment>> {
+    const given = new Set<string>();
+    for (const parameters of listCalls(profile.appointments, zone, window, agendaIds)) {
+      for await (const { records, setAside } of list(tenantId, parameters, signal)) {
+        const fresh = records.filter(({ id }) => !given.has(id));
+        for (const { id } of fresh) given.add(id);
+        yield { records: fresh, setAside };
+      }
+    }
+  }
+
   return {
     list,
+    listInWindow,
     read,
     create,
     update,

@@ -1,0 +1,12 @@
+import { describe } from 'vitest';
+import { describeReading } from './reading.ts';
+import { describeTrouble } from './trouble.ts';
+import { useWorld } from './world.ts';
+import { describeWriting } from './writing.ts';
+
+describe('the pages dialect', () => {
+  const world = useWorld('pages');
+  describeReading(world);
+  describeWriting(world);
+  describeTrouble(world);
+});
