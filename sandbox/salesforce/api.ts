@@ -1,0 +1,58 @@
+import type { ApiAnswer, ApiCall } from './call.ts';
+import { COMPOSITE_PATH, runComposite } from './composite.ts';
+import { type ApiParts, finished, pathIn, start, toCall, toErrorAnswer } from './dispatch.ts';
+import { ApiError, malformedBody } from './errors.ts';
+import type { World } from './world.ts';
+
+/** Where the API lives. */
+export const DATA_PATH = '/services/data';
+/** The vendor answers 414 to longer addresses (REST API Developer Guide, URI length). */
+const MAX_URL_LENGTH = 16_384;
+
+/** What an HTTP request brings. `body` is its text. */
+export interface ApiRequest {
+  method: string;
+  url: string;
+  headers: ApiCall['headers'];
+  body: string;
+}
+
+/** Answers one request to the API, errors included. Each is one API call, whatever it holds. */
+export async function answerRequest(parts: ApiParts, request: ApiRequest): Promise<ApiAnswer> {
+  try {
+    const { username } = parts.grants.requireSession(request.headers.authorization);
+    if (request.url.length > MAX_URL_LENGTH) {
+      throw new ApiError(414, 'URI_TOO_LONG', 'The length of the URI exceeds the limit.');
+    }
+    parts.usage.spendOne();
+    const { method, url, headers } = request;
+    const call = toCall(parts.world, { method, url, headers, body: parseBody(request), username });
+    const answer =
+      method === 'POST' && pathIn(call) === COMPOSITE_PATH
+        ? await runComposite(parts, call)
+        : await finished(parts.world, start(parts, call));
+    return { ...answer, headers: { ...answer.headers, ...parts.usage.header() } };
+  } catch (error) {
+    return { ...toErrorAnswer(error), headers: parts.usage.header() };
+  }
+}
+
+/** The list of versions that are served; open to anybody. */
+export function versions({ settings }: World): object[] {
+  const count = settings.newestVersion - settings.oldestVersion + 1;
+  return Array.from({ length: count }, (_, at) => {
+    const version = `${settings.oldestVersion + at}.0`;
+    return { label: `Version ${version}`, url: `${DATA_PATH}/v${version}`, version };
+  });
+}
+
+function parseBody({ method, body }: ApiRequest): unknown {
+  if (body === '' || method === 'GET' || method === 'DELETE') {
+    return undefined;
+  }
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw malformedBody('The body is not JSON.');
+  }
+}

@@ -1,0 +1,81 @@
+import { RowFailure } from './errors.ts';
+import type { FieldValue } from './fields.ts';
+import { fieldValue } from './record-body.ts';
+import { deleteRecord, emptyBin, mergeRecords, undeleteRecord } from './recycle-bin.ts';
+import { isLive, type StoredRecord } from './store.ts';
+import type { World } from './world.ts';
+import { beginWrite } from './write.ts';
+
+/** A record as a test sees it: every field, hidden ones too. */
+export type SeenRecord = Record<string, FieldValue> & { Id: string; IsDeleted: boolean };
+
+/** What a person does on the vendor's pages. What isn't there or is refused throws Error. No API call is counted. */
+export interface ByHand {
+  /** Records of an object; `includeDeleted` adds the recycle bin. */
+  records(object: string, options?: { includeDeleted?: boolean }): SeenRecord[];
+  /** Creates a record, past duplicate rules of the kind `alert`. */
+  addByHand(object: string, fields: Record<string, unknown>): SeenRecord;
+  editByHand(id: string, fields: Record<string, unknown>): SeenRecord;
+  deleteByHand(id: string): void;
+  undelete(id: string): void;
+  /** Merges the losers into the master; its fields may be set from theirs, as the page lets a person choose. */
+  merge(masterId: string, loserIds: string[], fields?: Record<string, unknown>): SeenRecord;
+  /** Removes for good: one record of the bin, or all. */
+  emptyRecycleBin(id?: string): void;
+}
+
+/** The verbs over a world. */
+export function byHand(world: World): ByHand {
+  return {
+    records: (object, { includeDeleted = false } = {}) => {
+      const { name } = world.schema.object(object);
+      return world.store
+        .all(name)
+        .filter((record) => includeDeleted || isLive(record))
+        .map((record) => seen(world, record));
+    },
+    addByHand: (object, fields) => write(world, object, undefined, fields),
+    editByHand: (id, fields) => write(world, required(world, id).type, id, fields),
+    deleteByHand: (id) => deleteRecord(world, required(world, id)),
+    undelete: (id) => {
+      world.store.attempt(() => {
+        undeleteRecord(world, required(world, id));
+        return true;
+      });
+    },
+    merge: (masterId, loserIds, fields = {}) => {
+      const losers = loserIds.map((id) => required(world, id));
+      world.store.attempt(() => {
+        mergeRecords(world, required(world, masterId), losers);
+        return true;
+      });
+      return write(world, required(world, masterId).type, masterId, fields);
+    },
+    emptyRecycleBin: (id) => emptyBin(world, id),
+  };
+}
+
+function write(world: World, type: string, id: string | undefined, body: Record<string, unknown>): SeenRecord {
+  const object = world.schema.object(type);
+  const target = id === undefined ? ({ by: 'new' } as const) : ({ by: 'id', id } as const);
+  const options = { allOrNone: false, allowDuplicates: true, method: 'BY-HAND', path: '', username: '' };
+  const [result] = beginWrite(world, [{ object, target, body }], options)();
+  if (result!.failure) {
+    throw result!.failure;
+  }
+  return seen(world, required(world, result!.id!));
+}
+
+function required(world: World, id: string): StoredRecord {
+  const found = world.store.find(id);
+  if (!found) {
+    throw new RowFailure('NOT_FOUND', `The sandbox has no record ${id}`);
+  }
+  return found;
+}
+
+function seen(world: World, record: StoredRecord): SeenRecord {
+  const fields = [...world.schema.object(record.type).fields.values()];
+  const values = Object.fromEntries(fields.map((field) => [field.name, fieldValue(record, field)]));
+  return { ...values, Id: record.id, IsDeleted: !isLive(record) };
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { malformedBody } from './errors.ts';
+import type { World } from './world.ts';
+
+/** One call to the API, alone or as a part of a composite. */
+export interface ApiCall {
+  method: string;
+  /** As sent, with its query. */
+  url: string;
+  /** Whole number. */
+  version: number;
+  /** `/services/data/v66.0`. */
+  base: string;
+  /** What the route's pattern names, decoded. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Parsed JSON; undefined without a body. */
+  body: unknown;
+  /** The user of the session. */
+  username: string;
+  /** Set by a composite that keeps all or nothing: counts for its collections too. */
+  allOrNone?: boolean;
+}
+
+/** What the API answers; `body` is a JSON value. */
+export interface ApiAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+/** A write that has begun: it has looked up its records and holds its locks. `finish()` writes and gives them back, once. */
+export interface BegunWrite {
+  finish(): ApiAnswer;
+}
+
+/** One route of the API; throws ApiError. */
+export type Handler = (world: World, call: ApiCall) => ApiAnswer | BegunWrite;
+
+const anyObject = z.record(z.string(), z.unknown());
+
+/** The body as an object. Throws ApiError 400. */
+export function objectBody(call: ApiCall): Record<string, unknown> {
+  return readBody(call, anyObject, 'an object');
+}
+
+/** The body in the shape that a route takes. Throws ApiError 400. */
+export function readBody<Shape>(call: ApiCall, shape: z.ZodType<Shape>, what: string): Shape {
+  const read = shape.safeParse(call.body);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw malformedBody(`The body must be ${what}: ${issue?.path.join('.')} ${issue?.message}`);
+  }
+  return read.data;
+}
+
+/** A header of the call; undefined when it is missing. */
+export function header(call: ApiCall, name: string): string | undefined {
+  const found = Object.entries(call.headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  return Array.isArray(found) ? found[0] : found;
+}

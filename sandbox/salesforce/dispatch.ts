@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiAnswer, ApiCall, BegunWrite } from './call.ts';
+import { ApiError, notFound } from './errors.ts';
+import type { Grants } from './grants.ts';
+import { findRoute, type Route } from './routes.ts';
+import type { Usage } from './usage.ts';
+import type { World } from './world.ts';
+
+/** What the API works with. */
+export interface ApiParts {
+  world: World;
+  grants: Grants;
+  usage: Usage;
+  routes: readonly Route[];
+}
+
+/** Finds the route of a call and begins it. Throws ApiError. */
+export function start(parts: ApiParts, call: ApiCall): ApiAnswer | BegunWrite {
+  const found = findRoute(parts.routes, call.method, pathIn(call));
+  if (!found) {
+    throw notFound();
+  }
+  return found.route.handler(parts.world, { ...call, params: found.params });
+}
+
+/** Waits as long as a write takes, then finishes it. Throws ApiError. */
+export async function finished(world: World, answer: ApiAnswer | BegunWrite): Promise<ApiAnswer> {
+  if (!('finish' in answer)) {
+    return answer;
+  }
+  if (world.settings.writeMs > 0) {
+    await delay(world.settings.writeMs);
+  }
+  return answer.finish();
+}
+
+/** A call with its version checked. Throws ApiError: 410 or 404 for a retired version, 404 for one that doesn't exist yet. */
+export function toCall(
+  { settings }: World,
+  given: Pick<ApiCall, 'method' | 'url' | 'headers' | 'body' | 'username'>,
+): ApiCall {
+  const url = new URL(given.url, 'http://sandbox');
+  const [, base = '', version = ''] = /^(\/services\/data\/v(\d+)\.0)(\/|$)/.exec(url.pathname) ?? [];
+  if (base === '' || Number(version) > settings.newestVersion) {
+    throw notFound();
+  }
+  if (Number(version) < settings.oldestVersion) {
+    throw settings.retiredStatus === 404
+      ? notFound()
+      : new ApiError(410, 'UNSUPPORTED_API_VERSION', 'The requested API version is retired.');
+  }
+  return { ...given, version: Number(version), base, params: {}, query: url.searchParams };
+}
+
+/** The path of a call below its version, without query. */
+export function pathIn(call: ApiCall): string {
+  return new URL(call.url, 'http://sandbox').pathname.slice(call.base.length);
+}
+
+/** The answer to a refused call. Throws what isn't a refusal. */
+export function toErrorAnswer(error: unknown): ApiAnswer {
+  if (error instanceof ApiError) {
+    return { status: error.status, body: error.toBody() };
+  }
+  throw error;
+}

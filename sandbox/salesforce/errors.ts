@@ -1,0 +1,91 @@
+/** One error as Salesforce lists them: the code, a sentence, and the fields that it is about. */
+export interface ErrorLine {
+  errorCode: string;
+  message: string;
+  fields?: string[];
+}
+
+/** A whole request is refused: status and code as the vendor words them. The body is a list, as at the vendor. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly fields: string[] | undefined;
+
+  constructor(status: number, code: string, message: string, fields?: string[]) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.fields = fields;
+  }
+
+  toBody(): ErrorLine[] {
+    const line = { message: this.message, errorCode: this.code };
+    return [this.fields === undefined ? line : { ...line, fields: this.fields }];
+  }
+}
+
+/**
+ * One row is refused; in a collection the others go on. The codes are the StatusCodes of the SOAP API. Messages repeat values where the
+ * vendor's do, so that a client that logs them is caught.
+ */
+export class RowFailure extends Error {
+  readonly statusCode: string;
+  readonly fields: string[];
+
+  constructor(statusCode: string, message: string, fields: string[] = []) {
+    super(message);
+    this.name = 'RowFailure';
+    this.statusCode = statusCode;
+    this.fields = fields;
+  }
+
+  /** The same failure when the row came alone. */
+  toApiError(): ApiError {
+    const status = GONE_CODES.has(this.statusCode) ? 404 : 400;
+    return new ApiError(status, this.statusCode, this.message, this.fields);
+  }
+}
+
+const GONE_CODES: ReadonlySet<string> = new Set(['ENTITY_IS_DELETED', 'NOT_FOUND']);
+
+/** 404: no such object, record or path. */
+export function notFound(message = 'The requested resource does not exist'): ApiError {
+  return new ApiError(404, 'NOT_FOUND', message);
+}
+
+/** 400: a field that doesn't exist, or that the user's profile can't see; refuses the whole request. */
+export function noSuchField(field: string, object: string): ApiError {
+  return new ApiError(400, 'INVALID_FIELD', `No such column '${field}' on sobject of type ${object}`);
+}
+
+/** 400: the body isn't the JSON that the resource takes. */
+export function malformedBody(message: string): ApiError {
+  return new ApiError(400, 'JSON_PARSER_ERROR', message);
+}
+
+/** The record is in the recycle bin, deleted or merged away. */
+export function entityIsDeleted(): RowFailure {
+  return new RowFailure('ENTITY_IS_DELETED', 'entity is deleted');
+}
+
+/** Another row of the list failed, and all or nothing was asked for. */
+export function rolledBack(): RowFailure {
+  const message = 'Record rolled back because not all records were valid and the request was using AllOrNone header';
+  return new RowFailure('ALL_OR_NONE_OPERATION_ROLLED_BACK', message);
+}
+
+const CODES: Record<number, [code: string, message: string]> = {
+  401: ['INVALID_SESSION_ID', 'Session expired or invalid'],
+  403: ['REQUEST_LIMIT_EXCEEDED', 'TotalRequests Limit exceeded.'],
+  404: ['NOT_FOUND', 'The requested resource does not exist'],
+  410: ['UNSUPPORTED_API_VERSION', 'The requested API version is retired.'],
+  500: ['UNKNOWN_EXCEPTION', 'An unexpected error occurred.'],
+  503: ['SERVER_UNAVAILABLE', 'The server is currently unavailable.'],
+};
+
+/** The body of an injected status that brings none of its own. */
+export function bodyOfStatus(status: number): ErrorLine[] {
+  const [code, message] = CODES[status] ?? ['UNKNOWN_EXCEPTION', 'Fault injected by the sandbox.'];
+  return new ApiError(status, code, message).toBody();
+}

@@ -1,0 +1,98 @@
+import type { FieldOptions } from './fields.ts';
+
+/** An external client app. */
+export interface Application {
+  clientId: string;
+  /** A public one has none. */
+  clientSecret: string | undefined;
+  /** PEM certificates whose keys may sign JWT bearer assertions. */
+  certificates: string[];
+  /** Matched exactly; plain http on loopback is allowed too. */
+  redirectUris: string[];
+  requirePkce: boolean;
+  /** Each refresh brings a new refresh token, and the old one is dead at once. */
+  rotateRefreshTokens: boolean;
+  /** A refresh token that isn't used for so long dies; undefined: valid until revoked. */
+  refreshTokenIdleMs: number | undefined;
+  /** A refresh token dies so long after the login; 0: at once. Undefined: valid until revoked. */
+  refreshTokenLifetimeMs: number | undefined;
+  /** The user of the client credentials flow; undefined: the flow is off. */
+  runAs: string | undefined;
+  /** Users that an administrator has approved, for JWT bearer. */
+  approvedUsers: string[];
+}
+
+/** How a sandbox behaves. What isn't given is as the vendor publishes it. */
+export interface SalesforceSandboxOptions {
+  /** 0, the default, takes a free one. */
+  port?: number;
+  /** Seeds fault rates. */
+  seed?: number;
+  /** Epoch ms; a test that must not wait passes its own. */
+  now?: () => number;
+  /** Default: one application `sandbox-client` with secret `sandbox-secret`. */
+  applications?: Partial<Application>[];
+  /** By object; default: a unique external id `Clinic_Key__c` for each of the four objects. */
+  customFields?: Record<string, FieldOptions[]>;
+  /** Patients as accounts of one person. */
+  personAccounts?: boolean;
+  /** Whole numbers. */
+  oldestVersion?: number;
+  newestVersion?: number;
+  retiredStatus?: 404 | 410;
+  /** API calls of the whole org in 24 hours. */
+  dailyApiCalls?: number;
+  /** How long a write takes; two that overlap lock each other out, or create the same key twice. */
+  writeMs?: number;
+  /** Records on a page of a query when the client asks for no size. */
+  queryPageSize?: number;
+  /** An upsert by the key of a record in the recycle bin is refused instead of creating another record. */
+  binKeepsKeys?: boolean;
+  lowercaseEmails?: boolean;
+  /** A session ends so long after its last use. */
+  sessionTimeoutMs?: number;
+  grantsPerUser?: number;
+}
+
+/** The options that are fixed at the start. */
+export type FixedOption = 'port' | 'seed' | 'now' | 'applications' | 'customFields' | 'personAccounts';
+
+/** The options with every default filled in; changes while the sandbox runs. */
+export type Settings = Required<Omit<SalesforceSandboxOptions, 'applications'>> & { applications: Application[] };
+
+const KEY: FieldOptions = { name: 'Clinic_Key__c', type: 'string', length: 64, externalId: true, unique: true };
+
+/** The options with the vendor's published defaults filled in. */
+export function toSettings({ applications, ...given }: SalesforceSandboxOptions): Settings {
+  return {
+    port: 0,
+    seed: 1,
+    now: Date.now,
+    customFields: { Contact: [KEY], Account: [KEY], Event: [KEY], Opportunity: [KEY] },
+    personAccounts: false,
+    oldestVersion: 31,
+    newestVersion: 66,
+    retiredStatus: 410,
+    dailyApiCalls: 100_000,
+    writeMs: 0,
+    queryPageSize: 2000,
+    binKeepsKeys: false,
+    lowercaseEmails: true,
+    sessionTimeoutMs: 2 * 3_600_000,
+    grantsPerUser: 5,
+    ...given,
+    applications: (applications ?? [{ clientSecret: 'sandbox-secret' }]).map((application) => ({
+      clientId: 'sandbox-client',
+      clientSecret: undefined,
+      certificates: [],
+      redirectUris: [],
+      requirePkce: true,
+      rotateRefreshTokens: false,
+      refreshTokenIdleMs: undefined,
+      refreshTokenLifetimeMs: undefined,
+      runAs: undefined,
+      approvedUsers: [],
+      ...application,
+    })),
+  };
+}

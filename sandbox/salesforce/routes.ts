@@ -1,0 +1,81 @@
+import type { Handler } from './call.ts';
+import { createRows, removeRows, retrieveRows, updateRows, upsertRows } from './collection-routes.ts';
+import { describeGlobal, describeObject } from './describe.ts';
+import type { QueryRoutes } from './query-routes.ts';
+import {
+  createRecord,
+  readRecord,
+  readRecordByKey,
+  removeRecord,
+  removeRecordByKey,
+  updateRecord,
+  upsertRecord,
+} from './record-routes.ts';
+import type { Usage } from './usage.ts';
+
+/** A route below `/services/data/vXX.X`. */
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  /** A composite takes few of these (five collections and queries). */
+  isCostly: boolean;
+  handler: Handler;
+}
+
+/** Everything that can be called alone or as a part of a composite. Fixed paths come before those with a parameter. */
+export function routes(queries: QueryRoutes, usage: Usage): Route[] {
+  const cheap = (method: Route['method'], path: string, handler: Handler): Route => ({
+    method,
+    path,
+    isCostly: false,
+    handler,
+  });
+  const costly = (method: Route['method'], path: string, handler: Handler): Route => ({
+    method,
+    path,
+    isCostly: true,
+    handler,
+  });
+  return [
+    cheap('GET', '/limits', () => ({ status: 200, body: usage.limits() })),
+    cheap('GET', '/sobjects', ({ schema }, { base }) => ({ status: 200, body: describeGlobal(schema, base) })),
+    cheap('GET', '/sobjects/:object/describe', ({ schema }, { base, params }) => ({
+      status: 200,
+      body: describeObject(schema, schema.object(params.object!), base),
+    })),
+    cheap('POST', '/sobjects/:object', createRecord),
+    cheap('GET', '/sobjects/:object/:id', readRecord),
+    cheap('PATCH', '/sobjects/:object/:id', updateRecord),
+    cheap('DELETE', '/sobjects/:object/:id', removeRecord),
+    cheap('GET', '/sobjects/:object/:field/:value', readRecordByKey),
+    cheap('PATCH', '/sobjects/:object/:field/:value', upsertRecord),
+    cheap('DELETE', '/sobjects/:object/:field/:value', removeRecordByKey),
+    costly('POST', '/composite/sobjects', createRows),
+    costly('PATCH', '/composite/sobjects', updateRows),
+    costly('DELETE', '/composite/sobjects', removeRows),
+    costly('GET', '/composite/sobjects/:object', retrieveRows),
+    costly('POST', '/composite/sobjects/:object', retrieveRows),
+    costly('PATCH', '/composite/sobjects/:object/:field', upsertRows),
+    costly('GET', '/query', queries.query),
+    costly('GET', '/queryAll', queries.queryAll),
+    costly('GET', '/query/:locator', queries.next),
+  ];
+}
+
+/** The route of a path without its query, and what its pattern names, decoded; undefined when there is none. */
+export function findRoute(
+  table: readonly Route[],
+  method: string,
+  path: string,
+): { route: Route; params: Record<string, string> } | undefined {
+  const parts = path.replace(/\/$/, '').split('/');
+  for (const route of table) {
+    const pattern = route.path.split('/');
+    const fits = pattern.every((each, at) => each === parts[at] || (each.startsWith(':') && (parts[at] ?? '') !== ''));
+    if (route.method === method && pattern.length === parts.length && fits) {
+      const named = pattern.flatMap((each, at) => (each.startsWith(':') ? [[each.slice(1), parts[at]!] as const] : []));
+      return { route, params: Object.fromEntries(named.map(([name, part]) => [name, decodeURIComponent(part)])) };
+    }
+  }
+  return undefined;
+}

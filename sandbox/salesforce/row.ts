@@ -1,0 +1,102 @@
+import { RowFailure } from './errors.ts';
+import { comparable, type Field, type FieldValue } from './fields.ts';
+import type { SObject } from './schema.ts';
+import { isLive } from './store.ts';
+import { readValue } from './values.ts';
+import type { World } from './world.ts';
+
+/** Which record a row means. */
+export type RowTarget = { by: 'new' } | { by: 'id'; id: string } | { by: 'key'; field: Field; value: FieldValue };
+
+/** A row as it was sent. */
+export interface RowRequest {
+  object: SObject;
+  target: RowTarget;
+  /** JSON; `attributes` and `Id` are left out by the caller or ignored. */
+  body: Readonly<Record<string, unknown>>;
+}
+
+/** A row that was read: its values by field, and the values that name a parent by the parent's own key. */
+export interface ReadRow {
+  request: RowRequest;
+  values: Map<Field, FieldValue>;
+  /** What is known to be wrong with it before anything is written. */
+  failure: RowFailure | undefined;
+}
+
+/** Reads a row. Unknown or hidden fields and values of the wrong type refuse the whole request: throws ApiError. */
+export function readRow(world: World, request: RowRequest): ReadRow {
+  const { object, body } = request;
+  const values = new Map<Field, FieldValue>();
+  let failure: RowFailure | undefined;
+  for (const [name, value] of Object.entries(body)) {
+    if (name === 'attributes' || name.toLowerCase() === 'id') {
+      continue;
+    }
+    const relation = typeof value === 'object' && value !== null ? relationOf(object, name) : undefined;
+    const field = relation ?? world.schema.field(object, name);
+    if (field.readOnly || object.readOnly || world.schema.access(object, field) !== 'edit') {
+      failure ??= notWritable(field);
+    } else if (relation) {
+      const parent = findParent(world, relation, value as Record<string, unknown>);
+      failure ??= parent instanceof RowFailure ? parent : undefined;
+      values.set(field, parent instanceof RowFailure ? null : parent);
+    } else {
+      values.set(field, readValue(field, value, world.settings.lowercaseEmails));
+    }
+  }
+  return { request, values, failure };
+}
+
+/** Names a row in fault rules and messages: its key, its id, or `new`. */
+export function nameOfRow({ target }: RowRequest): string {
+  return target.by === 'new' ? 'new' : target.by === 'id' ? target.id : String(target.value);
+}
+
+/** The same key twice in one list: each of those rows fails, whatever is stored. Rows in the order of the list. */
+export function refuseRepeatedKeys(rows: readonly ReadRow[]): void {
+  const byKey = Map.groupBy(rows, ({ request: { target } }) =>
+    target.by === 'key' ? comparable(target.field, target.value) : undefined,
+  );
+  for (const [key, same] of byKey) {
+    const target = same[0]!.request.target;
+    if (key !== undefined && target.by === 'key' && same.length > 1) {
+      for (const row of same) {
+        const message = `Duplicate external id specified: ${target.value}: [${target.field.name}]`;
+        row.failure = new RowFailure('DUPLICATE_VALUE', message, [target.field.name]);
+      }
+    }
+  }
+}
+
+function relationOf(object: SObject, name: string): Field | undefined {
+  return [...object.fields.values()].find((field) => field.relationshipName?.toLowerCase() === name.toLowerCase());
+}
+
+/** The id of the parent that `{"Clinic_Key__c": "…"}` names, or what is wrong. Throws ApiError for a field that doesn't exist. */
+function findParent(world: World, relation: Field, reference: Record<string, unknown>): string | RowFailure {
+  const { attributes, ...keys } = reference;
+  const named =
+    typeof attributes === 'object' && attributes !== null && 'type' in attributes ? attributes.type : undefined;
+  const parent = world.schema.object(typeof named === 'string' ? named : relation.referenceTo[0]!);
+  const [[name, value] = ['', null], ...more] = Object.entries(keys);
+  if (more.length > 0) {
+    return new RowFailure('INVALID_FIELD', 'More than 1 field provided in an external foreign key reference');
+  }
+  const field = world.schema.field(parent, name);
+  const key = readValue(field, value, world.settings.lowercaseEmails);
+  const found = field.externalId && key !== null ? world.store.withKey(parent.name, field, key).filter(isLive) : [];
+  const [only] = found;
+  if (!only || found.length > 1) {
+    const message = `Foreign key external ID: ${key} not found for field ${field.name} in entity ${parent.name}`;
+    return new RowFailure('INVALID_FIELD', message);
+  }
+  return only.id;
+}
+
+function notWritable({ name }: Field): RowFailure {
+  const message =
+    `Unable to create/update fields: ${name}. Please check the security settings of this field and verify that it is ` +
+    'read/write for your profile or permission set.';
+  return new RowFailure('INVALID_FIELD_FOR_INSERT_UPDATE', message, [name]);
+}

@@ -1,0 +1,94 @@
+import { noSuchField, notFound } from './errors.ts';
+import { type Field, type FieldAccess, type FieldOptions, toField } from './fields.ts';
+import { objectsOf, type StandardObject } from './objects.ts';
+
+/** An object of the org; fields by their name in lower case. */
+export interface SObject extends Omit<StandardObject, 'fields'> {
+  fields: ReadonlyMap<string, Field>;
+}
+
+const SYSTEM: FieldOptions[] = [
+  { name: 'Id', type: 'id', readOnly: true },
+  { name: 'IsDeleted', type: 'boolean', readOnly: true },
+  { name: 'CreatedDate', type: 'datetime', readOnly: true },
+  { name: 'LastModifiedDate', type: 'datetime', readOnly: true },
+  { name: 'SystemModstamp', type: 'datetime', readOnly: true },
+];
+const MASTER: FieldOptions = { name: 'MasterRecordId', type: 'reference', readOnly: true };
+const OWNER: FieldOptions = { name: 'OwnerId', type: 'reference', referenceTo: ['User'], relationshipName: 'Owner' };
+
+/** Objects, their fields, and what the integration's user may do with each. Names count in any case. */
+export class Schema {
+  readonly #objects = new Map<string, SObject>();
+  readonly #access = new Map<string, FieldAccess>();
+
+  /** Throws Error when a custom field belongs to no object or isn't named `…__c`. */
+  constructor(customFields: Record<string, FieldOptions[]>, personAccounts: boolean) {
+    for (const object of objectsOf(customFields, personAccounts)) {
+      const system = [...SYSTEM, ...(object.mergeable ? [MASTER] : []), ...(object.readOnly ? [] : [OWNER])];
+      const fields = [...system, ...object.fields].map(toField);
+      this.#objects.set(object.name.toLowerCase(), {
+        ...object,
+        fields: new Map(fields.map((field) => [field.name.toLowerCase(), field])),
+      });
+    }
+    for (const [object, fields] of Object.entries(customFields)) {
+      if (!this.find(object) || fields.some(({ name }) => !name.endsWith('__c'))) {
+        throw new Error(`Custom fields need an object that exists and a name that ends with __c: ${object}`);
+      }
+    }
+  }
+
+  get objects(): SObject[] {
+    return [...this.#objects.values()];
+  }
+
+  find(name: string): SObject | undefined {
+    return this.#objects.get(name.toLowerCase());
+  }
+
+  /** Throws ApiError 404. */
+  object(name: string): SObject {
+    const found = this.find(name);
+    if (!found) {
+      throw notFound();
+    }
+    return found;
+  }
+
+  objectOfId(id: string): SObject | undefined {
+    return this.objects.find(({ keyPrefix }) => id.startsWith(keyPrefix));
+  }
+
+  /** A field that the user can see. Throws ApiError 400 INVALID_FIELD, which refuses the whole request. */
+  field(object: SObject, name: string): Field {
+    const found = object.fields.get(name.toLowerCase());
+    if (!found || this.access(object, found) === 'hidden') {
+      throw noSuchField(name, object.name);
+    }
+    return found;
+  }
+
+  /** The fields that the user can see. */
+  visibleFields(object: SObject): Field[] {
+    return [...object.fields.values()].filter((field) => this.access(object, field) !== 'hidden');
+  }
+
+  access(object: SObject, field: Field): FieldAccess {
+    return this.#access.get(accessKey(object, field)) ?? 'edit';
+  }
+
+  /** Throws ApiError when there is no such object or field. */
+  setAccess(objectName: string, fieldName: string, access: FieldAccess): void {
+    const object = this.object(objectName);
+    const field = object.fields.get(fieldName.toLowerCase());
+    if (!field) {
+      throw noSuchField(fieldName, object.name);
+    }
+    this.#access.set(accessKey(object, field), access);
+  }
+}
+
+function accessKey(object: SObject, field: Field): string {
+  return `${object.name}.${field.name}`;
+}

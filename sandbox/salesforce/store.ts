@@ -1,0 +1,137 @@
+import { comparable, type Field, type FieldValue } from './fields.ts';
+import { newRecordId, toLongId } from './ids.ts';
+import type { SObject } from './schema.ts';
+
+/** One version of a record; a change puts another in its place. Fields by their exact name. Times are epoch ms. */
+export interface StoredRecord {
+  readonly id: string;
+  readonly type: string;
+  readonly fields: Readonly<Record<string, FieldValue>>;
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+  /** Set while it is in the recycle bin; what was deleted together bears the same number. */
+  readonly deletion?: number | undefined;
+  /** The record that it was merged into. */
+  readonly masterRecordId?: string | undefined;
+}
+
+/** All records, live and in the recycle bin, with an index over their keys. */
+export class RecordStore {
+  readonly #byId = new Map<string, StoredRecord>();
+  readonly #byType = new Map<string, Map<string, StoredRecord>>();
+  readonly #keys = new Map<string, Set<string>>();
+  readonly #keyFields: (type: string) => readonly Field[];
+  /** How to take back what was written since the innermost attempt began; undefined outside of any. */
+  #undo: (() => void)[] | undefined;
+  #serial = 0;
+
+  constructor(keyFields: (type: string) => readonly Field[]) {
+    this.#keyFields = keyFields;
+  }
+
+  newId(object: SObject): string {
+    this.#serial += 1;
+    return newRecordId(object.keyPrefix, this.#serial);
+  }
+
+  /** By an id of 15 or 18 characters, the recycle bin included. */
+  find(id: string): StoredRecord | undefined {
+    return this.#byId.get(toLongId(id) ?? '');
+  }
+
+  /** The records of an object, the recycle bin included. */
+  all(type: string): StoredRecord[] {
+    return [...(this.#byType.get(type)?.values() ?? [])];
+  }
+
+  live(type: string): StoredRecord[] {
+    return this.all(type).filter(isLive);
+  }
+
+  /** Records whose key field (external id or unique) has this value, the recycle bin included. */
+  withKey(type: string, field: Field, value: FieldValue): StoredRecord[] {
+    const ids = this.#keys.get(keyOf(type, field, value)) ?? [];
+    return [...ids].map((id) => this.#byId.get(id)!);
+  }
+
+  /** Puts a record in the place of its older version, if there is one. */
+  put(record: StoredRecord): void {
+    const before = this.#byId.get(record.id);
+    this.#replace(before, record);
+    this.#undo?.push(() => this.#replace(record, before));
+  }
+
+  /** Takes a record away for good. */
+  remove(record: StoredRecord): void {
+    this.#replace(record, undefined);
+    this.#undo?.push(() => this.#replace(undefined, record));
+  }
+
+  /** Does `work`; all that it wrote is taken back when it returns false or throws. */
+  attempt(work: () => boolean): boolean {
+    const outer = this.#undo;
+    const mine: (() => void)[] = [];
+    this.#undo = mine;
+    let isKept = false;
+    try {
+      isKept = work();
+    } finally {
+      this.#undo = outer;
+      if (isKept) {
+        outer?.push(...mine);
+      } else {
+        for (const undo of mine.reverse()) {
+          undo();
+        }
+      }
+    }
+    return isKept;
+  }
+
+  #replace(before: StoredRecord | undefined, after: StoredRecord | undefined): void {
+    const id = (after ?? before)!.id;
+    const { type } = (after ?? before)!;
+    for (const field of this.#keyFields(type)) {
+      this.#unindex(before, field);
+      this.#index(after, field);
+    }
+    const ofType = this.#byType.get(type) ?? new Map<string, StoredRecord>();
+    this.#byType.set(type, ofType);
+    if (after) {
+      this.#byId.set(id, after);
+      ofType.set(id, after);
+    } else {
+      this.#byId.delete(id);
+      ofType.delete(id);
+    }
+  }
+
+  #index(record: StoredRecord | undefined, field: Field): void {
+    const value = record?.fields[field.name] ?? null;
+    if (record && value !== null) {
+      const key = keyOf(record.type, field, value);
+      this.#keys.set(key, (this.#keys.get(key) ?? new Set()).add(record.id));
+    }
+  }
+
+  #unindex(record: StoredRecord | undefined, field: Field): void {
+    const value = record?.fields[field.name] ?? null;
+    if (record && value !== null) {
+      const key = keyOf(record.type, field, value);
+      const ids = this.#keys.get(key);
+      ids?.delete(record.id);
+      if (ids?.size === 0) {
+        this.#keys.delete(key);
+      }
+    }
+  }
+}
+
+/** True for what isn't in the recycle bin. */
+export function isLive(record: StoredRecord): boolean {
+  return record.deletion === undefined;
+}
+
+function keyOf(type: string, field: Field, value: FieldValue): string {
+  return `${type}.${field.name} ${comparable(field, value)}`;
+}

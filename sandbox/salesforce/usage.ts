@@ -1,0 +1,51 @@
+import { ApiError } from './errors.ts';
+import type { World } from './world.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The org's API calls in the last 24 hours, those of other integrations included. */
+export class Usage {
+  readonly #world: World;
+  #spent: { at: number; calls: number }[] = [];
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Counts one call. Throws ApiError 403 when there is none left; such a call counts for nothing. */
+  spendOne(): void {
+    if (this.used() >= this.#world.settings.dailyApiCalls) {
+      throw new ApiError(403, 'REQUEST_LIMIT_EXCEEDED', 'TotalRequests Limit exceeded.');
+    }
+    this.spend(1);
+    this.#world.counts.add('apiCalls');
+  }
+
+  /** What other integrations use up. */
+  spend(calls: number): void {
+    const at = this.#world.now();
+    const last = this.#spent.at(-1);
+    if (last?.at === at) {
+      last.calls += calls;
+    } else {
+      this.#spent.push({ at, calls });
+    }
+  }
+
+  used(): number {
+    const since = this.#world.now() - DAY_MS;
+    this.#spent = this.#spent.filter(({ at }) => at > since);
+    return this.#spent.reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  /** The header of every answer. */
+  header(): Record<string, string> {
+    return { 'sforce-limit-info': `api-usage=${this.used()}/${this.#world.settings.dailyApiCalls}` };
+  }
+
+  /** The answer of `/limits`, as far as the sandbox has limits. */
+  limits(): object {
+    const { dailyApiCalls } = this.#world.settings;
+    return { DailyApiRequests: { Max: dailyApiCalls, Remaining: Math.max(0, dailyApiCalls - this.used()) } };
+  }
+}

@@ -1,0 +1,150 @@
+import { type CertificateWithKey, createCertificate } from '../kit/certificate.ts';
+import type { Counts } from '../kit/counts.ts';
+import type { FaultPlan } from '../kit/faults.ts';
+import type { SandboxKit } from '../kit/kit.ts';
+import type { RunningServer } from '../kit/listen.ts';
+import type { Recording } from '../kit/recording.ts';
+import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import { type ByHand, byHand } from './by-hand.ts';
+import { SalesforceCounts } from './counts.ts';
+import type { FieldAccess } from './fields.ts';
+import type { Grants } from './grants.ts';
+import type { Instance, OldInstance } from './instance.ts';
+import type { Application, FixedOption, SalesforceSandboxOptions } from './options.ts';
+import type { QueryRoutes } from './query-routes.ts';
+import type { DuplicateRule, ValidationRule } from './rules.ts';
+import type { Usage } from './usage.ts';
+import type { World } from './world.ts';
+
+/** A running sandbox: where it is, what it counted, and what a test does by hand. */
+export interface SalesforceSandbox extends RunningServer, ByHand {
+  /** Stands for `https://login.salesforce.com`, and until the org moves for its instance. */
+  loginUrl: string;
+  authorizeUrl: string;
+  tokenUrl: string;
+  revokeUrl: string;
+  /** The newest version as paths say it, e.g. `v66.0`. */
+  apiVersion: string;
+  /** The first application. */
+  application: Application;
+  counts: SalesforceCounts;
+  /** The kit's own figures: by method, route pattern and status. */
+  requests: Counts;
+  faults: FaultPlan;
+  recording: Recording;
+  /** Changes options while it runs. */
+  configure(changes: Partial<Omit<SalesforceSandboxOptions, FixedOption>>): void;
+
+  authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
+  /** An access token without any login; default: user `integration@clinic.example` and scope `api`. */
+  issueAccessToken(username?: string, scopes?: string[]): string;
+  /** How many grants with a refresh token a user has. */
+  liveGrants(username: string): number;
+  /** Ends all grants and sessions of a user, as its administrator does it. */
+  revokeUser(username: string): void;
+  /** Refuses a user's logins and refreshes, e.g. `inactive user`, `ip restricted`; undefined: not any more. */
+  refuseUser(username: string, description: string | undefined): void;
+  /** Ends all sessions; refresh tokens stay good. */
+  endSessions(): void;
+  createCertificate(): CertificateWithKey;
+
+  /** Field-level security of the integration's user. Throws when there is no such field. */
+  setFieldAccess(object: string, field: string, access: FieldAccess): void;
+  addValidationRule(rule: ValidationRule): void;
+  addDuplicateRule(rule: DuplicateRule): void;
+  clearRules(): void;
+  /** Retires the versions below this one. */
+  retireVersionsBelow(version: number): void;
+  /** Moves the org to another address, ends its sessions, and returns the address. Logins stay. */
+  moveInstance(old?: OldInstance): Promise<string>;
+  /** API calls that other integrations of the org make. */
+  spendApiCalls(calls: number): void;
+  /** API calls of the last 24 hours, as the limit header tells them. */
+  usedApiCalls(): number;
+  /** Makes the further pages of open queries invalid. */
+  expireQueries(): void;
+}
+
+/** What the verbs work on. */
+export interface SandboxParts {
+  server: RunningServer;
+  kit: SandboxKit;
+  world: World;
+  grants: Grants;
+  usage: Usage;
+  queries: QueryRoutes;
+  instance: Instance;
+}
+
+const DEFAULT_USER = 'integration@clinic.example';
+
+/** The object that a test holds. */
+export function toVerbs(parts: SandboxParts): SalesforceSandbox {
+  const { server, kit, world, instance } = parts;
+  const { settings } = world;
+  return {
+    ...server,
+    close: async () => {
+      await Promise.all([server.close(), instance.close()]);
+    },
+    loginUrl: server.url,
+    authorizeUrl: `${server.url}/services/oauth2/authorize`,
+    tokenUrl: `${server.url}/services/oauth2/token`,
+    revokeUrl: `${server.url}/services/oauth2/revoke`,
+    apiVersion: `v${settings.newestVersion}.0`,
+    application: settings.applications[0]!,
+    counts: new SalesforceCounts(kit.counts),
+    requests: kit.counts,
+    faults: kit.faults,
+    recording: kit.recording,
+    configure: (changes) => {
+      Object.assign(settings, changes);
+    },
+    ...byHand(world),
+    ...loginVerbs(parts),
+    ...orgVerbs(parts),
+  };
+}
+
+function loginVerbs({ world, grants }: SandboxParts) {
+  return {
+    authorizeInBrowser,
+    issueAccessToken: (username = DEFAULT_USER, scopes = ['api']): string => {
+      world.user(username);
+      return grants.openSession(grants.add(username, world.settings.applications[0]!, scopes, false));
+    },
+    liveGrants: (username: string): number => grants.live(username).filter(({ refreshToken }) => refreshToken).length,
+    revokeUser: (username: string): void => grants.revokeUser(username),
+    refuseUser: (username: string, description: string | undefined): void => grants.refuse(username, description),
+    endSessions: (): void => grants.endSessions(),
+    createCertificate: (): CertificateWithKey => createCertificate(),
+  };
+}
+
+function orgVerbs({ world, grants, usage, queries, instance }: SandboxParts) {
+  return {
+    setFieldAccess: (object: string, field: string, access: FieldAccess): void =>
+      world.schema.setAccess(object, field, access),
+    addValidationRule: (rule: ValidationRule): void => {
+      world.rules.validation.push(rule);
+    },
+    addDuplicateRule: (rule: DuplicateRule): void => {
+      world.rules.duplicates.push(rule);
+    },
+    clearRules: (): void => {
+      world.rules.validation = [];
+      world.rules.duplicates = [];
+    },
+    retireVersionsBelow: (version: number): void => {
+      world.settings.oldestVersion = version;
+    },
+    moveInstance: async (old: OldInstance = 'unauthorized'): Promise<string> => {
+      const url = await instance.move(old);
+      grants.endSessions();
+      return url;
+    },
+    spendApiCalls: (calls: number): void => usage.spend(calls),
+    usedApiCalls: (): number => usage.used(),
+    expireQueries: (): void => queries.expire(),
+  };
+}

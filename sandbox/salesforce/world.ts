@@ -1,0 +1,71 @@
+import type { Counts } from '../kit/counts.ts';
+import type { FaultPlan } from '../kit/faults.ts';
+import { RowLocks } from './locks.ts';
+import type { Settings } from './options.ts';
+import { OrgRules } from './rules.ts';
+import { Schema } from './schema.ts';
+import { RecordStore, type StoredRecord } from './store.ts';
+
+/** Record types of accounts where person accounts are switched on. */
+const RECORD_TYPES = [
+  { Name: 'Business Account', DeveloperName: 'Business_Account', IsPersonType: false },
+  { Name: 'Person Account', DeveloperName: 'PersonAccount', IsPersonType: true },
+];
+
+/** One org: its objects, records, rules and users. */
+export class World {
+  readonly settings: Settings;
+  readonly counts: Counts;
+  readonly faults: FaultPlan;
+  readonly schema: Schema;
+  readonly store: RecordStore;
+  readonly locks = new RowLocks();
+  readonly rules = new OrgRules();
+  #deletion = 0;
+
+  constructor(settings: Settings, counts: Counts, faults: FaultPlan) {
+    this.settings = settings;
+    this.counts = counts;
+    this.faults = faults;
+    this.schema = new Schema(settings.customFields, settings.personAccounts);
+    const keyFields = new Map(
+      this.schema.objects.map(({ name, fields }) => [
+        name,
+        [...fields.values()].filter((field) => field.externalId || field.unique),
+      ]),
+    );
+    this.store = new RecordStore((type) => keyFields.get(type) ?? []);
+    if (settings.personAccounts) {
+      for (const recordType of RECORD_TYPES) {
+        this.#add('RecordType', { ...recordType, SobjectType: 'Account', IsActive: true });
+      }
+    }
+  }
+
+  now(): number {
+    return this.settings.now();
+  }
+
+  /** A number for what is deleted together. */
+  nextDeletion(): number {
+    this.#deletion += 1;
+    return this.#deletion;
+  }
+
+  /** The user of a login name, made when it is new. */
+  user(username: string): StoredRecord {
+    const known = this.store.live('User').find(({ fields }) => fields.Username === username);
+    return known ?? this.#add('User', { Username: username, Name: username, Email: username, IsActive: true });
+  }
+
+  get usernames(): string[] {
+    return this.store.live('User').map(({ fields }) => String(fields.Username));
+  }
+
+  #add(type: string, fields: StoredRecord['fields']): StoredRecord {
+    const at = this.now();
+    const record = { id: this.store.newId(this.schema.object(type)), type, fields, createdAt: at, modifiedAt: at };
+    this.store.put(record);
+    return record;
+  }
+}

@@ -1,0 +1,216 @@
+import { entityIsDeleted, RowFailure, rolledBack } from './errors.ts';
+import type { Field, FieldValue } from './fields.ts';
+import { nameOfRow, type ReadRow, type RowRequest, readRow, refuseRepeatedKeys } from './row.ts';
+import { complete, withPersonContact } from './special-objects.ts';
+import { isLive, type StoredRecord } from './store.ts';
+import { checkValue } from './values.ts';
+import type { World } from './world.ts';
+
+/** How a list of rows is written. */
+export interface WriteOptions {
+  /** One bad row takes back all. */
+  allOrNone: boolean;
+  /** Rows may pass duplicate rules of the kind `alert`. */
+  allowDuplicates: boolean;
+  /** For fault rules: kind `row-error`, matched by `{path}#{key}`. */
+  method: string;
+  path: string;
+  username: string;
+}
+
+/** What became of a row. */
+export interface RowResult {
+  id: string | undefined;
+  isCreated: boolean;
+  failure: RowFailure | undefined;
+}
+
+interface BegunRow extends ReadRow {
+  /** The record that the row meant when the write began; undefined: it will be a new one. */
+  recordId: string | undefined;
+}
+
+/**
+ * Begins to write rows: reads them, finds their records, locks those and their parents. What is wrong with the whole
+ * request throws ApiError. `finish` writes, in the order of the rows, and frees the locks; it must be called once.
+ */
+export function beginWrite(world: World, requests: readonly RowRequest[], options: WriteOptions): () => RowResult[] {
+  const read = requests.map((request) => readRow(world, request));
+  refuseRepeatedKeys(read);
+  const holder = {};
+  const rows = read.map((row) => beginRow(world, row, holder, options));
+  return () => {
+    try {
+      return finishRows(world, rows, options);
+    } finally {
+      world.locks.giveBack(holder);
+    }
+  };
+}
+
+function beginRow(world: World, row: ReadRow, holder: object, options: WriteOptions): BegunRow {
+  const injected = injectedFailure(world, row, options);
+  const target = injected ?? row.failure ?? findTarget(world, row.request);
+  if (target instanceof RowFailure) {
+    return { ...row, recordId: undefined, failure: target };
+  }
+  const parents = [...row.values].filter(([field]) => isLockedThrough(field)).map(([, value]) => String(value));
+  const own = world.store.find(target ?? '');
+  const formerParents = [...row.request.object.fields.values()]
+    .filter(isLockedThrough)
+    .map(({ name }) => String(own?.fields[name] ?? ''));
+  const ids = [target, ...parents, ...formerParents].filter((id) => id !== undefined && world.store.find(id));
+  const blocked = world.locks.take(
+    holder,
+    ids.filter((id) => id !== undefined),
+  );
+  const failure = blocked === undefined ? undefined : unableToLock(blocked);
+  return { ...row, recordId: target, failure };
+}
+
+/** The record's id, undefined for a new one, or why there is none. */
+function findTarget(world: World, { object, target }: RowRequest): string | undefined | RowFailure {
+  if (target.by === 'new') {
+    return undefined;
+  }
+  if (target.by === 'id') {
+    const found = world.store.find(target.id);
+    if (found?.type !== object.name) {
+      return new RowFailure('INVALID_CROSS_REFERENCE_KEY', 'invalid cross reference id');
+    }
+    return isLive(found) ? found.id : entityIsDeleted();
+  }
+  const found = world.store.withKey(object.name, target.field, target.value);
+  const live = found.filter(isLive);
+  if (live.length > 1) {
+    const message = `more than one record found for external id field: [${live.map(({ id }) => id).join(', ')}]`;
+    return new RowFailure('DUPLICATE_EXTERNAL_ID', message, [target.field.name]);
+  }
+  return live.length === 0 && found.length > 0 && world.settings.binKeepsKeys ? entityIsDeleted() : live[0]?.id;
+}
+
+function finishRows(world: World, rows: readonly BegunRow[], options: WriteOptions): RowResult[] {
+  let results: RowResult[] = [];
+  const isKept = world.store.attempt(() => {
+    results = rows.map((row) => finishRow(world, row, options.allowDuplicates));
+    return !options.allOrNone || results.every(({ failure }) => failure === undefined);
+  });
+  if (!isKept) {
+    results = results.map(({ failure }) => ({ id: undefined, isCreated: false, failure: failure ?? rolledBack() }));
+  }
+  const failed = results.filter(({ failure }) => failure).length;
+  world.counts.add('rows', results.length);
+  world.counts.add('rowsFailed', failed);
+  return results;
+}
+
+function finishRow(world: World, row: BegunRow, allowDuplicates: boolean): RowResult {
+  let { failure } = row;
+  let id: string | undefined;
+  if (!failure) {
+    world.store.attempt(() => {
+      try {
+        id = save(world, row, allowDuplicates).id;
+        return true;
+      } catch (error) {
+        if (error instanceof RowFailure) {
+          failure = error;
+          return false;
+        }
+        throw error;
+      }
+    });
+  }
+  return { id, isCreated: id !== undefined && row.recordId === undefined, failure };
+}
+
+/** Writes one row. Throws RowFailure. */
+function save(world: World, row: BegunRow, allowDuplicates: boolean): StoredRecord {
+  const { object, target } = row.request;
+  const before = row.recordId === undefined ? undefined : world.store.find(row.recordId);
+  if (row.recordId !== undefined && !(before && isLive(before))) {
+    throw entityIsDeleted();
+  }
+  if (object.name === 'Contact' && before?.fields.IsPersonAccount === true) {
+    throw new RowFailure('INVALID_OPERATION', 'The contact of a person account is written through its account.');
+  }
+  const values = new Map(row.values);
+  if (target.by === 'key') {
+    values.set(target.field, before?.fields[target.field.name] ?? target.value);
+  }
+  for (const [field, value] of values) {
+    checkValue(field, value);
+    checkReference(world, field, value);
+  }
+  const sent = Object.fromEntries([...values].map(([{ name }, value]) => [name, value]));
+  const changed = Object.keys(sent).filter((name) => sent[name] !== null);
+  const base = before?.fields ?? defaultsOf(world, row);
+  const fields = complete(world, object.name, { ...base, ...sent }, changed);
+  const at = world.now();
+  const id = before?.id ?? world.store.newId(object);
+  const record = { id, type: object.name, fields, createdAt: before?.createdAt ?? at, modifiedAt: at };
+  checkRecord(world, record, [...object.fields.values()], allowDuplicates);
+  const saved = object.name === 'Account' ? withPersonContact(world, record) : record;
+  world.store.put(saved);
+  return saved;
+}
+
+function checkRecord(world: World, record: StoredRecord, fields: readonly Field[], allowDuplicates: boolean): void {
+  const missing = fields.filter(({ name, required }) => required && (record.fields[name] ?? null) === null);
+  if (missing.length > 0) {
+    const names = missing.map(({ name }) => name);
+    throw new RowFailure('REQUIRED_FIELD_MISSING', `Required fields are missing: [${names.join(', ')}]`, names);
+  }
+  world.rules.validate(record.type, record.fields);
+  world.rules.checkDuplicates(world.store, record, allowDuplicates);
+  for (const field of fields) {
+    const value = record.fields[field.name] ?? null;
+    const others = field.unique && value !== null ? world.store.withKey(record.type, field, value) : [];
+    const other = others.find((each) => each.id !== record.id && isLive(each));
+    if (other) {
+      const message = `duplicate value found: ${field.name} duplicates value on record with id: ${other.id}`;
+      throw new RowFailure('DUPLICATE_VALUE', message);
+    }
+  }
+}
+
+function checkReference(world: World, field: Field, value: FieldValue): void {
+  if (field.type !== 'reference' || value === null) {
+    return;
+  }
+  const found = world.store.find(String(value));
+  if (!found) {
+    throw new RowFailure('INVALID_CROSS_REFERENCE_KEY', 'invalid cross reference id', [field.name]);
+  }
+  if (!field.referenceTo.includes(found.type)) {
+    const message = `${field.label}: id value of incorrect type: ${value}`;
+    throw new RowFailure('FIELD_INTEGRITY_EXCEPTION', message, [field.name]);
+  }
+  if (!isLive(found)) {
+    throw entityIsDeleted();
+  }
+}
+
+function defaultsOf(world: World, { request: { object } }: ReadRow): Record<string, FieldValue> {
+  const booleans = [...object.fields.values()].filter(({ type, readOnly }) => type === 'boolean' && !readOnly);
+  const owner = world.store.live('User')[0]?.id ?? null;
+  return { ...Object.fromEntries(booleans.map(({ name }) => [name, false])), OwnerId: owner };
+}
+
+/** Parents that a write to a child locks; users and record types are not locked. */
+function isLockedThrough({ type, referenceTo }: Field): boolean {
+  return type === 'reference' && referenceTo.some((parent) => parent === 'Account' || parent === 'Contact');
+}
+
+function injectedFailure(world: World, row: ReadRow, options: WriteOptions): RowFailure | undefined {
+  const { method, path, username } = options;
+  const request = { method, path: `${path}#${nameOfRow(row.request)}`, client: username };
+  const fault = world.faults.active('row-error', request) as { statusCode?: string; message?: string } | undefined;
+  return (
+    fault && new RowFailure(fault.statusCode ?? 'UNABLE_TO_LOCK_ROW', fault.message ?? 'Fault injected by the sandbox.')
+  );
+}
+
+function unableToLock(id: string): RowFailure {
+  return new RowFailure('UNABLE_TO_LOCK_ROW', `unable to obtain exclusive access to this record or 1 records: ${id}`);
+}
