@@ -94,6 +94,7 @@ function renderJourney(line: ReminderLine): string {
     const { state, code, at } = line.report;
     steps.push(`reported ${localTime(at, zone)}: ${state === 'delivered' ? 'delivered' : `not delivered (${code})`}`);
   }
+  if (line.answer !== null) steps.push(`answered ${localTime(line.answer.at, zone)} by the patient: ${line.answer.is}`);
   return steps.map((step, index) => wrap(step, WIDTH, index === 0 ? '' : '  ')).join('\n');
 }
 

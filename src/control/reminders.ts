@@ -31,6 +31,8 @@ export interface ReminderLine {
   reference: string | null;
   /** What the other side told of it since; null when nothing. */
   report: DeliveryReport | null;
+  /** What the patient said by its link; null when nothing. */
+  answer: LedgerEntry['answer'];
 }
 
 /** Reminders of a tenant, in the order of their time. */
@@ -209,7 +211,15 @@ function foreseen(
   const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
   const reason = lateness(reminder, { now, updatedAt, minimumLeadMs });
   const { appointmentId: appointment, rule, channel, dueAt, startAt, zone } = reminder;
-  const untouched = { id: null, settledAt: null, attempts: 0, lastCode: null, reference: null, report: null };
+  const untouched = {
+    id: null,
+    settledAt: null,
+    attempts: 0,
+    lastCode: null,
+    reference: null,
+    report: null,
+    answer: null,
+  };
   const state = reason === null ? 'planned' : 'dropped';
   return { ...untouched, appointment, rule, channel, dueAt, startAt, zone, state, reason };
 }
