@@ -3,14 +3,20 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runLive } from './live.ts';
 import { renderResult, runOnce } from './once.ts';
-import { startWorld } from './world.ts';
+import { DIALECTS, startWorld } from './world.ts';
 
 const USAGE = `npm run demo                      run until Ctrl-C, with a live table
 npm run demo -- --once            first sync, a batch of changes, a quiet cycle, then end
-npm run demo -- --once --json     the same, with one JSON object on standard output`;
+npm run demo -- --once --json     the same, with one JSON object on standard output
+npm run demo -- --dialect bare    a clinic that speaks otherwise: documented, bare, pages, hostile`;
 
 const { values } = parseArgs({
-  options: { once: { type: 'boolean' }, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  options: {
+    once: { type: 'boolean' },
+    json: { type: 'boolean' },
+    dialect: { type: 'string', default: 'documented' },
+    help: { type: 'boolean', short: 'h' },
+  },
 });
 
 async function main(): Promise<number> {
@@ -19,6 +25,11 @@ async function main(): Promise<number> {
     return 0;
   }
   const say = (text: string) => process.stderr.write(`${text}\n`);
+  const dialect = DIALECTS.find((name) => name === values.dialect);
+  if (dialect === undefined) {
+    say(`There is no dialect "${values.dialect}". There are: ${DIALECTS.join(', ')}.`);
+    return 2;
+  }
   const startedAt = performance.now();
   say('Starting Redis, the clinic, Google, Microsoft Graph and Radicale on this machine …');
   const world = await startWorld({
@@ -26,6 +37,7 @@ async function main(): Promise<number> {
     agendasPerTenant: 3,
     patientsPerTenant: 200,
     pullEverySeconds: 10,
+    dialect,
     outlook: true,
     notice: say,
   });

@@ -3,7 +3,7 @@ import type { Status, TargetStatus } from '../src/control/status.ts';
 import { compare } from './compare.ts';
 import { logIn, startDaemon } from './daemon.ts';
 import { openWatch, waitUntilInSync } from './watch.ts';
-import type { DemoTarget, World } from './world.ts';
+import type { DemoTarget, Dialect, World } from './world.ts';
 
 /** What one target came to. */
 export interface TargetResult {
@@ -24,10 +24,13 @@ export interface TargetResult {
 
 /** What the demonstration came to. */
 export interface DemoResult {
+  dialect: Dialect;
   appointments: number;
   targets: TargetResult[];
   changes: { booked: number; moved: number; cancelled: number };
   quietCycleWrites: number;
+  /** Requests to the clinic's API, over both tenants. */
+  clinicRequests: number;
   seconds: number;
 }
 
@@ -66,7 +69,9 @@ export async function runOnce(world: World, say: (text: string) => void, started
       0,
     );
     const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
-    return { appointments, targets, changes, quietCycleWrites, seconds };
+    const { dialect, clinic } = world;
+    const clinicRequests = clinic.counts.value(`requests client:${clinic.clients[0]?.clientId}`);
+    return { dialect, appointments, targets, changes, quietCycleWrites, clinicRequests, seconds };
   } finally {
     await watch.close();
     await daemon.stop();
@@ -137,7 +142,7 @@ export function renderResult(result: DemoResult): string {
   return [
     renderTable(columns, rows),
     '',
-    `${result.appointments} appointments in the clinic; ${booked} booked, ${moved} moved, ${cancelled} cancelled meanwhile.`,
-    `Writes in the quiet cycle: ${result.quietCycleWrites}. ${result.seconds} seconds in all.`,
+    `${result.appointments} appointments in the clinic, which speaks ${result.dialect}; ${booked} booked, ${moved} moved, ${cancelled} cancelled meanwhile.`,
+    `Writes in the quiet cycle: ${result.quietCycleWrites}. Requests to the clinic: ${result.clinicRequests}. ${result.seconds} seconds in all.`,
   ].join('\n');
 }

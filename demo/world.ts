@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
@@ -11,6 +12,11 @@ import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
 import type { RemoteReader } from './read-targets.ts';
 import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-targets.ts';
+
+/** How the clinic speaks; the daemon gets the profile of the same name, and nothing else is different. */
+export const DIALECTS = ['documented', 'bare', 'pages', 'hostile'] as const;
+
+export type Dialect = (typeof DIALECTS)[number];
 
 /** One target of the demonstration and how to look at it from outside the product. */
 export interface DemoTarget {
@@ -34,6 +40,7 @@ export interface DemoLogin {
 
 /** Everything outside the daemon. */
 export interface World {
+  dialect: Dialect;
   clinic: ClinicSandbox;
   google: GoogleSandbox;
   graph: GraphSandbox;
@@ -56,6 +63,8 @@ export interface WorldOptions {
   agendasPerTenant: number;
   patientsPerTenant: number;
   pullEverySeconds: number;
+  /** Default: `documented`. */
+  dialect?: Dialect;
   leaseTtlMs?: number;
   /** The second doctor of each clinic has an Outlook mailbox instead of a Google account. */
   outlook?: boolean;
@@ -65,6 +74,7 @@ export interface WorldOptions {
 
 const TENANTS = ['aurora', 'belvedere'] as const;
 const NAMES = { aurora: 'Poliambulatorio Aurora', belvedere: 'Studio Belvedere' } as const;
+const PROFILES = fileURLToPath(new URL('../config/profiles', import.meta.url));
 const DAV_PASSWORD = 'demo-password';
 const PAST_DAYS = 30;
 const FUTURE_DAYS = 90;
@@ -80,6 +90,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     pastDays: PAST_DAYS,
     futureDays: FUTURE_DAYS,
     deviceIntervalSeconds: 1,
+    dialect: options.dialect ?? 'documented',
   });
   const google = await startGoogleSandbox();
   const graph = await startGraphSandbox();
@@ -96,6 +107,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const configDir = join(dir, 'config');
   await writeConfiguration(configDir, { clinic, google, graph, options, files });
   return {
+    dialect: options.dialect ?? 'documented',
     clinic,
     google,
     graph,
@@ -214,6 +226,7 @@ async function writeConfiguration(
   },
 ): Promise<void> {
   const { clinic, google, graph, options } = parts;
+  const profile = options.dialect ?? 'documented';
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
     http: { port: 0 },
@@ -223,7 +236,7 @@ async function writeConfiguration(
     },
     clinicClients: {
       main: {
-        profile: 'documented',
+        profile,
         baseUrl: clinic.baseUrl,
         authUrl: clinic.authUrl,
         clientId: clinic.clients[0]?.clientId ?? '',
@@ -251,8 +264,7 @@ async function writeConfiguration(
   await mkdir(join(dir, 'tenants'), { recursive: true });
   await mkdir(join(dir, 'profiles'), { recursive: true });
   await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));
-  // Every key of the profile has the specification's value as its default.
-  await writeFile(join(dir, 'profiles', 'documented.yaml'), '{}\n');
+  await copyFile(join(PROFILES, `${profile}.yaml`), join(dir, 'profiles', `${profile}.yaml`));
   for (const [tenant, content] of parts.files) {
     await writeFile(join(dir, 'tenants', `${tenant}.yaml`), stringify(content));
   }
