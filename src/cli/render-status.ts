@@ -95,6 +95,10 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   }
   const setAside = Object.entries(lastRun.setAside).map(([code, count]) => `${count} ${code}`);
   if (setAside.length > 0) lines.push(wrap(`rows set aside: ${setAside.join(', ')}`, WIDTH, '  '));
+  for (const { part, code, remedy } of lastRun.withheld) {
+    const act = remedy === null ? '' : `; ${remedy}`;
+    lines.push(wrap(`not readable, and so left out of entries: ${part} (${code})${act}`, WIDTH, '  '));
+  }
   if (lastRun.unknownStatuses.length > 0) {
     lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, WIDTH, '  '));
   }

@@ -3,6 +3,7 @@ import { isHtml } from '../http/json.ts';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { OPERATIONS } from './operations.ts';
 import { valueAt } from './rows.ts';
 
 /** The wait after a 429 that names none. */
@@ -46,7 +47,7 @@ export function errorFromAnswer(
       return fail('the clinic forbids the call', {
         actor: 'authorization',
         retry: 'never',
-        ...forbidden(answer, told, profile),
+        ...forbidden(answer, label, told, profile),
       });
     case 404:
     case 410:
@@ -117,16 +118,20 @@ function otherStatus(
 
 function forbidden(
   answer: HttpResponse,
+  label: string,
   told: Told,
   profile: ClinicProfile,
 ): Pick<MirrorErrorOptions, 'code' | 'remedy'> {
+  const operation = OPERATIONS.find(({ name }) => `clinic.${name}` === label);
   if (says(told, profile.errors.missingClaim)) {
-    const scope = neededScope(answer);
+    const known = operation?.scope == null ? null : profile.scopePrefix + operation.scope;
+    const scope = neededScope(answer) ?? known;
     const what = scope === null ? 'every scope that is asked for' : `the scope ${scope}`;
     return { code: 'missing-claim', remedy: `connect the clinic again and grant ${what}` };
   }
   if (says(told, profile.errors.insufficientPermissions)) {
-    return { code: 'insufficient-permissions', remedy: 'have the clinic give the connected user the permission' };
+    const permission = operation === undefined ? 'the permission' : `the permission for ${operation.name}`;
+    return { code: 'insufficient-permissions', remedy: `have the clinic give the connected user ${permission}` };
   }
   return { code: 'forbidden', remedy: 'check the scopes of the connection and the permissions of its user' };
 }

@@ -1,3 +1,4 @@
+import { MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
@@ -8,7 +9,10 @@ import { chooseTenant } from './users.ts';
 /** Catalogues and the list of the user's tenants are read anew after this time. */
 const CATALOGUE_LIFE_MS = HOUR_MS;
 
-/** The clinic API for one tenant: the tenant's id is found once, catalogues are whole lists and kept for an hour. */
+/**
+ * The clinic API for one tenant: the tenant's id is found once, catalogues are whole lists and kept for an hour. A login reads both
+ * anew; so does a refusal that may come from a tenant which is no longer the user's.
+ */
 export interface TenantSource {
   /** The clinic's id of the tenant. */
   tenantId(signal: AbortSignal): Promise<string>;
@@ -23,37 +27,126 @@ export interface TenantSource {
     signal: AbortSignal,
   ): Promise<AppointmentSnapshot>;
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
+  /** What is kept is read anew with the next question. */
+  forget(): void;
 }
+
+/** What is remembered outside this process. */
+export interface TenantMemory {
+  /** When a person logged in to the clinic; null when nobody did. */
+  loggedInAt(): Promise<Instant | null>;
+  /** The clinic's id of the tenant that was worked in before; null before the first time. */
+  workedIn(): Promise<string | null>;
+}
+
+const NO_MEMORY: TenantMemory = { loggedInAt: async () => null, workedIn: async () => null };
 
 /**
  * @param configuredId the operator's choice among the user's tenants; null when the user has one
  * All methods throw what `chooseTenant` throws when the user may not work in the tenant (any more).
  */
-export function createTenantSource(client: ClinicClient, configuredId: string | null, clock: Clock): TenantSource {
-  const tenantId = kept(clock, async (signal) => chooseTenant(await client.userInfo(signal), configuredId).id);
-  const list = <Model>(read: (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>) =>
-    kept(clock, async (signal) => {
-      const records: Model[] = [];
-      for await (const page of read(await tenantId(signal), signal)) records.push(...page.records);
-      return records;
-    });
+export function createTenantSource(
+  client: ClinicClient,
+  configuredId: string | null,
+  clock: Clock,
+  memory: TenantMemory = NO_MEMORY,
+): TenantSource {
+  let workedIn: string | null = null;
+  const tenant = kept(clock, memory, async (signal) => {
+    workedIn ??= await memory.workedIn();
+    workedIn = chooseTenant(await client.userInfo(signal), configuredId, workedIn).id;
+    return workedIn;
+  });
+  const lists: Kept<unknown>[] = [];
+  const forget = () => {
+    for (const each of [tenant, ...lists]) each.forget();
+  };
+
+  /** The tenant is looked at again after what it refuses. */
+  async function inTenant<Value>(signal: AbortSignal, ask: (tenantId: string) => Promise<Value>): Promise<Value> {
+    const tenantId = await tenant.get(signal);
+    try {
+      return await ask(tenantId);
+    } catch (error) {
+      if (!mayMeanTenant(error)) throw error;
+      tenant.forget();
+      await tenant.get(signal);
+      throw error;
+    }
+  }
+  /** A tenant that is no longer the user's answers to the id of any record as if there were none. */
+  const alone =
+    <Found>(read: (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Found>>) =>
+    (id: string, signal: AbortSignal) =>
+      inTenant(signal, async (tenantId) => {
+        const answer = await read(tenantId, id, signal);
+        if ('absent' in answer) {
+          tenant.forget();
+          await tenant.get(signal);
+        }
+        return answer;
+      });
+  const list = <Model>(read: (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>) => {
+    const all = kept(clock, memory, (signal) => inTenant(signal, (tenantId) => gather(read(tenantId, signal))));
+    lists.push(all);
+    return all.get;
+  };
   return {
-    tenantId,
+    tenantId: tenant.get,
     agendas: list(client.listAgendas),
     locations: list(client.listLocations),
     treatments: list(client.listTreatments),
     patients: list(client.listPatients),
-    readPatient: async (id, signal) => client.getPatient(await tenantId(signal), id, signal),
-    readAppointments: async (query, signal) => client.readAppointments(await tenantId(signal), query, signal),
-    readAppointment: async (id, signal) => client.readAppointment(await tenantId(signal), id, signal),
+    readPatient: alone(client.getPatient),
+    async readAppointments(query, signal) {
+      try {
+        return await inTenant(signal, (tenantId) => client.readAppointments(tenantId, query, signal));
+      } catch (error) {
+        // What else is known may be as old as the permission was.
+        if (mayMeanTenant(error)) forget();
+        throw error;
+      }
+    },
+    readAppointment: alone(client.readAppointment),
+    forget,
   };
 }
 
-function kept<Value>(clock: Clock, read: (signal: AbortSignal) => Promise<Value>) {
-  let last: { value: Value; readAt: Instant } | null = null;
-  return async (signal: AbortSignal): Promise<Value> => {
-    const now = clock();
-    if (last === null || now - last.readAt > CATALOGUE_LIFE_MS) last = { value: await read(signal), readAt: now };
-    return last.value;
+/** 403, 404 and 410 are also what a tenant answers that was taken from the user. */
+function mayMeanTenant(error: unknown): boolean {
+  return error instanceof MirrorError && [403, 404, 410].includes(error.status ?? 0);
+}
+
+async function gather<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
+  const records: Model[] = [];
+  for await (const page of pages) records.push(...page.records);
+  return records;
+}
+
+interface Kept<Value> {
+  get(signal: AbortSignal): Promise<Value>;
+  forget(): void;
+}
+
+/** Keeps what was read for its time, as long as nobody logs in anew. */
+function kept<Value>(
+  clock: Clock,
+  { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>,
+  read: (signal: AbortSignal) => Promise<Value>,
+): Kept<Value> {
+  let last: { value: Value; readAt: Instant; login: Instant | null } | null = null;
+  return {
+    async get(signal) {
+      const now = clock();
+      const login = await loggedInAt();
+      if (last === null || now - last.readAt > CATALOGUE_LIFE_MS || last.login !== login) {
+        last = null;
+        last = { value: await read(signal), readAt: now, login };
+      }
+      return last.value;
+    },
+    forget() {
+      last = null;
+    },
   };
 }

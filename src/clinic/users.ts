@@ -48,25 +48,32 @@ export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo 
 /**
  * The tenant to work with.
  * @param configuredId the operator's choice; null when the user's only tenant is meant
+ * @param workedIn the tenant of earlier work, which a user with another or with several tenants changes nothing of
  * @throws MirrorError `settings`: `tenant-choice` when there are several and none is chosen, `tenant-not-allowed` when the chosen
- * one is not the user's; both list the ids to choose from
+ * one is not the user's, `tenant-gone` when that of earlier work no longer is; all list the ids to choose from
  */
-export function chooseTenant(user: UserInfo, configuredId: string | null): TenantReference {
+export function chooseTenant(
+  user: UserInfo,
+  configuredId: string | null,
+  workedIn: string | null = null,
+): TenantReference {
+  const wanted = configuredId ?? workedIn;
   const [only, ...others] = user.tenants;
-  if (configuredId === null && only !== undefined && others.length === 0) return only;
-  const chosen = user.tenants.find((tenant) => tenant.id === configuredId);
+  if (wanted === null && only !== undefined && others.length === 0) return only;
+  const chosen = user.tenants.find((tenant) => tenant.id === wanted);
   if (chosen !== undefined) return chosen;
-  const isUnchosen = configuredId === null;
   const ids = user.tenants.slice(0, LISTED_IDS).map((tenant) => tenant.id);
-  throw new MirrorError(
-    isUnchosen ? 'the connected user has several tenants' : 'the configured tenant is not one of the connected user',
-    {
-      actor: 'settings',
-      code: isUnchosen ? 'tenant-choice' : 'tenant-not-allowed',
-      retry: 'never',
-      remedy: `set clinic.tenantId to one of: ${ids.join(', ')}${user.tenants.length > LISTED_IDS ? ', …' : ''}`,
-    },
-  );
+  const choice = `set clinic.tenantId to one of: ${ids.join(', ')}${user.tenants.length > LISTED_IDS ? ', …' : ''}`;
+  if (configuredId !== null) {
+    throw choiceError('tenant-not-allowed', 'the configured tenant is not one of the connected user', choice);
+  }
+  if (workedIn === null) throw choiceError('tenant-choice', 'the connected user has several tenants', choice);
+  const remedy = `have the clinic give the user access to ${workedIn} again, connect as another user, or ${choice}`;
+  throw choiceError('tenant-gone', 'the tenant of all work so far is no longer one of the connected user', remedy);
+}
+
+function choiceError(code: string, message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
 }
 
 function readTenant(tenant: unknown, profile: ClinicProfile): TenantReference | null {

@@ -17,6 +17,7 @@ export async function reportRun(
   for (const { status, rawStatus } of snapshot?.records.values() ?? []) {
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
   }
+  const [previous] = await tenant.runs.list(1);
   const run: RunReport = {
     id: runIdOf(startedAt),
     startedAt,
@@ -33,6 +34,8 @@ export async function reportRun(
     setAside: countBy(snapshot?.setAside ?? [], ({ code }) => code),
     setAsideExamples: (snapshot?.setAside ?? []).slice(0, SHOWN_EXAMPLES),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
+    withheld: cycle?.survey.withheld ?? [],
+    clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error:
       error === null

@@ -1,7 +1,9 @@
-import { asMirrorError, type MirrorError } from '../model/errors.ts';
+import { createHash } from 'node:crypto';
+import { asMirrorError } from '../model/errors.ts';
 import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import type { ClinicSeen, Withheld } from '../state/runs.ts';
 import type { Directory } from '../sync/project.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -15,8 +17,8 @@ export interface Reading {
 export interface Survey {
   snapshot: AppointmentSnapshot;
   directory: Directory;
-  /** Parts of the catalogue that the login may not read; what depends on them is left out of items' texts. */
-  directoryErrors: MirrorError[];
+  withheld: Withheld[];
+  clinic: ClinicSeen;
   startedAt: Instant;
 }
 
@@ -43,29 +45,28 @@ export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
 
 /**
  * Reads the clinic: the catalogue and every appointment that any of the targets may show.
- * @param reminded what is read besides, for reminders
+ * @param besides what is read besides: for reminders, or to find what a person put back
  */
 export async function surveyClinic(
   tenant: OpenTenant,
   targets: OpenTarget[],
   signal: AbortSignal,
-  reminded: Reading | null = null,
+  besides: readonly Reading[] = [],
 ): Promise<Survey> {
   const startedAt = tenant.clock();
   const windows = [
     ...targets.map((target) => windowOf(target, startedAt)),
-    ...(reminded === null ? [] : [reminded.window]),
+    ...besides.map((reading) => reading.window),
   ];
   const window = {
     fromAt: Math.min(...windows.map(({ fromAt }) => fromAt)),
     toAt: Math.max(...windows.map(({ toAt }) => toAt)),
   };
-  const { directory, errors } = await readDirectory(tenant, targets, signal);
-  const snapshot = await tenant.clinic.readAppointments({ agendaIds: agendasOf(targets, reminded), window }, signal);
-  if (namesPatients(targets) && lacksNames(snapshot)) {
-    directory.patients = byId(await tenant.clinic.patients(signal));
-  }
-  return { snapshot, directory, directoryErrors: errors, startedAt };
+  const { catalogue, withheld, clinic } = await readCatalogue(tenant, targets, signal);
+  const snapshot = await tenant.clinic.readAppointments({ agendaIds: agendasOf(targets, besides), window }, signal);
+  const needsNames = namesPatients(targets) && lacksNames(snapshot);
+  const patients = await part('patients', needsNames, withheld, () => tenant.clinic.patients(signal));
+  return { snapshot, directory: { ...catalogue, patients }, withheld, clinic, startedAt };
 }
 
 /**
@@ -137,44 +138,77 @@ function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
   return list;
 }
 
-interface MutableDirectory extends Directory {
-  patients: Directory['patients'];
+type Catalogue = Omit<Directory, 'patients'>;
+
+interface CatalogueReading {
+  catalogue: Catalogue;
+  withheld: Withheld[];
+  clinic: ClinicSeen;
+}
+
+/**
+ * Processes keep what they read for an hour. Where this one knows another catalogue than the one that entries were written by last,
+ * it reads anew: else two would rewrite them to and fro.
+ */
+async function readCatalogue(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  signal: AbortSignal,
+): Promise<CatalogueReading> {
+  const [lastRun] = await tenant.runs.list(1);
+  const known = lastRun?.clinic?.catalogue;
+  const reading = await readParts(tenant, targets, signal);
+  if (known === undefined || known === reading.clinic.catalogue) return reading;
+  tenant.clinic.forget();
+  return readParts(tenant, targets, signal);
+}
+
+async function readParts(
+  { clinic }: OpenTenant,
+  targets: readonly OpenTarget[],
+  signal: AbortSignal,
+): Promise<CatalogueReading> {
+  const withheld: Withheld[] = [];
+  const showsTreatment = targets.some(({ configuration }) => configuration.fields.includes('treatment'));
+  const catalogue: Catalogue = {
+    agendas: await part('agendas', true, withheld, () => clinic.agendas(signal)),
+    locations: await part('locations', true, withheld, () => clinic.locations(signal)),
+    treatments: await part('treatments', showsTreatment, withheld, () => clinic.treatments(signal)),
+  };
+  const told = Object.entries(catalogue).map(([name, entries]) => [name, [...entries].sort(byFirst)]);
+  const seen = JSON.stringify([told, withheld.map((each) => each.part)]);
+  const hash = createHash('sha256').update(seen).digest('base64url');
+  return { catalogue, withheld, clinic: { tenantId: await clinic.tenantId(signal), catalogue: hash } };
+}
+
+function byFirst([one]: [string, unknown], [other]: [string, unknown]): number {
+  return one < other ? -1 : 1;
 }
 
 /**
  * A part of the catalogue that the login may not read costs its texts, cycle after cycle the same. Any other failure ends the
  * cycle: leaving texts out for once would rewrite every item twice.
  */
-async function readDirectory(
-  tenant: OpenTenant,
-  targets: readonly OpenTarget[],
-  signal: AbortSignal,
-): Promise<{ directory: MutableDirectory; errors: MirrorError[] }> {
-  const errors: MirrorError[] = [];
-  async function part<Entry extends { id: string }>(needed: boolean, read: () => Promise<Entry[]>) {
-    if (!needed) return new Map<string, Entry>();
-    try {
-      return byId(await read());
-    } catch (error) {
-      const cause = asMirrorError(error);
-      if (cause.actor !== 'authorization' || cause.status !== 403) throw cause;
-      errors.push(cause);
-      return new Map<string, Entry>();
-    }
+async function part<Entry extends { id: string }>(
+  name: Withheld['part'],
+  needed: boolean,
+  withheld: Withheld[],
+  read: () => Promise<readonly Entry[]>,
+): Promise<Map<string, Entry>> {
+  if (!needed) return new Map();
+  try {
+    return new Map((await read()).map((entry) => [entry.id, entry]));
+  } catch (error) {
+    const cause = asMirrorError(error);
+    if (cause.actor !== 'authorization' || cause.status !== 403) throw cause;
+    withheld.push({ part: name, code: cause.code, remedy: cause.remedy ?? null });
+    return new Map();
   }
-  const showsTreatment = targets.some(({ configuration }) => configuration.fields.includes('treatment'));
-  const directory: MutableDirectory = {
-    agendas: await part(true, () => tenant.clinic.agendas(signal)),
-    locations: await part(true, () => tenant.clinic.locations(signal)),
-    treatments: await part(showsTreatment, () => tenant.clinic.treatments(signal)),
-    patients: new Map(),
-  };
-  return { directory, errors };
 }
 
-function agendasOf(targets: readonly OpenTarget[], reminded: Reading | null): string[] | null {
+function agendasOf(targets: readonly OpenTarget[], besides: readonly Reading[]): string[] | null {
   const ids = new Set<string>();
-  const readings = [...targets.map(({ configuration }) => configuration), ...(reminded === null ? [] : [reminded])];
+  const readings = [...targets.map(({ configuration }) => configuration), ...besides];
   for (const { agendas } of readings) {
     if (agendas === 'all') return null;
     for (const id of agendas) ids.add(id);
@@ -191,8 +225,4 @@ function lacksNames(snapshot: AppointmentSnapshot): boolean {
     if (patientId !== null && patient === null) return true;
   }
   return false;
-}
-
-function byId<Entry extends { id: string }>(entries: readonly Entry[]): Map<string, Entry> {
-  return new Map(entries.map((entry) => [entry.id, entry]));
 }

@@ -16,6 +16,22 @@ export interface TargetRun {
   unconfirmed: number;
 }
 
+/** A part of the catalogue that the login may not read: what it would tell is left out of entries' texts. */
+export interface Withheld {
+  part: 'agendas' | 'locations' | 'treatments' | 'patients';
+  code: string;
+  /** Names the scope or the permission. */
+  remedy: string | null;
+}
+
+/** The clinic that a cycle worked in. */
+export interface ClinicSeen {
+  /** The clinic's id of the tenant. */
+  tenantId: string;
+  /** A hash of the catalogue; another process with another one reads its own anew. */
+  catalogue: string;
+}
+
 /** One cycle's report: counts and codes only. */
 export interface RunReport {
   id: string;
@@ -27,6 +43,9 @@ export interface RunReport {
   /** Up to 20 examples: id and field, never a value. */
   setAsideExamples: readonly { recordId: string | null; code: string; field: string }[];
   unknownStatuses: readonly string[];
+  withheld: readonly Withheld[];
+  /** As of the last cycle that could read the catalogue; null before the first one. */
+  clinic: ClinicSeen | null;
   targets: readonly TargetRun[];
   /** Code of what ended the cycle early. */
   error: { code: string; actor: string; message: string; remedy: string | null } | null;
@@ -57,7 +76,10 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
         .exec();
     },
     async list(limit) {
-      return (await redis.lrange(key, 0, limit - 1)).map((value) => JSON.parse(value) as RunReport);
+      // Reports of an earlier release don't tell these.
+      const untold = { withheld: [], clinic: null };
+      const reports = await redis.lrange(key, 0, limit - 1);
+      return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
     },
   };
 }

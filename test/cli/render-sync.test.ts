@@ -24,6 +24,8 @@ function resultOf(planned: Record<string, number>): SyncResult {
       setAside: {},
       setAsideExamples: [],
       unknownStatuses: [],
+      withheld: [],
+      clinic: null,
       targets: [{ target: 'room', planned, ...counts }],
       error: null,
     },

@@ -98,6 +98,8 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     setAside: {},
     setAsideExamples: [],
     unknownStatuses: [],
+    withheld: [],
+    clinic: null,
     targets: [],
     error: null,
   });
