@@ -1,4 +1,4 @@
-import { type HubSpotError, invalidInput } from './errors.ts';
+import { invalidInput } from './errors.ts';
 import { findObjectType, type ObjectType, type ObjectTypeName } from './object-types.ts';
 
 /** One way in which records of two types can belong together, in one direction. */
@@ -52,11 +52,8 @@ export function defaultType(from: ObjectType, to: ObjectType): AssociationType {
 /** The type of this number from one kind of record to another. Throws HubSpotError 400 when it is none of theirs. */
 export function requireType(from: ObjectType, to: ObjectType, category: string, typeId: number): AssociationType {
   const found = TYPES.find((type) => type.from === from.name && type.typeId === typeId);
-  if (category !== 'HUBSPOT_DEFINED' || !found) {
-    throw wrongType(from, typeId);
-  }
-  if (found.to !== to.name) {
-    throw wrongType(from, typeId);
+  if (category !== 'HUBSPOT_DEFINED' || found?.to !== to.name) {
+    throw invalidInput(`invalid from object type ${from.typeId} for association type ${typeId}`);
   }
   return found;
 }
@@ -65,10 +62,6 @@ export function requireType(from: ObjectType, to: ObjectType, category: string, 
 export function objectBehind(from: ObjectType, typeId: number): ObjectType | undefined {
   const found = TYPES.find((type) => type.from === from.name && type.typeId === typeId);
   return found && findObjectType(found.to);
-}
-
-function wrongType(from: ObjectType, typeId: number): HubSpotError {
-  return invalidInput(`invalid from object type ${from.typeId} for association type ${typeId}`);
 }
 
 /** Which records belong together, and how. */

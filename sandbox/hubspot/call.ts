@@ -33,7 +33,7 @@ export interface Context {
   body: string;
 }
 
-/** Who is behind a path and what they send is checked by zod; what is wrong is told without values. */
+/** The JSON body in its shape. Throws HubSpotError 400, which names the places that are wrong but no value. */
 export function readBody<T>({ body }: Context, schema: z.ZodType<T>): T {
   const result = schema.safeParse(parseJson(body));
   if (!result.success) {

@@ -12,7 +12,8 @@ export type ReadValue = { stored: string } | { fault: ValueFault };
 /** Most characters of one value (developers.hubspot.com, properties). */
 const MAX_LENGTH = 65_536;
 const EMAIL = /^[^\s@<>()",;:]+@[^\s@.<>(),;:]+(\.[^\s@.<>(),;:]+)+$/;
-const DAY_MS = 86_400_000;
+const EPOCH_MS = /^-?\d{1,16}$/;
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** Reads a value that a client sent; an empty one clears the property, whatever its type. */
 export function readValue(property: Property, value: string): ReadValue {
@@ -55,26 +56,32 @@ function readEmail(value: string): ReadValue {
 
 /** A day as `YYYY-MM-DD` or as epoch ms at midnight UTC. */
 function readDate(value: string): ReadValue {
-  const atMs = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
-  if (Number.isSafeInteger(atMs) && Math.abs(atMs) < 8.64e15) {
-    const at = new Date(atMs);
-    return atMs % DAY_MS === 0
-      ? { stored: at.toISOString().slice(0, 10) }
-      : refuse('INVALID_DATE', `${value} is at ${at.toISOString().slice(11, -1)} UTC, not midnight!`);
+  const text = EPOCH_MS.test(value) ? isoOf(Number(value)) : undefined;
+  if (text !== undefined) {
+    return text.endsWith('T00:00:00.000Z')
+      ? { stored: text.slice(0, 10) }
+      : refuse('INVALID_DATE', `${value} is at ${text.slice(11, -1)} UTC, not midnight!`);
   }
-  const day = new Date(`${value}T00:00:00Z`);
-  return /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(value)
-    ? { stored: value }
-    : refuse('INVALID_DATE', `${value} was not a valid date.`);
+  return isDay(value) ? { stored: value } : refuse('INVALID_DATE', `${value} was not a valid date.`);
 }
 
 /** An instant as epoch ms or ISO 8601 with an offset; stored in UTC. */
 function readInstant(value: string): ReadValue {
-  const isText = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(value);
-  const at = new Date(/^-?\d+$/.test(value) ? Number(value) : isText ? value : Number.NaN);
-  return Number.isNaN(at.getTime())
-    ? refuse('INVALID_LONG', `${value} was not a valid long.`)
-    : { stored: at.toISOString() };
+  const isText = INSTANT.test(value) && isDay(value.slice(0, 10));
+  const stored = isoOf(EPOCH_MS.test(value) ? Number(value) : isText ? Date.parse(value) : Number.NaN);
+  return stored === undefined ? refuse('INVALID_LONG', `${value} was not a valid long.`) : { stored };
+}
+
+/** True for `YYYY-MM-DD` of a day that exists. */
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && isoOf(Date.parse(`${text}T00:00:00Z`))?.slice(0, 10) === text;
+}
+
+/** ISO 8601 in UTC, with a year of four digits; undefined when there is none such. */
+function isoOf(atMs: number): string | undefined {
+  const at = new Date(atMs);
+  const text = Number.isNaN(at.getTime()) ? '' : at.toISOString();
+  return /^\d{4}-/.test(text) ? text : undefined;
 }
 
 /** One option, or several by semicolons with the field type `checkbox`. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import * as oidc from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import type { HubSpotSandbox, PersonsAnswer } from '../../../sandbox/hubspot/index.ts';
 import { CONTACTS, startBench } from './support.ts';
@@ -60,6 +61,35 @@ describe('installing an app', () => {
     expect((await as(body.access_token)('GET', '/crm/v3/objects/deals')).status).toBe(403);
     expect((await as(body.refresh_token)('GET', CONTACTS)).status).toBe(401);
     expect(sandbox.counts.tokenRequests).toBe(1);
+  });
+
+  it('works with openid-client, and so does a refresh', async () => {
+    const { sandbox } = await startBench();
+    const server = {
+      issuer: sandbox.url,
+      authorization_endpoint: sandbox.authorizeUrl,
+      token_endpoint: sandbox.tokenUrl,
+    };
+    const configuration = new oidc.Configuration(server, 'sandbox-client', 'sandbox-secret', oidc.ClientSecretPost());
+    oidc.allowInsecureRequests(configuration);
+    const pkceCodeVerifier = oidc.randomPKCECodeVerifier();
+    const expectedState = oidc.randomState();
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: REDIRECT,
+      scope: SCOPE,
+      state: expectedState,
+      code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
+      code_challenge_method: 'S256',
+    });
+    const back = new URL(await sandbox.authorizeInBrowser(url.href, PERSON));
+    const tokens = await oidc.authorizationCodeGrant(configuration, back, { pkceCodeVerifier, expectedState });
+    expect(tokens.expires_in).toBe(1800);
+    const refreshed = await oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? '');
+    expect(refreshed.access_token).not.toBe(tokens.access_token);
+    sandbox.uninstall();
+    await expect(oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? '')).rejects.toMatchObject({
+      error: 'invalid_grant',
+    });
   });
 
   it('ends when the person cancels', async () => {
