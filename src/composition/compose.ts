@@ -177,7 +177,10 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       targets: new Map([...tenant.targets.values()].map((target) => [target.id, open(target)])),
       links,
       outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
-      journal: createJournal(redis, tenant.id, journalKeepMs),
+      journal: createJournal(redis, tenant.id, journalKeepMs, {
+        tenant: tenant.formerly,
+        target: (id) => tenant.targets.get(id)?.formerly,
+      }),
       records: createTargetStore(redis, tenant.id),
       holds: createHoldStore(redis, tenant.id),
       runs,

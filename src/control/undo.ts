@@ -1,7 +1,7 @@
 import type { Progress } from '../jobs/pull.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
-import { lookAtRun, type Recoverable, type Recovery } from '../jobs/undo.ts';
+import { entriesOfRun, lookAtRun, type Recoverable, type Recovery } from '../jobs/undo.ts';
 import { MirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { JournaledRun } from '../state/journal.ts';
@@ -57,7 +57,7 @@ export async function undoRun(
   const tenant = await tenantOfRun(estate, run, options.tenant);
   if (tenant.configuration.paused) throw pausedError(tenant.id);
   progress('reading the clinic');
-  const found = await lookAtRun(tenant, await tenant.journal.read(run), signals.stop);
+  const found = await lookAtRun(tenant, await entriesOfRun(tenant, run), signals.stop);
   const view = { tenant: tenant.id, run, dryRun: options.dryRun };
   if (options.dryRun) return { ...view, pinnedUntil: null, records: found.map((one) => lineOf(one, 'waiting')) };
   const pinnedUntil = await pinDeleted(tenant, found, estate.clock() + PIN_MS);
@@ -76,7 +76,7 @@ export async function releaseRun(
   options: { tenant?: string | undefined },
 ): Promise<{ tenant: string; released: number }> {
   const tenant = await tenantOfRun(estate, run, options.tenant);
-  const entries = await tenant.journal.read(run);
+  const entries = await entriesOfRun(tenant, run);
   let released = 0;
   for (const target of new Set(entries.map((entry) => entry.target))) {
     const pinned = await tenant.journal.pinned(target, estate.clock());
@@ -91,7 +91,7 @@ export async function releaseRun(
 async function tenantOfRun(estate: Estate, run: string, only: string | undefined): Promise<OpenTenant> {
   const candidates = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
   const having: OpenTenant[] = [];
-  for (const tenant of candidates) if ((await tenant.journal.read(run)).length > 0) having.push(tenant);
+  for (const tenant of candidates) if ((await entriesOfRun(tenant, run)).length > 0) having.push(tenant);
   const [tenant] = having;
   if (tenant !== undefined && having.length === 1) return tenant;
   if (tenant === undefined) {

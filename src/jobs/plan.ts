@@ -25,6 +25,8 @@ export interface TargetPlan {
   released: string[];
   /** Records that left the window before they could be written: nothing waits for them any more. */
   abandoned: string[];
+  /** Pinned records that left the window: they would be read alone for weeks. */
+  outlived: string[];
   unchanged: number;
   linkCount: number;
 }
@@ -68,12 +70,13 @@ export async function planTarget(
   state: TargetState,
   signal: AbortSignal,
 ): Promise<TargetPlan> {
-  const rules = rulesOf(tenant, target, survey, await tenant.journal.pinned(target.id, tenant.clock()));
+  const pinned = await tenant.journal.pinned(target.id, tenant.clock());
+  const window = windowOf(target, survey.startedAt);
   const work = diff({
     appointments: appointmentsOf(survey, confirmation),
     vanished: confirmation.vanished,
-    window: windowOf(target, survey.startedAt),
-    ...rules,
+    window,
+    ...rulesOf(tenant, target, survey, pinned),
     restores: await restoring(tenant, target),
     identity: target.identity,
     state,
@@ -84,6 +87,9 @@ export async function planTarget(
     target,
     released: difference.released,
     abandoned: abandonedOf(state, survey, target),
+    outlived: confirmation.found
+      .filter(({ id, time }) => pinned.has(id) && time.endAt <= window.fromAt)
+      .map(({ id }) => id),
     unchanged: difference.unchanged,
     linkCount: state.links.size,
   };
@@ -179,7 +185,7 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
   const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
-  await tenant.journal.unpin(id, vanished);
+  await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
 }
 
 function countsAs(change: PlannedChange, kind: DeletionClass): boolean {

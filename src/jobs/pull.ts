@@ -20,13 +20,16 @@ import {
   resumeReminders,
 } from './plan-reminders.ts';
 import { reportRun, targetRun } from './report.ts';
-import { confirmAbsence, type Survey, surveyClinic, windowOf } from './survey.ts';
+import { confirmAbsence, type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** How long a person's command waits for a cycle that is under way. */
 const LEASE_WAIT_MS = 60_000;
 /** How long a rejection keeps the same records from being held again. */
 const REJECTION_MS = 7 * DAY_MS;
+
+/** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
+const PINNED_READ_ALONE = 50;
 
 /** Progress for whoever watches: a word and, where known, how far. */
 export type Progress = (step: string, done?: number, total?: number) => void;
@@ -88,8 +91,7 @@ export async function planCycle(
 ): Promise<Cycle> {
   const configured = activeTargets(tenant);
   options.progress('reading the clinic');
-  const reminded = tenant.reminders === null ? null : remindedReading(tenant.reminders, tenant.clock());
-  const survey = await surveyClinic(tenant, configured, signal, reminded);
+  const survey = await surveyClinic(tenant, configured, signal, await readingsBesides(tenant, configured));
   options.progress('reading the targets');
   const { states, left } = await openStates(tenant, configured, survey, options.lease, signal);
   const missing = new Map<string, string[]>();
@@ -107,6 +109,17 @@ export async function planCycle(
     plans.push(await planTarget(tenant, target, survey, confirmation, state, signal));
   }
   return { survey, confirmation, plans, missing, left };
+}
+
+/** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */
+async function readingsBesides(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<Reading[]> {
+  const now = tenant.clock();
+  const readings = tenant.reminders === null ? [] : [remindedReading(tenant.reminders, now)];
+  for (const target of targets) {
+    const { size } = await tenant.journal.pinned(target.id, now);
+    if (size > PINNED_READ_ALONE) readings.push({ window: windowOf(target, now), agendas: 'all' });
+  }
+  return readings;
 }
 
 /** Appointments that wait for a reminder and that a complete list did not show. */

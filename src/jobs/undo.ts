@@ -21,6 +21,27 @@ export interface Recoverable {
   recovery: Recovery;
 }
 
+/**
+ * What a run changed or deleted, and what it is about to delete: a run that is undone while its lanes are at work must not go on
+ * deleting. Targets bear the ids of today.
+ */
+export async function entriesOfRun(tenant: OpenTenant, run: string): Promise<JournalEntry[]> {
+  const targets = [...tenant.targets.values()];
+  const entries = new Map<string, JournalEntry>();
+  const put = (entry: JournalEntry) => entries.set(`${entry.target}/${entry.recordId}`, entry);
+  // The outbox first: what leaves it after this look is in the journal at the next.
+  for (const { id: target } of targets) {
+    for (const { recordId, reason, enqueuedAt } of await tenant.outbox.removalsOf(target, run)) {
+      put({ target, recordId, effect: 'deleted', reason, at: enqueuedAt });
+    }
+  }
+  for (const entry of await tenant.journal.read(run)) {
+    const renamed = targets.find(({ configuration }) => configuration.formerly === entry.target)?.id;
+    put(tenant.targets.has(entry.target) ? entry : { ...entry, target: renamed ?? entry.target });
+  }
+  return [...entries.values()];
+}
+
 /** Asks the clinic about everything that a run changed or deleted. Writes nothing. */
 export async function lookAtRun(
   tenant: OpenTenant,
@@ -33,7 +54,10 @@ export async function lookAtRun(
       .map((target) => [target.id, target]),
   );
   if (targets.size === 0) return entries.map((entry) => recoverable(entry, 'no-target'));
-  const survey = await surveyClinic(tenant, [...targets.values()], signal);
+  // Every agenda: what a mistaken rule leaves out is to be found without asking for each record alone.
+  const now = tenant.clock();
+  const readings = [...targets.values()].map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
+  const survey = await surveyClinic(tenant, [...targets.values()], signal, readings);
   const listed = (recordId: string) => survey.snapshot.records.has(recordId);
   const missing = new Map(
     [...targets.keys()].map((id) => [

@@ -2,6 +2,7 @@ import type { ReasonCode } from '../model/operations.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { slices } from './slices.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */
 export type JournalEffect = 'updated' | 'deleted';
@@ -41,22 +42,38 @@ export interface Journal {
   pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
 }
 
-/** Opens the journals of a tenant. @param keepMs how long a journal is kept after its last line */
-export function createJournal(redis: RedisClient, tenant: string, keepMs = JOURNAL_KEEP_MS): Journal {
+/** Ids of before a renaming, under which journals and pins may stand. */
+export interface FormerIds {
+  tenant?: string | undefined;
+  target?(target: string): string | undefined;
+}
+
+/**
+ * Opens the journals of a tenant. What stands under former ids counts as its own.
+ * @param keepMs how long a journal is kept after its last line
+ */
+export function createJournal(
+  redis: RedisClient,
+  tenant: string,
+  keepMs = JOURNAL_KEEP_MS,
+  formerly: FormerIds = {},
+): Journal {
+  const tenants = [...new Set([tenant, formerly.tenant ?? tenant])];
+  const pinsOf = (target: string) => {
+    const targets = new Set([target, formerly.target?.(target) ?? target]);
+    return tenants.flatMap((one) => [...targets].map((other) => keys.pins(one, other)));
+  };
   return {
-    read: async (run) => entriesOf(await redis.hgetall(keys.journal(tenant, run))),
+    async read(run) {
+      const lines = await Promise.all(tenants.map((one) => redis.hgetall(keys.journal(one, run))));
+      return entriesOf(Object.assign({}, ...lines.reverse()));
+    },
     async list(now) {
-      const index = keys.journals(tenant);
-      await redis.zremrangebyscore(index, '-inf', now - keepMs);
-      const scored = await redis.zrevrange(index, 0, LISTED_RUNS - 1, 'WITHSCORES');
-      const runs: JournaledRun[] = [];
-      for (let at = 0; at < scored.length; at += 2) {
-        const run = scored[at] as string;
-        const lines = await redis.hvals(keys.journal(tenant, run));
-        const deleted = lines.filter((line) => line.startsWith('deleted')).length;
-        if (lines.length > 0) runs.push({ run, at: Number(scored[at + 1]), updated: lines.length - deleted, deleted });
-      }
-      return runs;
+      const lists = await Promise.all(tenants.map((one) => listOf(redis, one, now - keepMs)));
+      return lists
+        .flat()
+        .sort((one, other) => other.at - one.at)
+        .slice(0, LISTED_RUNS);
     },
     async pin(target, recordIds, untilAt) {
       const pipeline = redis.pipeline();
@@ -64,14 +81,31 @@ export function createJournal(redis: RedisClient, tenant: string, keepMs = JOURN
       await pipeline.exec();
     },
     async unpin(target, recordIds) {
-      if (recordIds.length > 0) await redis.zrem(keys.pins(tenant, target), ...recordIds);
+      for (const key of pinsOf(target)) for (const slice of slices(recordIds, 500)) await redis.zrem(key, ...slice);
     },
     async pinned(target, now) {
-      const key = keys.pins(tenant, target);
-      await redis.zremrangebyscore(key, '-inf', now);
-      return new Set(await redis.zrangebyscore(key, now, '+inf'));
+      const pinned = new Set<string>();
+      for (const key of pinsOf(target)) {
+        await redis.zremrangebyscore(key, '-inf', now);
+        for (const recordId of await redis.zrangebyscore(key, now, '+inf')) pinned.add(recordId);
+      }
+      return pinned;
     },
   };
+}
+
+async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Promise<JournaledRun[]> {
+  const index = keys.journals(tenant);
+  await redis.zremrangebyscore(index, '-inf', oldestAt);
+  const scored = await redis.zrevrange(index, 0, LISTED_RUNS - 1, 'WITHSCORES');
+  const runs: JournaledRun[] = [];
+  for (let at = 0; at < scored.length; at += 2) {
+    const run = scored[at] as string;
+    const lines = await redis.hvals(keys.journal(tenant, run));
+    const deleted = lines.filter((line) => line.startsWith('deleted')).length;
+    if (lines.length > 0) runs.push({ run, at: Number(scored[at + 1]), updated: lines.length - deleted, deleted });
+  }
+  return runs;
 }
 
 const SEPARATOR = '\t';

@@ -3,6 +3,7 @@ import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
+import { slices } from './slices.ts';
 
 /**
  * Links per bucket that a new table is laid out for. A hash of at most 128 small fields stays a listpack in Redis
@@ -215,11 +216,6 @@ export async function fenced<T>(answer: Promise<T>): Promise<T> {
   } catch (error) {
     throw isFenced(error) ? fencedError() : error;
   }
-}
-
-/** Cuts a list into pieces of at most `size`. */
-export function* slices<T>(list: readonly T[], size: number): Generator<T[]> {
-  for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
 }
 
 /** A link as stored under its record id: tab-separated, the start in base 36 seconds. */

@@ -6,9 +6,10 @@ import type { Instant } from '../model/time.ts';
 import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
 import { FENCE, type Lease } from './leases.ts';
-import { encodeLink, fenced, KeyIndex, type LinkStore, slices } from './links.ts';
+import { encodeLink, fenced, KeyIndex, type LinkStore } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
+import { slices } from './slices.ts';
 
 /** An entry as the lane takes it: the wanted item opened. */
 export interface OutboxEntry extends PendingChange {
@@ -46,6 +47,8 @@ export interface Outbox {
     lease: Lease,
     run?: string | null,
   ): Promise<void>;
+  /** Removals that a run decided and that wait; those under way are among them. */
+  removalsOf(target: string, run: string): Promise<PendingChange[]>;
   /** At most `limit` entries that are due, oldest first. */
   due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
   /** Notes, before the call, that the entries are being sent. Fenced by the lane's lease. */
@@ -192,6 +195,13 @@ export function createOutbox(
     async pending(target) {
       const stored = await redis.hgetall(names(target).outbox);
       return new Map(Object.entries(stored).map(([id, value]) => [id, toPending(id, parse(value))]));
+    },
+    async removalsOf(target, run) {
+      const stored = Object.entries(await redis.hgetall(names(target).outbox));
+      return stored.flatMap(([id, value]) => {
+        const entry = parse(value);
+        return entry.u === run && entry.w === 'a' ? [toPending(id, entry)] : [];
+      });
     },
     async put(target, changes, now, lease, run = null) {
       const { outbox, due, failing } = names(target);

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { renderRuns, renderUndo } from '../../src/cli/render-undo.ts';
 import { explain } from '../../src/control/explain.ts';
+import { status } from '../../src/control/status.ts';
 import { listRuns, releaseRun, undoRun } from '../../src/control/undo.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { keys } from '../../src/state/keys.ts';
-import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
+import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
@@ -26,9 +28,14 @@ async function open() {
   const model = createModelTarget();
   const connection = redis.connect();
   const clock = { now: NOW };
-  const start = (configuration: Partial<TargetConfiguration> = {}, id = 'studio-rossi') => {
-    const targets = [{ model, configuration }];
-    const tenant = openTenant({ redis: connection, id, clinic, targets, clock: () => clock.now });
+  const start = (
+    configuration: Partial<TargetConfiguration> = {},
+    id = 'studio-rossi',
+    renamed: { id?: string; formerly?: string } = {},
+  ) => {
+    const targets = [{ model, configuration, ...(renamed.id === undefined ? {} : { id: renamed.id }) }];
+    const { formerly } = renamed;
+    const tenant = openTenant({ redis: connection, id, formerly, clinic, targets, clock: () => clock.now });
     return { tenant, estate: openEstate({ tenants: [tenant] }) };
   };
   const pass = async ({ tenant }: { tenant: ReturnType<typeof openTenant> }) => {
@@ -132,7 +139,7 @@ describe('a run that deleted what it should not have', () => {
     expect(results).toEqual({
       0: 'gone',
       1: 'cancelled',
-      2: 'unread',
+      2: 'unusable',
       3: 'outside-window',
       4: 'restored',
       5: 'restored',
@@ -155,6 +162,87 @@ describe('a run that deleted what it should not have', () => {
     opened.clock.now += DAY_MS;
     await opened.pass(wrong);
     expect(opened.shown()).toBe(6);
+  });
+});
+
+describe('a run that is undone', () => {
+  test('while its lane is still deleting loses nothing, and stays put back', async () => {
+    const opened = await open();
+    await opened.pass(opened.start());
+    const wrong = opened.start(MISTAKE);
+    const { id: run } = await pull(wrong.tenant);
+    opened.model.fault = ({ recordId }) => (Number(recordId) < 2 ? null : 'unavailable');
+    const target = targetOf(wrong.tenant);
+    await pushTarget(wrong.tenant, target, SIGNALS);
+    expect(opened.shown()).toBe(4);
+    opened.model.fault = () => null;
+
+    const view = await undoRun(wrong.estate, run, { dryRun: false }, SILENT, SIGNALS);
+    expect(view.records.map(({ result }) => result)).toEqual(Array(6).fill('restored'));
+    await opened.pass(wrong);
+    expect(opened.shown()).toBe(6);
+  });
+
+  test('before its lane began deletes nothing', async () => {
+    const opened = await open();
+    await opened.pass(opened.start());
+    const wrong = opened.start(MISTAKE);
+    const { id: run } = await pull(wrong.tenant);
+    await undoRun(wrong.estate, run, { dryRun: false }, SILENT, SIGNALS);
+    expect(opened.shown()).toBe(6);
+    expect(await listRuns(wrong.estate)).toEqual([]);
+  });
+
+  test('with another, of more records than are read alone, is put back at once, and the target stays fresh', async () => {
+    const opened = await open();
+    for (let index = 0; index < 300; index += 1) {
+      opened.clinic.appointments.set(`many-${index}`, appointmentOf(`many-${index}`, { inHours: 24 + index }));
+    }
+    await opened.pass(opened.start());
+    const wrong = opened.start(MISTAKE);
+    const runs = [await opened.pass(wrong), await opened.pass(wrong)];
+    expect(opened.shown()).toBe(0);
+
+    for (const run of runs) {
+      const view = await undoRun(wrong.estate, run, { dryRun: false }, SILENT, SIGNALS);
+      expect(new Set(view.records.map(({ result }) => result))).toEqual(new Set(['restored']));
+    }
+    expect(opened.shown()).toBe(306);
+    await opened.pass(wrong);
+    const { targets } = (await status(wrong.estate)).tenants[0]!;
+    expect(targets).toMatchObject([{ state: 'in-sync', inSyncAsOf: opened.clock.now, links: 306 }]);
+  });
+
+  test('asks no more for what was put back and lies in the past by now', async () => {
+    const opened = await open();
+    const wrong = await emptiedByMistake(opened);
+    await undoRun(wrong.estate, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    opened.clock.now += 12 * DAY_MS;
+    await opened.pass(wrong);
+    const { lookups } = opened.clinic.counts;
+    await opened.pass(wrong);
+    expect(opened.clinic.counts.lookups).toBe(lookups);
+    expect(opened.shown()).toBe(6);
+  });
+});
+
+describe('what was put back under a name of before', () => {
+  test('stays put back under the new one, and its run can be undone', async () => {
+    const opened = await open();
+    const { run, estate } = await emptiedByMistake(opened);
+    await undoRun(estate, run, { dryRun: false }, SILENT, SIGNALS);
+    const renamed = opened.start({ ...MISTAKE, formerly: 'doctor' }, 'studio-verdi', {
+      id: 'dr-rossi',
+      formerly: 'studio-rossi',
+    });
+    await opened.pass(renamed);
+    expect(opened.shown()).toBe(6);
+    expect(await listRuns(renamed.estate)).toMatchObject([{ tenant: 'studio-verdi', run, deleted: 6 }]);
+    const view = await undoRun(renamed.estate, run, { dryRun: true }, SILENT, SIGNALS);
+    expect(view.records[0]).toMatchObject({ target: 'dr-rossi', result: 'waiting' });
+    expect(await releaseRun(renamed.estate, run, {})).toMatchObject({ released: 6 });
+    await opened.pass(renamed);
+    expect(opened.shown()).toBe(0);
   });
 });
 

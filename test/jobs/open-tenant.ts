@@ -5,7 +5,7 @@ import type { Clock } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
-import { createJournal } from '../../src/state/journal.ts';
+import { createJournal, JOURNAL_KEEP_MS } from '../../src/state/journal.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
@@ -35,6 +35,8 @@ export interface TenantChoice {
   clock: Clock;
   id?: string;
   name?: string;
+  /** Its id of before; its targets' are in their configurations. */
+  formerly?: string | undefined;
   paused?: boolean;
   slice?: OpenTenant['slice'];
   leaseTtlMs?: number;
@@ -51,7 +53,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   const { redis, clinic, clock } = choice;
   const id = choice.id ?? 'studio-rossi';
   const links = createLinkStore(redis, id);
-  const targets = choice.targets.map((target) => openTarget(id, target));
+  const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   return {
     id,
     configuration: tenantConfiguration(id, choice, targets),
@@ -62,7 +64,10 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     records: createTargetStore(redis, id),
     holds: createHoldStore(redis, id),
     runs: createRunStore(redis, id),
-    journal: createJournal(redis, id),
+    journal: createJournal(redis, id, JOURNAL_KEEP_MS, {
+      tenant: choice.formerly,
+      target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
+    }),
     leases: createLeases(redis, id, choice.leaseTtlMs ?? 60_000),
     notifications: {
       url: choice.notificationsUrl ?? null,
@@ -79,7 +84,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
 }
 
 function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
-  const identity = createTargetIdentity(IDENTITY_KEY, tenant, id);
+  const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id);
   return {
     id,
     configuration: { ...targetConfiguration(id), ...configuration },
