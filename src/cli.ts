@@ -3,6 +3,7 @@ import { readTextFile, writeNewFile } from './cli/files.ts';
 import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
+import { openClinicAccess } from './composition/clinic.ts';
 import { compose } from './composition/compose.ts';
 import { connectors } from './connectors/registry.ts';
 import { createLogger } from './log/create-logger.ts';
@@ -71,6 +72,7 @@ const outside: CliOutside = {
       return await work({
         estate: composition.estate,
         desk: loginDesk(composition),
+        clinic: (tenant) => openClinicAccess(composition, tenant),
         ...credentialCopies(composition),
       });
     } finally {

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { auditNow } from '../control/audit.ts';
+import type { ClinicAccess } from '../control/clinic.ts';
 import type { Estate } from '../control/estate.ts';
 import { explain } from '../control/explain.ts';
 import { decideHold, listHolds } from '../control/holds.ts';
@@ -18,6 +19,7 @@ import { syncTenant } from '../control/sync.ts';
 import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { addClinic } from './clinic-commands.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
@@ -60,6 +62,8 @@ export interface GlobalOptions {
 export interface OpenEstate {
   estate: Estate;
   desk: LoginDesk;
+  /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
+  clinic(tenant: string): ClinicAccess;
   backup(tenant: string): Promise<string>;
   restore(tenant: string, backup: string): Promise<{ restored: string[]; kept: string[] }>;
 }
@@ -200,6 +204,11 @@ export function createProgram(outside: CliOutside): Command {
     signal: outside.signal,
   });
   addCredentials(program, outside, options);
+  const clinic = program.command('clinic').description("look into a tenant's clinic system");
+  addClinic(clinic, {
+    ...outside,
+    withClinic: (tenant, work) => outside.withEstate(options(), (open) => work(open.clinic(tenant))),
+  });
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return program;
 }

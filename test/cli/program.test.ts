@@ -48,7 +48,16 @@ async function run(
   const outside: CliOutside = {
     async withEstate(options, work) {
       ran.configs.push(options.config);
-      return work({ estate: open().estate, desk, backup: refuse, restore: refuse, ...given });
+      return work({
+        estate: open().estate,
+        desk,
+        clinic: () => {
+          throw new Error('not in this test');
+        },
+        backup: refuse,
+        restore: refuse,
+        ...given,
+      });
     },
     run: async (options) => void ran.configs.push(options.config),
     checkConfiguration: () => ({ faults: given.faults ?? [], text: 'the summary' }),

@@ -1,0 +1,154 @@
+import { Readable } from 'node:stream';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isJsonObject, type JsonObject } from '../clinic/rows.ts';
+import {
+  CLINIC_RESOURCES,
+  CLINIC_WRITES,
+  type ClinicAccess,
+  type ClinicQuestion,
+  type ClinicRows,
+  operationOf,
+  previewWrite,
+  readClinic,
+  readClinicPdf,
+  readClinicRaw,
+  writeClinic,
+} from '../control/clinic.ts';
+import { MirrorError } from '../model/errors.ts';
+import { renderPreview, renderRecords } from './render-clinic.ts';
+import { wrap } from './table.ts';
+
+/** What the commands on the clinic need of the command line. */
+export interface ClinicCommands {
+  /** Opens the clinic of a tenant, does the work, closes it again. */
+  withClinic(tenant: string, work: (access: ClinicAccess) => Promise<void>): Promise<void>;
+  read(file: string): Promise<string>;
+  write(file: string, content: string | Readable): Promise<void>;
+  out(text: string): void;
+  err(text: string): void;
+  signal: AbortSignal;
+}
+
+/** Rows that are shown unless told. */
+const SHOWN = 50;
+/** Set-aside rows that are named one by one. */
+const NAMED_ROWS = 5;
+
+interface Choice {
+  json?: boolean;
+  raw?: boolean;
+  param?: [string, string][];
+  limit?: number;
+  write?: string;
+  data?: string;
+  yes?: boolean;
+  pdf?: string;
+}
+
+/** Adds `clinic show`, which is meant when only a tenant is named. */
+export function addClinic(clinic: Command, given: ClinicCommands): void {
+  const write = new Option('--write <verb>', 'change something; shows what would be sent unless --yes');
+  clinic
+    .command('show <tenant> <resource> [ids...]', { isDefault: true })
+    .description(`show or change what the clinic has: ${CLINIC_RESOURCES.join(', ')}`)
+    .option('--param <name=value>', "a query parameter of a list, by the clinic's name; may be repeated", parameter)
+    .option('--limit <count>', `rows of a list; else ${SHOWN}, 0 for all`, Number)
+    .option('--raw', 'as the clinic sends it, as JSON')
+    .option('--json', 'as JSON')
+    .addOption(write.choices(CLINIC_WRITES))
+    .option('--data <json>', 'values by our names, or @ and a file; instants as 2026-03-20T10:00:00+01:00')
+    .option('--yes', 'send it')
+    .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
+    .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
+      given.withClinic(tenant, (access) => act(access, resource, ids, choice, given)),
+    );
+}
+
+async function act(
+  access: ClinicAccess,
+  resource: string,
+  ids: string[],
+  choice: Choice,
+  given: ClinicCommands,
+): Promise<void> {
+  const { err, out, signal } = given;
+  const verb = choice.write ?? 'read';
+  const values = await dataOf(choice.data, given);
+  const question = { resource, verb, ids, values, parameters: choice.param ?? [], pdf: choice.pdf ?? null };
+  if (choice.write !== undefined) {
+    const shown = choice.yes === true ? null : await previewWrite(access, question, signal);
+    if (shown !== null)
+      return out(choice.json === true ? JSON.stringify({ sent: false, ...shown }, null, 2) : renderPreview(shown));
+    const record = await writeClinic(access, question, signal);
+    return out(choice.json === true ? JSON.stringify(record, null, 2) : renderRecords([record], true));
+  }
+  err('These are data of the clinic, of patients too: keep them where such data may be.');
+  if (choice.pdf !== undefined) {
+    const { chunks } = await readClinicPdf(access, question, signal);
+    await given.write(choice.pdf, Readable.from(chunks));
+    return err(`The PDF is in ${choice.pdf}.`);
+  }
+  await show(access, question, choice, given);
+}
+
+async function show(
+  access: ClinicAccess,
+  question: ClinicQuestion,
+  { json, raw, limit = SHOWN }: Choice,
+  { out, err, signal }: ClinicCommands,
+): Promise<void> {
+  const pages = raw === true ? readClinicRaw(access, question, signal) : readClinic(access, question, signal);
+  const isSingle = question.resource === 'userInfo' || question.resource === 'tenantInfo' || isRead(question);
+  const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;
+  const asides: ClinicRows['setAside'][number][] = [];
+  const kept: JsonObject[] = [];
+  let count = 0;
+  let hasMore = false;
+  for await (const { records, setAside } of pages) {
+    asides.push(...setAside);
+    const wanted = records.slice(0, most - count);
+    for (const [index, record] of wanted.entries()) {
+      if (json !== true && raw !== true) kept.push(record);
+      else if (isSingle) out(JSON.stringify(record, null, 2));
+      else out(`${count + index === 0 ? '[' : ','}\n${JSON.stringify(record)}`);
+    }
+    count += wanted.length;
+    hasMore = wanted.length < records.length;
+    if (hasMore || (count >= most && !isSingle)) break;
+  }
+  if (json !== true && raw !== true) out(renderRecords(kept, isSingle));
+  else if (!isSingle) out(count === 0 ? '[]' : ']');
+  if (hasMore || (count >= most && !isSingle)) err(`Shown: ${count}. There may be more (--limit).`);
+  for (const { recordId, code, field } of asides.slice(0, NAMED_ROWS)) {
+    err(wrap(`Set aside: ${recordId ?? 'a row without id'}, ${code} in ${field}.`));
+  }
+  if (asides.length > NAMED_ROWS) err(`Set aside: ${asides.length} rows in all.`);
+}
+
+function isRead(question: ClinicQuestion): boolean {
+  return operationOf(question).name.endsWith('.read');
+}
+
+function parameter(text: string, before: [string, string][] = []): [string, string][] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('write name=value');
+  return [...before, [text.slice(0, at), text.slice(at + 1)]];
+}
+
+async function dataOf(data: string | undefined, { read }: Pick<ClinicCommands, 'read'>): Promise<JsonObject> {
+  if (data === undefined) return {};
+  const text = data.startsWith('@') ? await read(data.slice(1)) : data;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = null;
+  }
+  if (isJsonObject(value)) return value;
+  throw new MirrorError('the data are no JSON object', {
+    actor: 'settings',
+    code: 'bad-data',
+    retry: 'never',
+    remedy: 'give --data \'{"name": "value"}\', or @ and a file with such',
+  });
+}

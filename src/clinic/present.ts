@@ -1,0 +1,50 @@
+import { MirrorError } from '../model/errors.ts';
+import { isNested, type Shape } from '../settings/clinic-fields.ts';
+import { isJsonObject, type JsonObject } from './rows.ts';
+import { badValue } from './writing.ts';
+
+/** A record as people read it: instants as ISO 8601 in UTC, everything else as it is. */
+export function presented(shape: Shape, record: object): JsonObject {
+  const entries = Object.entries(record).map(([name, value]) => {
+    const one = shape[name];
+    if (one === undefined || value === null) return [name, value];
+    if (!isNested(one)) return [name, one.kind === 'instant' && typeof value === 'number' ? isoOf(value) : value];
+    const inner = (each: unknown) => (isJsonObject(each) ? presented(one.shape, each) : each);
+    return [name, Array.isArray(value) ? value.map(inner) : inner(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/**
+ * The other way round: values as people write them, instants as ISO 8601 with an offset.
+ * @throws MirrorError `contract`, code `bad-value`, for an instant that is none; `settings`, code `no-such-field`
+ */
+export function valuesOf(shape: Shape, written: JsonObject): JsonObject {
+  const entries = Object.entries(written).map(([name, value]) => {
+    const one = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (one === undefined) throw noSuchField(shape);
+    if (!isNested(one))
+      return [name, one.kind === 'instant' && typeof value === 'string' ? instantOf(value, name) : value];
+    const inner = (each: unknown) => (isJsonObject(each) ? valuesOf(one.shape, each) : each);
+    return [name, Array.isArray(value) ? value.map(inner) : inner(value)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isoOf(at: number): string {
+  return new Date(at).toISOString().replace('.000Z', 'Z');
+}
+
+function instantOf(text: string, name: string): number {
+  const at = /(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(at) ? badValue(name) : at;
+}
+
+function noSuchField(shape: Shape): MirrorError {
+  return new MirrorError('a value is given for a field that there is not', {
+    actor: 'settings',
+    code: 'no-such-field',
+    retry: 'never',
+    remedy: `give some of: ${Object.keys(shape).join(', ')}`,
+  });
+}

@@ -1,0 +1,30 @@
+import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
+import type { ClinicContext } from '../../src/clinic/context.ts';
+import type { ClinicAccess } from '../../src/control/clinic.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
+
+/** The clinic API of a sandbox's tenant under a token, as the command line has it. */
+export function openClinicAccess(
+  sandbox: Pick<ClinicSandbox, 'baseUrl'>,
+  token: string,
+  profile: ClinicProfile,
+  more: Partial<ClinicContext> = {},
+): ClinicAccess {
+  const header = async () => `Bearer ${token}`;
+  return {
+    configuredTenantId: null,
+    serialise: (_place, work, signal) => work(signal),
+    context: {
+      profile,
+      baseUrl: sandbox.baseUrl,
+      http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+      budget: null,
+      authorization: { header, renew: header },
+      clock: Date.now,
+      log: silentLogger,
+      ...more,
+    },
+  };
+}
