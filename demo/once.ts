@@ -29,7 +29,7 @@ export interface DemoResult {
   targets: TargetResult[];
   changes: { booked: number; moved: number; cancelled: number };
   quietCycleWrites: number;
-  /** Requests to the clinic's API, over both tenants. */
+  /** Requests to the clinic over both tenants, those for tokens included. */
   clinicRequests: number;
   seconds: number;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
@@ -27,6 +28,8 @@ export interface SmallWorldOptions {
   settings?: object;
   /** Merged into the clinic client's registration. */
   clinicClient?: object;
+  /** Name no tenant in the tenants' files: the user's only one is meant. */
+  unchosenTenant?: boolean;
   /** Which user of the clinic logs in for a tenant; default: its front desk. */
   user?: (clinic: ClinicSandbox, index: number) => Credentials;
 }
@@ -54,6 +57,7 @@ export interface Built {
   files: Map<string, object>;
 }
 
+const PROFILES = fileURLToPath(new URL('../../../config/profiles', import.meta.url));
 const ZONE = 'Europe/Rome';
 
 /** Makes accounts and proxies, and what the tenants' files say of them. */
@@ -84,7 +88,7 @@ export async function buildTenants(
     }
     const agendaIds = agendas.map((agenda) => agenda.id);
     built.tenants.push({ id, clinicId, agendaIds, user: options.user?.(clinic, index) ?? user });
-    const source = { client: 'main', tenantId: clinicId };
+    const source = { client: 'main', ...(options.unchosenTenant === true ? {} : { tenantId: clinicId }) };
     const { reminders } = options;
     const file = { name: `Clinic ${index + 1}`, language: 'en', zone: ZONE, clinic: source, connections, targets };
     built.files.set(id, reminders === undefined ? file : { ...file, reminders });
@@ -118,6 +122,7 @@ export async function writeConfiguration(
   { files }: Built,
   { clinic, google, graph, clinicUrl, entraUrl }: Sandboxes & { clinicUrl: string; entraUrl: string },
 ): Promise<void> {
+  const profile = options.clinic?.dialect ?? 'documented';
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
     http: { port: 0 },
@@ -127,7 +132,7 @@ export async function writeConfiguration(
     },
     clinicClients: {
       main: {
-        profile: 'documented',
+        profile,
         baseUrl: clinicUrl,
         authUrl: clinic.authUrl,
         clientId: clinic.clients[0]?.clientId ?? '',
@@ -157,7 +162,7 @@ export async function writeConfiguration(
   await mkdir(join(configDir, 'tenants'), { recursive: true });
   await mkdir(join(configDir, 'profiles'), { recursive: true });
   await writeFile(join(configDir, 'clinic-mirror.yaml'), stringify(settings));
-  await writeFile(join(configDir, 'profiles', 'documented.yaml'), '{}\n');
+  await copyFile(join(PROFILES, `${profile}.yaml`), join(configDir, 'profiles', `${profile}.yaml`));
   for (const [tenant, content] of files) {
     await writeFile(join(configDir, 'tenants', `${tenant}.yaml`), stringify(content));
   }
