@@ -1,5 +1,5 @@
 import { type ObjectTypeName, objectType } from './object-types.ts';
-import type { NewProperty, Property, PropertyOption } from './properties.ts';
+import type { NewProperty, Property, PropertyOption } from './property.ts';
 import { removeProperty } from './property-routes.ts';
 import type { StoredRecord } from './record-store.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ObjectTypeName } from './object-types.ts';
-import type { Property, PropertyOption } from './properties.ts';
+import type { Property, PropertyOption } from './property.ts';
 
 type Line = [name: string, type: string, fieldType: string, more?: Partial<Property>];
 

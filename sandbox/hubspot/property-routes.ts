@@ -3,7 +3,7 @@ import { batchAnswer, inputsOf } from './batch.ts';
 import { type ApiAnswer, type Context, checkQuery, readBody, typeIn } from './call.ts';
 import { HubSpotError, invalidInput } from './errors.ts';
 import type { ObjectType } from './object-types.ts';
-import type { Property, PropertyOption, Sensitivity } from './properties.ts';
+import type { Property, PropertyOption, Sensitivity } from './property.ts';
 import type { World } from './world.ts';
 
 const optionSchema = z.strictObject({

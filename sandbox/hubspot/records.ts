@@ -1,6 +1,6 @@
 import { contactExists, type ErrorDetail, HubSpotError, invalidInput, missingScopes } from './errors.ts';
 import type { ObjectType } from './object-types.ts';
-import type { Property, Sensitivity } from './properties.ts';
+import type { Property, Sensitivity } from './property.ts';
 import { emailsOf, type StoredRecord } from './record-store.ts';
 import { readValue } from './values.ts';
 import type { World } from './world.ts';

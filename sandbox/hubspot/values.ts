@@ -1,4 +1,4 @@
-import type { Property } from './properties.ts';
+import type { Property } from './property.ts';
 
 /** Why a value was refused, in the vendor's words. */
 export interface ValueFault {
