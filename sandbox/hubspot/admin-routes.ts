@@ -27,6 +27,7 @@ const settings = z.strictObject({
   sensitiveData: z.boolean().exactOptional(),
   accessTokenLifetimeMs: z.number().exactOptional(),
   rotateRefreshTokens: z.boolean().exactOptional(),
+  oauthErrors: z.enum(['standard', 'vendor']).exactOptional(),
 });
 const atObject = z.object({ object: objectName });
 const atRecord = atObject.extend({ id: z.string() });

@@ -15,14 +15,10 @@ export class OAuthError extends Error {
     this.code = code;
   }
 
-  toBody(): object {
-    return {
-      status: this.code,
-      message: this.message,
-      correlationId: randomUUID(),
-      error: this.error,
-      error_description: this.message,
-    };
+  /** The body, with RFC 6749's words or without. */
+  toBody(isStandard = true): object {
+    const standard = isStandard ? { error: this.error, error_description: this.message } : {};
+    return { status: this.code, message: this.message, correlationId: randomUUID(), ...standard };
   }
 }
 

@@ -27,9 +27,9 @@ const inPath = z.object({ token: z.string() });
 /** Adds the installation page and the token endpoints, old and new. */
 export function addOAuthRoutes(app: FastifyInstance, parts: OAuthParts): void {
   app.get(AUTHORIZE_PATH, (request, reply) => showPage(parts, request, reply));
-  app.post(ANSWER_PATH, (request, reply) => answering(reply, () => takeAnswer(parts, request, reply)));
+  app.post(ANSWER_PATH, (request, reply) => answering(reply, true, () => takeAnswer(parts, request, reply)));
   app.post('/oauth/v1/token', (request, reply) =>
-    answering(reply, () => {
+    answering(reply, false, () => {
       const form = formOf(request);
       for (const [name, value] of queryOf(request)) {
         form.set(name, value);
@@ -52,7 +52,7 @@ export function addOAuthRoutes(app: FastifyInstance, parts: OAuthParts): void {
 function addNewRoutes(app: FastifyInstance, base: string, parts: OAuthParts): void {
   const on = (path: string, answer: (form: URLSearchParams, reply: FastifyReply) => FastifyReply): void => {
     app.post(`${base}${path}`, (request, reply) =>
-      answering(reply, () => {
+      answering(reply, parts.settings.oauthErrors === 'standard', () => {
         if (queryOf(request).size > 0) {
           throw new OAuthError(400, 'invalid_request', 'BAD_REQUEST', 'Parameters must be in the body.');
         }
@@ -160,7 +160,7 @@ function tellToken(
   const found = grants.find(token);
   if (found?.use !== use) {
     const error = new OAuthError(404, 'invalid_token', 'BAD_TOKEN', 'the token is expired or invalid');
-    return reply.status(error.status).send(error.toBody());
+    return reply.status(error.status).send(error.toBody(false));
   }
   return reply.send({ token, ...metadata(settings, found) });
 }
@@ -180,12 +180,12 @@ function metadata(settings: Settings, { use, grant, expiresAt }: KnownToken): ob
   };
 }
 
-function answering(reply: FastifyReply, answer: () => FastifyReply): FastifyReply {
+function answering(reply: FastifyReply, isStandard: boolean, answer: () => FastifyReply): FastifyReply {
   try {
     return answer();
   } catch (error) {
     if (error instanceof OAuthError) {
-      return reply.status(error.status).send(error.toBody());
+      return reply.status(error.status).send(error.toBody(isStandard));
     }
     throw error;
   }

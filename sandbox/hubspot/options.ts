@@ -51,6 +51,8 @@ export interface HubSpotSandboxOptions {
   accessTokenLifetimeMs?: number;
   /** Each refresh brings a new refresh token and ends the old one. */
   rotateRefreshTokens?: boolean;
+  /** The new token endpoints tell errors with RFC 6749's `error` beside the vendor's own words, or without; the old one never does. */
+  oauthErrors?: 'standard' | 'vendor';
 }
 
 /** The options that are fixed at the start. */
@@ -82,6 +84,7 @@ export function toSettings({ applications, ...given }: HubSpotSandboxOptions): S
     sensitiveData: false,
     accessTokenLifetimeMs: 1_800_000,
     rotateRefreshTokens: false,
+    oauthErrors: 'standard',
     ...given,
     applications: (applications ?? [{}]).map(toApplication),
   };

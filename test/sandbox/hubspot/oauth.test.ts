@@ -177,6 +177,16 @@ describe('the token endpoints', () => {
     expect((await ask({ grant_type: 'password' })).body.error).toBe('unsupported_grant_type');
   });
 
+  it('tell errors in the vendor’s own words, the new ones in those of the standard too', async () => {
+    const { sandbox } = await startBench();
+    const { body: old } = await refresh(sandbox, 'unknown', `${sandbox.url}/oauth/v1/token`);
+    expect(Object.keys(old)).toEqual(['status', 'message', 'correlationId']);
+    expect((await refresh(sandbox, 'unknown')).body.error).toBe('invalid_grant');
+    sandbox.configure({ oauthErrors: 'vendor' });
+    expect((await refresh(sandbox, 'unknown')).body).toMatchObject({ status: 'BAD_REFRESH_TOKEN' });
+    expect((await refresh(sandbox, 'unknown')).body.error).toBeUndefined();
+  });
+
   it('may fail for a while by fault', async () => {
     const { sandbox } = await startBench();
     const { refresh_token } = await logIn(sandbox);
