@@ -32,7 +32,7 @@ const ofObject = z.object({ object: z.string() });
 const ofRecord = z.object({ id: z.string() });
 const binToo = z.object({ includeDeleted: z.stringbool().default(false) });
 
-/** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist or is refused answers 500. */
+/** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 404, what is refused 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => SalesforceSandbox): void {
   const doing = (method: 'POST' | 'PUT' | 'DELETE', path: string, verb: (body: unknown) => void): void => {
     app.route({

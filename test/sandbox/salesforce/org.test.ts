@@ -32,6 +32,8 @@ describe('a description', () => {
     expect((await call('GET', '/query?q=SELECT+Email+FROM+Contact')).code).toBe('INVALID_FIELD');
     expect((await call('GET', `/sobjects/Contact/${KEY}/a`)).body).not.toHaveProperty('Email');
     expect(sandbox.records('Contact')).toMatchObject([{ Email: 'a@clinic.example' }]);
+    const { Id } = sandbox.addByHand('Contact', contact('c', { Email: 'seen@clinic.example' }));
+    expect(sandbox.editByHand(Id, { Email: null }).Email).toBeNull();
     sandbox.setFieldAccess('Contact', 'Email', 'edit');
     expect(codes(await upsert(rows))).toEqual([undefined, undefined]);
     sandbox.setFieldAccess('Contact', KEY, 'hidden');
@@ -110,7 +112,7 @@ describe('the vendor', () => {
     expect(await call('GET', '/services/data/v50.0/limits')).toMatchObject({ status: 404, code: 'NOT_FOUND' });
     expect((await call('GET', '/services/data/v99.0/limits')).status).toBe(404);
     expect((await call('GET', '/services/data/v51.0/nowhere')).status).toBe(404);
-    const known = await (await fetch(`${sandbox.url}/services/data/`)).json();
+    const { body: known } = await call('GET', '/services/data/');
     expect([known[0].version, known.at(-1).url]).toEqual(['51.0', '/services/data/v66.0']);
   });
 
