@@ -1,0 +1,99 @@
+import { openReminders } from '../../src/composition/reminders.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import type { OpenReminders } from '../../src/jobs/open-reminders.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { Clock } from '../../src/model/time.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { type ReminderFile, reminderSchema } from '../../src/settings/reminder-schema.ts';
+import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { openTenant } from '../../test/jobs/open-tenant.ts';
+import { createClinicClient } from './clinic-client.ts';
+import { type Doom, doomedChannel, doomedRedis } from './dying.ts';
+import type { WorkerPlaces } from './orders.ts';
+import { openVirtualAlarms } from './virtual-queue.ts';
+import { PROMISE, RULES } from './world-plan.ts';
+
+/** Of which reminders' names and opt-outs are made. */
+export const IDENTITY_KEY = Buffer.alloc(32, 7);
+
+const HOOK_SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+
+/** What a worker's tenants share. */
+export interface WorkerParts {
+  places: WorkerPlaces;
+  redis: RedisClient;
+  clock: Clock;
+  doom: Doom;
+  onAnswer(now: number): void;
+}
+
+/** Opens a tenant with the product's own parts: rules, channels, ledger, opt-outs. Only the clinic's client and the queue are ours. */
+export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant {
+  const { places, clock, doom, onAnswer } = parts;
+  const redis = doomedRedis(parts.redis, doom);
+  const clinic = createClinicClient(places.clinicUrl, id, onAnswer);
+  const tenant = openTenant({ redis, clinic, targets: [], clock, id });
+  const reminders = openReminders({
+    tenant: { ...tenant.configuration, reminders: reminderFile(places) },
+    identityKey: IDENTITY_KEY,
+    redis,
+    queues: { reminderAlarms: () => openVirtualAlarms(redis, id) },
+    http: createHttpDoor({ userAgent: 'clinic-mirror', clock }),
+    log: silentLogger,
+    clock,
+    observeLag: () => {},
+    publicUrl: PUBLIC_URL,
+  });
+  return { ...tenant, reminders: reminders === null ? null : withDoom(reminders, doom) };
+}
+
+/** How patients' programs and the gateway would reach us, as the channels are told. */
+export const PUBLIC_URL = 'https://reminders.example';
+
+function withDoom(reminders: OpenReminders, doom: Doom): OpenReminders {
+  const channels = [...reminders.channels].map(
+    ([id, open]) => [id, { ...open, channel: doomedChannel(open.channel, doom) }] as const,
+  );
+  return { ...reminders, channels: new Map(channels) };
+}
+
+const WHEN = {
+  'eve-at-six': { at: { daysBefore: 1, time: '18:00' } },
+  'same-time-the-day-before': { before: 'P1D' },
+  'two-hours-before': { before: 'PT2H' },
+};
+
+function reminderFile({ sms, mail, hookUrl }: WorkerPlaces): ReminderFile {
+  const told = (rule: string) => ({ subject: `${rule} {date} {time}`, text: `${rule} {date} {time}` });
+  const rules = RULES.map(({ id, when, agendas, channels }) => [
+    id,
+    { ...WHEN[when], agendas, channels, texts: { it: told(id), en: told(id) } },
+  ]);
+  const file = reminderSchema.parse({
+    quietHours: PROMISE.quiet,
+    minimumLeadMinutes: PROMISE.leadMinutes,
+    graceMinutes: PROMISE.graceMinutes,
+    unreachableMinutes: PROMISE.unreachableMinutes,
+    maxPerHour: 100_000,
+    channels: {
+      text: {
+        kind: 'sms',
+        consent: PROMISE.consent,
+        settings: { accountSid: sms.accountSid, authToken: { env: 'TOKEN' }, from: sms.from, server: sms.url },
+      },
+      mail: { kind: 'email', settings: { ...mail, security: 'none', from: 'reminders@clinic.example' } },
+      hook: {
+        kind: 'webhook',
+        settings: { url: hookUrl, secrets: [{ env: 'SECRET' }], fields: ['startAt'], allowPrivateAddresses: true },
+      },
+    },
+    rules: Object.fromEntries(rules),
+  });
+  const secrets = secretSchemas({ env: { TOKEN: sms.authToken, SECRET: HOOK_SECRET }, dir: '/' });
+  for (const channel of file.channels.values()) {
+    channel.settings = reminderChannels.get(channel.kind)?.settingsSchema(secrets).parse(channel.settings);
+  }
+  return file;
+}

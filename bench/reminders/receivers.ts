@@ -1,0 +1,88 @@
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { SandboxKit } from '../../sandbox/kit/kit.ts';
+import { listenNode } from '../../sandbox/kit/listen.ts';
+import { startMailSandbox } from '../../sandbox/mail/index.ts';
+import { startSmsSandbox } from '../../sandbox/sms/index.ts';
+import { localText } from './local-time.ts';
+import type { World } from './world.ts';
+import { AGENDAS, type ReceivedMessage } from './world-plan.ts';
+
+/** Shares of the calls that go wrong. */
+export interface Troubles {
+  /** The other side takes it and its answer is lost. */
+  lostAnswers: number;
+  /** The other side asks to come later. */
+  throttled: number;
+}
+
+/** Phones, mailboxes and a receiver of webhooks; what they get becomes part of the world's history. */
+export type Receivers = Awaited<ReturnType<typeof startReceivers>>;
+
+const SUBJECT = /^Subject: ([a-z-]+) (\d\d\/\d\d\/\d{4} \d\d:\d\d)\r?$/m;
+const UNSUBSCRIBE = /\?reminder=([0-9a-v]{32})/;
+
+/** Starts them on loopback. */
+export async function startReceivers(world: World, seed: number, { lostAnswers, throttled }: Troubles) {
+  const sms = await startSmsSandbox({ seed });
+  const mail = await startMailSandbox({ seed, security: 'none' });
+  const hook = await startHook(world, seed);
+  const later = { rate: throttled, fault: { kind: 'status', status: 429 } };
+  const lost = { rate: lostAnswers, fault: { kind: 'lost-answer' } };
+  sms.faults.add(later, lost);
+  hook.faults.add({ ...later, fault: { kind: 'status', status: 503 } }, lost);
+  mail.faults.add({ match: { method: 'RCPT' }, rate: throttled, fault: { kind: 'reply', code: 451 } });
+  mail.faults.add({ match: { method: 'DATA' }, ...lost });
+  const unsubscribable = new Map<string, string>();
+  return {
+    sms,
+    mail,
+    hookUrl: hook.url,
+    /** Id of the last reminder that came by mail, by the address: what its link to unsubscribe names. */
+    unsubscribable,
+    /** Makes a part of the history of what came since the last time. */
+    collect() {
+      for (const { sid, to, body } of sms.messages()) {
+        const [rule = '', ...told] = body.split(' ');
+        note(world, { channel: 'text', rule, to, told: told.join(' '), messageId: sid });
+      }
+      sms.clear();
+      for (const { to, raw } of mail.mails()) {
+        const source = raw.toString('latin1');
+        const [, rule = '', told = ''] = SUBJECT.exec(source) ?? [];
+        const reminderId = UNSUBSCRIBE.exec(source.replaceAll(/\r?\n\s+/g, ''))?.[1];
+        for (const address of to) {
+          if (reminderId !== undefined) unsubscribable.set(address, reminderId);
+          note(world, { channel: 'mail', rule, to: address, told, messageId: reminderId ?? '' });
+        }
+      }
+      mail.clear();
+    },
+    close: () => Promise.all([sms.close(), mail.close(), hook.close()]),
+  };
+}
+
+function note(world: World, message: ReceivedMessage): void {
+  world.history.push({ at: world.now, kind: 'message', message });
+}
+
+async function startHook(world: World, seed: number) {
+  const kit = new SandboxKit({ seed });
+  const server = createServer(
+    kit.wrap(async (request, response) => {
+      const body = await text(request).catch(() => null);
+      if (body === null) return;
+      const { rule, agendaId, patientId, startAt } = (JSON.parse(body) as { data: Record<string, string> }).data;
+      note(world, {
+        channel: 'hook',
+        rule: rule ?? '',
+        to: patientId ?? '',
+        told: localText(Date.parse(startAt ?? ''), AGENDAS[agendaId ?? '']?.zone ?? 'UTC'),
+        messageId: String(request.headers['webhook-id']),
+      });
+      response.writeHead(204).end();
+    }),
+  );
+  const running = await listenNode(server);
+  return { ...running, faults: kit.faults };
+}

@@ -1,0 +1,113 @@
+import type { RedisClient } from '../../src/state/redis.ts';
+import { createReminderLedger } from '../../src/state/reminders.ts';
+import type { FortnightRun } from './fortnight.ts';
+import { judge, reminderName, type Wrong } from './judge.ts';
+import { owed } from './missed.ts';
+import { TENANTS } from './world-plan.ts';
+
+/** What came of the reminders, and what the judge says. */
+export interface SimulationReport {
+  appointments: number;
+  /** As the product's ledger tells. */
+  sent: number;
+  dropped: Record<string, number>;
+  unknown: number;
+  /** What the judge found that should not have come. */
+  wrong: number;
+  double: number;
+  /** Workers that were killed. */
+  killed: number;
+  /** Reminders that nothing stood in the way of, and that did not come. */
+  missed: number;
+  /** Of those, how many a worker had at hand when it was killed: the price of at most once. */
+  lostToKills: number;
+  /** Reminders that the ledger calls sent and nobody received. */
+  claimed: number;
+  /** Webhooks that came again under the same id. */
+  repeated: number;
+  /** Reminders that nothing stood in the way of. */
+  owed: number;
+  received: number;
+  wrongBy: Partial<Record<Wrong, number>>;
+  /** Reminders that are still open long after their time. */
+  open: number;
+  /** Names of some that were missed. */
+  examples: string[];
+}
+
+const MANY = 1_000_000;
+const EXAMPLES = 5;
+
+/** Holds what the ledger says against what the judge says. */
+export async function reportOn(run: FortnightRun, appointments: number, redis: RedisClient): Promise<SimulationReport> {
+  const { wrong, double, repeated, received } = judge(run.history);
+  const expected = owed(run.history, run.circumstances);
+  const said = await readLedgers(redis);
+  const withoutMessage = [...expected].filter((name) => !received.has(name));
+  const excused = withoutMessage.filter((name) => said.unknown.has(name) && run.atHand.has(said.ids.get(name) ?? ''));
+  const missed = withoutMessage.filter((name) => !excused.includes(name));
+  return {
+    appointments,
+    sent: said.sent.size,
+    dropped: said.dropped,
+    unknown: said.unknown.size,
+    wrong: Object.values(wrong).reduce((sum, count) => sum + count, 0),
+    double,
+    killed: run.killed,
+    missed: missed.length,
+    lostToKills: excused.length,
+    claimed: [...said.sent].filter((name) => !received.has(name)).length,
+    repeated,
+    owed: expected.size,
+    received: received.size,
+    wrongBy: wrong,
+    open: said.open,
+    examples: missed.slice(0, EXAMPLES).map((name) => `${name}: ${said.fates.get(name) ?? 'never planned'}`),
+  };
+}
+
+async function readLedgers(redis: RedisClient) {
+  const said = {
+    sent: new Set<string>(),
+    unknown: new Set<string>(),
+    dropped: {} as Record<string, number>,
+    ids: new Map<string, string>(),
+    fates: new Map<string, string>(),
+    open: 0,
+  };
+  for (const tenant of TENANTS) {
+    const ledger = createReminderLedger(redis, tenant, { keepMs: MANY });
+    said.open += await ledger.openCount();
+    for (const { id, appointmentId, startAt, rule, channel, state, reason } of await ledger.settled(MANY)) {
+      const name = reminderName(appointmentId, startAt, rule, channel);
+      said.ids.set(name, `${tenant} ${id}`);
+      said.fates.set(name, `${state} ${reason ?? ''}`);
+      if (state === 'dropped') said.dropped[reason ?? ''] = (said.dropped[reason ?? ''] ?? 0) + 1;
+      else if (state === 'sent' || state === 'unknown') said[state].add(name);
+    }
+  }
+  return said;
+}
+
+/** Adds up the reports of several runs. */
+export function addUp(reports: readonly SimulationReport[]): SimulationReport {
+  return reports.reduce((sum, each) => ({
+    ...(Object.fromEntries(
+      Object.entries(sum).map(([name, value]) => [
+        name,
+        typeof value === 'number' ? value + Number(each[name as keyof SimulationReport]) : value,
+      ]),
+    ) as unknown as SimulationReport),
+    dropped: addCounts(sum.dropped, each.dropped),
+    wrongBy: addCounts(sum.wrongBy, each.wrongBy),
+    examples: [...sum.examples, ...each.examples],
+  }));
+}
+
+function addCounts<Name extends string>(one: Partial<Record<Name, number>>, other: Partial<Record<Name, number>>) {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)] as Name[]);
+  return Object.fromEntries([...names].sort().map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)])) as Record<
+    Name,
+    number
+  >;
+}

@@ -1,0 +1,86 @@
+/** What clinics, patients and rules there are in a simulated fortnight. Nothing here comes from the product's own code. */
+
+/** An agenda: where its appointments take place, by tenant and zone. */
+export interface PlannedAgenda {
+  tenant: string;
+  zone: string;
+}
+
+/** Every agenda by its id. Tenants go by Rome's time; a location with a zone of its own goes by that. */
+export const AGENDAS: Readonly<Record<string, PlannedAgenda>> = {
+  rome: { tenant: 'studio-rossi', zone: 'Europe/Rome' },
+  milan: { tenant: 'studio-rossi', zone: 'Europe/Rome' },
+  'new-york': { tenant: 'harbour', zone: 'America/New_York' },
+  sydney: { tenant: 'harbour', zone: 'Australia/Sydney' },
+};
+
+/** The tenants by their ids. */
+export const TENANTS: readonly string[] = [...new Set(Object.values(AGENDAS).map(({ tenant }) => tenant))];
+
+/** A channel as a judge knows it. */
+export type ChannelName = 'text' | 'mail' | 'hook';
+
+/** What a tenant promises: read by the judge, and written into the tenant's file for the product. */
+export const PROMISE = {
+  quiet: { from: '21:00', to: '08:00' },
+  leadMinutes: 60,
+  graceMinutes: 120,
+  unreachableMinutes: 60,
+  /** Only who agreed to this gets text messages. */
+  consent: 'reminders',
+} as const;
+
+/** A rule: when, of which agendas, and by which channels. */
+export interface PlannedRule {
+  id: string;
+  when: 'eve-at-six' | 'same-time-the-day-before' | 'two-hours-before';
+  agendas: readonly string[];
+  channels: readonly ChannelName[];
+}
+
+/** The rules of each tenant. */
+export const RULES: readonly PlannedRule[] = [
+  { id: 'eve', when: 'eve-at-six', agendas: Object.keys(AGENDAS), channels: ['text', 'mail'] },
+  { id: 'same-time', when: 'same-time-the-day-before', agendas: ['rome', 'sydney'], channels: ['hook'] },
+  { id: 'shortly', when: 'two-hours-before', agendas: ['milan', 'new-york'], channels: ['text'] },
+];
+
+/** An appointment as the clinic has it. */
+export interface TrueAppointment {
+  id: string;
+  agendaId: string;
+  patientId: string;
+  startAt: number;
+  status: 'booked' | 'confirmed' | 'arrived' | 'completed' | 'cancelled' | 'no_show';
+  updatedAt: number;
+}
+
+/** A patient as the clinic has them. */
+export interface TruePatient {
+  id: string;
+  tenant: string;
+  phone: string | null;
+  email: string | null;
+  language: 'it' | 'en';
+  agreed: boolean;
+  isActive: boolean;
+}
+
+/** What a patient got, or what the receiver of webhooks took. */
+export interface ReceivedMessage {
+  channel: ChannelName;
+  rule: string;
+  /** Number or address that it went to; for webhooks the id of the patient. */
+  to: string;
+  /** Local date and time that it speaks of, `29/03/2026 10:00`. */
+  told: string;
+  /** Another one is another message; webhooks repeat theirs. */
+  messageId: string;
+}
+
+/** One thing that happened, in the order in which it did. */
+export type Happening =
+  | { at: number; kind: 'appointment'; id: string; now: TrueAppointment | null }
+  | { at: number; kind: 'patient'; id: string; now: TruePatient }
+  | { at: number; kind: 'opt-out'; address: string }
+  | { at: number; kind: 'message'; message: ReceivedMessage };
