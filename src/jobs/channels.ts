@@ -1,7 +1,8 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { HOUR_MS, SECOND_MS } from '../model/time.ts';
+import { HOUR_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type KeptChannel, NO_CHANNELS, type TargetChannels } from '../state/channels.ts';
 import type { Lease } from '../state/leases.ts';
+import { IMPOSSIBLE_WAIT_MS } from './lanes.ts';
 import {
   addressOf,
   CHANNEL_LIFE_MS,
@@ -53,7 +54,7 @@ export async function keepChannels(
     for (const target of new Set([...calendars.keys(), ...all.keys()])) {
       if (stop.aborted) break;
       const kept = all.get(target) ?? NO_CHANNELS;
-      if (!options.hurry && (kept.trouble?.retryAt ?? 0) > tenant.clock()) continue;
+      if (!options.hurry && rests(kept, tenant.clock())) continue;
       await attempt({ ...work, target, kept }, calendars.get(target));
     }
     return { opened: work.opened };
@@ -149,6 +150,11 @@ async function save(turn: Turn, changes: Partial<TargetChannels>): Promise<void>
   const kept = { ...turn.kept, ...changes };
   await turn.tenant.notifications.store.write(turn.target, kept, turn.lease);
   turn.kept = kept;
+}
+
+/** A time further ahead than any rule puts work off was set while the clock ran ahead. */
+function rests({ trouble }: TargetChannels, now: Instant): boolean {
+  return trouble !== null && trouble.retryAt > now && trouble.retryAt <= now + IMPOSSIBLE_WAIT_MS;
 }
 
 /** A channel that was opened although no answer came lives until its end, so not many of that kind are made. */

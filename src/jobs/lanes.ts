@@ -33,7 +33,7 @@ export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error:
 }
 
 /** Further ahead than any rule puts work off: such a time was set while the clock ran ahead. */
-const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
+export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
 
 /** Ends waits that were dated by a clock that has been put back since; else a target would stand still until then. */
 export async function endImpossibleWaits(tenant: OpenTenant, target: OpenTarget): Promise<void> {

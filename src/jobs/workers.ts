@@ -1,4 +1,4 @@
-import { type Job, type JobsOptions, Queue, Worker } from 'bullmq';
+import { DelayedError, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -184,7 +184,7 @@ function startWorker(
   connection: ReturnType<typeof connectRedis>,
   signals: { stop: AbortSignal; abort: AbortSignal },
 ): Worker {
-  const worker = new Worker(name, (job) => handle(name, job, options, signals), {
+  const worker = new Worker(name, (job, token) => handle(name, job, options, signals, token), {
     connection,
     prefix: QUEUE_PREFIX,
     concurrency: options.concurrency[name],
@@ -205,6 +205,7 @@ async function handle(
   job: Job,
   options: WorkersOptions,
   signals: { stop: AbortSignal; abort: AbortSignal },
+  token: string | undefined,
 ): Promise<void> {
   const parsed = JOBS[name].data.safeParse(job.data);
   if (!parsed.success) {
@@ -217,7 +218,7 @@ async function handle(
     await run(parsed.data, signals);
   } catch (error) {
     const failure = asMirrorError(error);
-    if (signals.stop.aborted) return;
+    if (signals.stop.aborted) return await leaveToNext(job, token);
     options.log.error(
       { job: name, ...parsed.data, code: failure.code, actor: failure.actor, error: failure },
       'a job failed',
@@ -229,6 +230,12 @@ async function handle(
       'a job ended',
     );
   }
+}
+
+/** What the end of this process cut off is the next one's: a hint would be lost else. */
+async function leaveToNext(job: Job, token: string | undefined): Promise<never> {
+  await job.moveToDelayed(Date.now() + SECOND_MS, token);
+  throw new DelayedError();
 }
 
 /** Must not change: a schedule under another id would run beside the old one. Neither part can hold a colon. */

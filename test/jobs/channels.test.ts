@@ -340,6 +340,16 @@ describe('trouble', () => {
     expect(await statusOf(open(), 'doctor')).toMatchObject({ reason: null });
   });
 
+  test('that came while the clock ran ahead is over when the clock is right again', async () => {
+    const { vendor, clock, open } = await filled();
+    clock.now += 30 * DAY_MS;
+    vendor.fault = () => failure('server-error');
+    await keep(open());
+    clock.now -= 30 * DAY_MS;
+    vendor.fault = () => null;
+    expect(await keep(open())).toEqual({ opened: ['doctor'] });
+  });
+
   test('that needs a person is tried once an hour, and at once when the person has acted', async () => {
     const { vendor, clock, open } = await filled();
     vendor.fault = () => failure('scope-missing', { actor: 'authorization', retry: 'never' });

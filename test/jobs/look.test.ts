@@ -137,7 +137,7 @@ describe('hints', () => {
     return open;
   }
 
-  function workers(handlers: Partial<JobHandlers>): void {
+  function workers(handlers: Partial<JobHandlers>): { close(graceMs: number): Promise<void> } {
     const idle = async () => {};
     const allIdle = {
       pull: idle,
@@ -156,7 +156,27 @@ describe('hints', () => {
       lockMs: 30_000,
     });
     opened.push(started);
+    return started;
   }
+
+  test('that the end of a daemon cut off is taken up by the next one', async () => {
+    const waking = queues();
+    let begun = false;
+    const ending = workers({
+      look: async (_, { stop }) => {
+        begun = true;
+        if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
+        stop.throwIfAborted();
+      },
+    });
+    await waking.look('studio-rossi', 'doctor', { delayMs: 0, whole: true });
+    await waitFor(() => begun, { what: 'the look' });
+    await ending.close(1_000);
+    const seen: unknown[] = [];
+    workers({ look: async (data) => void seen.push(data) });
+    await waitFor(() => seen.length === 1, { what: 'the look again' });
+    expect(seen).toEqual([{ tenant: 'studio-rossi', target: 'doctor', whole: true }]);
+  });
 
   test('a thousand at once make one look that is under way and one after it', async () => {
     const waking = queues();
