@@ -27,7 +27,11 @@ test('a cycle that is asked for while another is under way comes after it', asyn
   const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
   try {
     await daemon.composition.queues.pullNow('clinic-1');
-    await waitFor(async () => (await queue.getCompletedCount()) >= 1, { what: 'the pull to find the lease taken' });
+    const isAtRest = async () => {
+      const { wait = 0, active = 0 } = await queue.getJobCounts('wait', 'active');
+      return wait + active === 0 && (await queue.getCompletedCount()) > 0;
+    };
+    await waitFor(isAtRest, { what: 'every pull to find the lease taken' });
     const before = (await runs.list(1))[0]?.id;
     await lease?.release();
     await waitFor(async () => (await runs.list(1))[0]?.id !== before, { what: 'the cycle that was asked for' });
