@@ -1,0 +1,333 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { DIALECTS } from '../../demo/world.ts';
+import { PERMISSIONS } from '../../sandbox/clinic/authorization/accounts.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { type Status, status } from '../../src/control/status.ts';
+import { syncTenant } from '../../src/control/sync.ts';
+import type { RunReport } from '../../src/state/runs.ts';
+import { useRedis } from '../support/redis.ts';
+import type { SmallTarget, SmallTenant, SmallWorldOptions } from './support/small-configuration.ts';
+import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
+import { writesAt } from './support/traffic.ts';
+import { EXACT, useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+const ALL_SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.treatments', 'svc.patients'];
+const WITH_TREATMENTS = { target: { fields: ['treatment'] } };
+
+test('a permission for treatments is taken away: texts go once, every surface says so, all comes back with it', async () => {
+  const { world, user, clinicId } = await syncedWorld(WITH_TREATMENTS);
+  const before = await descriptions(world);
+  expect(before.length).toBeGreaterThan(10);
+  world.clinic.setPermissions(user.username, clinicId, without('treatments.read'));
+  world.clinic.simulate(clinicId, { booked: 3, cancelled: 2 });
+
+  // This process has treatments in its memory, another one can't know them: they must not write to and fro.
+  const other = world.open();
+  for (let cycles = 0; cycles < 3; cycles += 1) {
+    await anotherCycle(other);
+    await world.cycle();
+    if (cycles === 0) forgetTraffic(world);
+  }
+
+  expect(world.targets.flatMap(({ proxy }) => writesAt(proxy))).toEqual([]);
+  await expectFirstExact(world);
+  expect(await descriptions(world)).toEqual([]);
+  const withheld = [expect.objectContaining({ part: 'treatments', code: 'insufficient-permissions' })];
+  expect((await shown(world)).lastRun).toMatchObject({ error: null, withheld });
+  expect(await text(world)).toMatch(
+    /left out of entries: treatments \(insufficient-permissions\);.*permission for treatments\.list/,
+  );
+
+  world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
+  const { run } = await world.cycle();
+  expect(run.withheld).toEqual([]);
+  expect((await descriptions(world)).length).toBeGreaterThan(10);
+});
+
+test('a scope that is taken away from the login turns off what needs it; the others go on, and a login brings it back', async () => {
+  const { world, user, clinicId } = await syncedWorld(WITH_TREATMENTS);
+  reduceScopes(
+    world,
+    user.username,
+    ALL_SCOPES.filter((scope) => scope !== 'svc.treatments'),
+  );
+  world.clinic.simulate(clinicId, { booked: 3, moved: 3, cancelled: 2 });
+
+  await anotherCycle(world.open());
+  const { run, targets } = await world.cycle();
+
+  expect(run).toMatchObject({ error: null, withheld: [{ part: 'treatments', code: 'missing-claim' }] });
+  expect(targets.map(({ state }) => state)).toEqual(['in-sync']);
+  await expectFirstExact(world);
+  expect(await text(world)).toMatch(/treatments \(missing-claim\);.*grant the\s+scope svc\.treatments/);
+
+  await world.logIn({ connections: ['clinic'] });
+  expect((await world.cycle()).run.withheld).toEqual([]);
+  expect((await descriptions(world)).length).toBeGreaterThan(10);
+});
+
+test('names of patients that may not be read any more leave titles plain, and the rest goes on', async () => {
+  const { world, user, clinicId } = await syncedWorld({
+    clinic: { embedPatient: false },
+    targets: ['google-calendar', 'google-calendar'],
+    target: { title: 'initials', titleReason: 'the tests look at titles' },
+  });
+  reduceScopes(
+    world,
+    user.username,
+    ALL_SCOPES.filter((scope) => scope !== 'svc.patients'),
+  );
+  world.clinic.simulate(clinicId, { booked: 3, cancelled: 2 });
+
+  for (let cycles = 0; cycles < 2; cycles += 1) await anotherCycle(world.open());
+
+  expect((await shown(world)).lastRun?.withheld).toMatchObject([
+    { part: 'patients', code: 'missing-claim', remedy: expect.stringContaining('svc.patients') },
+  ]);
+  await expectFirstExact(world);
+});
+
+test.each([
+  ['scope', 'missing-claim', 'svc.agenda'],
+  ['permission', 'insufficient-permissions', 'appointments.list'],
+] as const)(
+  'without the %s for the agenda nothing is read, nothing removed, and who must act is told what is missing',
+  async (what, code, named) => {
+    const { world, user, clinicId } = await syncedWorld();
+    const before = await remoteCount(world);
+    if (what === 'scope') {
+      reduceScopes(
+        world,
+        user.username,
+        ALL_SCOPES.filter((scope) => scope !== 'svc.agenda'),
+      );
+    } else world.clinic.setPermissions(user.username, clinicId, without('agenda.read'));
+    world.clinic.simulate(clinicId, { cancelled: 3 });
+
+    const { run } = await world.cycle();
+
+    expect(run.error).toMatchObject({ actor: 'authorization', code, remedy: expect.stringContaining(named) });
+    await expectStale(world, run, before);
+
+    world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
+    await world.logIn({ connections: ['clinic'] });
+    await world.cycle();
+    await expectFirstExact(world);
+  },
+);
+
+test.each(DIALECTS)(
+  'a tenant is taken from the user of a %s clinic: noticed with the next cycle, named, nothing removed',
+  async (dialect) => {
+    const { world, user, clinicId } = await syncedWorld({ tenants: 2, clinic: { dialect } });
+    const before = await remoteCount(world);
+    world.clinic.simulate(clinicId, { cancelled: 3 });
+    world.clinic.setPermissions(user.username, otherTenant(world), PERMISSIONS);
+    world.clinic.leaveTenant(user.username, clinicId);
+
+    const { run } = await world.cycle();
+
+    expect(run.error).toMatchObject({ code: 'tenant-not-allowed', remedy: expect.stringContaining('clinic.tenantId') });
+    await expectStale(world, run, before);
+
+    world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
+    await world.cycle();
+    await expectFirstExact(world);
+  },
+);
+
+test('a user’s only tenant gives way to another one: that one is never taken for it, nor after a new start', async () => {
+  const { world, user, clinicId } = await syncedWorld({ tenants: 2, unchosenTenant: true });
+  const before = await remoteCount(world);
+  const other = otherTenant(world);
+  world.clinic.setPermissions(user.username, other, PERMISSIONS);
+  world.clinic.simulate(clinicId, { booked: 2, cancelled: 2 });
+  await anotherCycle(world.open());
+  await expectFirstExact(world, 'a second tenant beside it changes nothing');
+  const between = await remoteCount(world);
+  expect(between).toBeLessThanOrEqual(before + 2);
+
+  world.clinic.leaveTenant(user.username, clinicId);
+  for (const process of [world.opened(), world.open()]) {
+    const { run } = await anotherCycle(process);
+    expect(run.error).toMatchObject({ code: 'tenant-gone', remedy: expect.stringContaining(other) });
+    await expectStale(world, run, between);
+  }
+
+  world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
+  await world.cycle();
+  await expectFirstExact(world);
+});
+
+test('a tenant that is taken away between a list and its absent records is no proof that they are gone', async () => {
+  const { world, user, clinicId } = await syncedWorld();
+  const [gone] = [...world.clinic.appointments(clinicId)].filter(isShown(world));
+  const before = await remoteCount(world);
+  world.clinic.remove(clinicId, gone?.id ?? '', 'hard');
+  world.clinicProxy.add({
+    url: new RegExp(`/appointments/${gone?.id}$`),
+    fault: {
+      kind: 'rewrite',
+      request(request) {
+        world.clinic.leaveTenant(user.username, clinicId);
+        return request;
+      },
+    },
+  });
+
+  await world.cycle();
+  expect(await remoteCount(world)).toBe(before);
+
+  world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
+  await world.cycle();
+  await expectFirstExact(world);
+  expect(await remoteCount(world)).toBe(before - 1);
+});
+
+test('a user with several tenants and no choice: nothing is read, the ids are told, and one in the file goes on', async () => {
+  const world = await useSmallWorld({
+    redisUrl: redis.url,
+    tenants: 2,
+    unchosenTenant: true,
+    user: (clinic) => clinic.users.everyTenant,
+  });
+  const { id, clinicId } = world.tenants[0] as SmallTenant;
+
+  const { run } = await world.cycle();
+  const ids = world.clinic.tenants.map((tenant) => tenant.id).join(', ');
+  expect(run.error).toMatchObject({ code: 'tenant-choice', remedy: `set clinic.tenantId to one of: ${ids}` });
+  expect(await text(world)).toContain('(tenant-choice)');
+  expect(await remoteCount(world)).toBe(0);
+
+  const file = join(world.configDir, 'tenants', `${id}.yaml`);
+  const content = parse(await readFile(file, 'utf8')) as { clinic: object };
+  await writeFile(file, stringify({ ...content, clinic: { ...content.clinic, tenantId: clinicId } }));
+  const chosen = await anotherCycle(world.open());
+  expect(chosen.run).toMatchObject({ error: null, clinic: { tenantId: clinicId } });
+  await expectFirstExact(world);
+});
+
+test.each(['unknownAbsent', 'unknownNull', 'unknownEmpty'] as const)(
+  'a user whom the clinic system does not know (%s) waits until the clinic adds them',
+  async (name) => {
+    const world = await useSmallWorld({ redisUrl: redis.url, user: (clinic) => clinic.users[name] });
+    const { clinicId, user } = world.tenants[0] as SmallTenant;
+
+    expect((await world.cycle()).run.error).toMatchObject({ actor: 'authorization', code: 'user-unknown' });
+    expect(await text(world)).toMatch(/not known to the clinic\s+system \(user-unknown\)/);
+    expect(await remoteCount(world)).toBe(0);
+
+    world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
+    await world.cycle();
+    await expectFirstExact(world);
+  },
+);
+
+test('a login reads anew what the user may see; cycles without one keep it', async () => {
+  const { world } = await syncedWorld();
+  const readAnew = () => world.clinicProxy.requests.filter(({ url }) => /userinfo|\/agendas/.test(url)).length;
+  world.clinicProxy.forget();
+  await world.cycle();
+  expect(readAnew()).toBe(0);
+
+  await world.logIn({ connections: ['clinic'] });
+  await world.cycle();
+  expect(readAnew()).toBe(2);
+});
+
+test('somebody logs in who may not work in the tenant: noticed at once, nothing removed', async () => {
+  const { world } = await syncedWorld({ tenants: 2 });
+  const before = await remoteCount(world);
+  const [mine, others] = world.tenants as [SmallTenant, SmallTenant];
+  const { user } = mine;
+  mine.user = others.user;
+  await world.logIn({ tenant: mine.id, connections: ['clinic'] });
+
+  const { run } = await world.cycle();
+  expect(run.error).toMatchObject({ code: 'tenant-not-allowed', remedy: expect.stringContaining(others.clinicId) });
+  await expectStale(world, run, before);
+
+  mine.user = user;
+  await world.logIn({ tenant: mine.id, connections: ['clinic'] });
+  await world.cycle();
+  await expectFirstExact(world);
+});
+
+/** A world whose first tenant was synced once. */
+async function syncedWorld(options: Partial<SmallWorldOptions> = {}) {
+  const world = await startSmallWorld({ redisUrl: redis.url, ...options });
+  onTestFinished(() => world.close());
+  await world.logIn();
+  const { run } = await world.cycle();
+  expect(run).toMatchObject({ error: null, withheld: [] });
+  const { clinicId, user } = world.tenants[0] as SmallTenant;
+  return { world, clinicId, user };
+}
+
+function otherTenant(world: SmallWorld): string {
+  return world.clinic.tenants[1]?.id ?? '';
+}
+
+function without(permission: (typeof PERMISSIONS)[number]) {
+  return PERMISSIONS.filter((each) => each !== permission);
+}
+
+function reduceScopes(world: SmallWorld, username: string, scopes: string[]): void {
+  world.clinic.reduceScopes(username, world.clinic.clients[0]?.clientId ?? '', scopes);
+}
+
+/** A cycle of the first tenant in what might be another process. */
+function anotherCycle({ estate }: ReturnType<SmallWorld['open']>) {
+  const { signal } = new AbortController();
+  return syncTenant(estate, 'clinic-1', () => {}, { stop: signal, abort: signal });
+}
+
+function forgetTraffic({ targets }: SmallWorld): void {
+  for (const { proxy } of targets) proxy.forget();
+}
+
+async function remoteCount({ targets }: SmallWorld): Promise<number> {
+  return (await (targets[0] as SmallTarget).read()).length;
+}
+
+/** What the first calendar's events tell beside title and time. */
+async function descriptions(world: SmallWorld): Promise<string[]> {
+  const record = await world.opened().estate.tenants.get('clinic-1')?.records.read('doctor-1');
+  const events = world.google.events(record?.container ?? '');
+  return events.flatMap(({ description }) => (typeof description === 'string' ? [description] : []));
+}
+
+function isShown({ targets }: SmallWorld) {
+  return ({ agendaId, status: word, start }: { agendaId: string; status: string; start: number }) =>
+    targets[0]?.agendaIds.includes(agendaId) === true && word === 'Booked' && start > Date.now();
+}
+
+async function shown(world: SmallWorld): Promise<Status['tenants'][number]> {
+  const [tenant] = (await status(world.opened().estate, 'clinic-1')).tenants;
+  if (tenant === undefined) throw new Error('there is no tenant');
+  return tenant;
+}
+
+/** What `clinic-mirror status` prints, as one line. */
+async function text(world: SmallWorld): Promise<string> {
+  return renderStatus(await status(world.opened().estate, 'clinic-1')).replaceAll(/\s+/g, ' ');
+}
+
+async function expectFirstExact(world: SmallWorld, when?: string): Promise<void> {
+  expect((await world.compareAll())[0], when).toMatchObject(EXACT);
+}
+
+/** The first tenant's calendar is as it was, and status tells in both ways why. */
+async function expectStale(world: SmallWorld, { error }: RunReport, remoteEvents: number): Promise<void> {
+  expect(await remoteCount(world)).toBe(remoteEvents);
+  const tenant = await shown(world);
+  expect(tenant.lastRun?.error).toEqual(error);
+  expect(tenant.targets.map(({ state, held, pending }) => ({ state, held, pending }))).toEqual([
+    { state: 'stale', held: 0, pending: 0 },
+  ]);
+  expect(await text(world)).toContain(`(${error?.code}); ${error?.remedy}`);
+}
