@@ -9,7 +9,7 @@ export interface ApiCall {
   url: string;
   /** Whole number. */
   version: number;
-  /** `/services/data/v66.0`. */
+  /** `/services/data/v68.0`. */
   base: string;
   /** What the route's pattern names, decoded. */
   params: Readonly<Record<string, string>>;

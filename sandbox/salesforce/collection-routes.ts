@@ -7,7 +7,7 @@ import type { RowRequest } from './row.ts';
 import { isLive } from './store.ts';
 import { readValue } from './values.ts';
 import type { World } from './world.ts';
-import { beginWrite, type RowResult } from './write.ts';
+import { beginWrite, countRows, type RowResult } from './write.ts';
 
 /** Rows in one collection (REST API Developer Guide, sObject Collections). */
 const MAX_ROWS = 200;
@@ -112,14 +112,14 @@ function writeRows(
   const readable = requests.filter((request): request is RowRequest => !(request instanceof RowFailure));
   if (unreadable.length > 0 && options.allOrNone) {
     const results = requests.map((request) => failed(request instanceof RowFailure ? request : rolledBack()));
-    return { finish: () => toAnswer(results, isUpsert) };
+    return { finish: () => toAnswer(world, results, isUpsert) };
   }
   const finish = beginWrite(world, readable, options);
   return {
     finish: () => {
       const written = finish();
       const results = requests.map((each) => (each instanceof RowFailure ? failed(each) : written.shift()!));
-      return toAnswer(results, isUpsert);
+      return toAnswer(world, results, isUpsert);
     },
   };
 }
@@ -140,7 +140,8 @@ function removeById(world: World, id: string): RowResult {
   }
 }
 
-function toAnswer(results: readonly RowResult[], isUpsert: boolean): ApiAnswer {
+function toAnswer(world: World, results: readonly RowResult[], isUpsert: boolean): ApiAnswer {
+  countRows(world, results);
   return { status: 200, body: results.map((result) => resultBody(result, isUpsert)) };
 }
 

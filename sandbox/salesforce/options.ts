@@ -71,7 +71,7 @@ export function toSettings({ applications, ...given }: SalesforceSandboxOptions)
     customFields: { Contact: [KEY], Account: [KEY], Event: [KEY], Opportunity: [KEY] },
     personAccounts: false,
     oldestVersion: 31,
-    newestVersion: 66,
+    newestVersion: 68,
     retiredStatus: 410,
     dailyApiCalls: 100_000,
     writeMs: 0,

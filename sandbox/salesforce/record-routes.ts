@@ -9,7 +9,7 @@ import type { SObject } from './schema.ts';
 import { isLive, type StoredRecord } from './store.ts';
 import { readValue } from './values.ts';
 import type { World } from './world.ts';
-import { beginWrite, type RowResult, type WriteOptions } from './write.ts';
+import { beginWrite, countRows, type RowResult, type WriteOptions } from './write.ts';
 
 /** From this version on an upsert that updated answers 200 with a body, before it 204. */
 const UPSERT_WITH_BODY = 46;
@@ -120,7 +120,9 @@ function writeOne(
   const finish = beginWrite(world, [{ object, target, body: objectBody(call) }], writeOptions(call, false));
   return {
     finish: () => {
-      const [result] = finish();
+      const results = finish();
+      countRows(world, results);
+      const [result] = results;
       if (result!.failure) {
         throw result!.failure.toApiError();
       }

@@ -18,7 +18,7 @@ export interface RowRequest {
   isAdministrator?: boolean;
 }
 
-/** A row that was read: its values by field, and the values that name a parent by the parent's own key. */
+/** A row that was read. A parent that was named by its own key is here as its id. */
 export interface ReadRow {
   request: RowRequest;
   values: Map<Field, FieldValue>;

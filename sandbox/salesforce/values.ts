@@ -6,6 +6,8 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Stricter than the vendor: an instant needs its offset. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 const EMAIL = /^[^\s@<>(),;:"]+@[^\s@<>(),;:"]+\.[^\s@<>(),;:".]{2,}$/;
+/** What the org doesn't store at the ends of a text; a no-break space stays. */
+const SPACE_AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g;
 
 /**
  * Reads a value from JSON as its field stores it: text trimmed, empty text as null, e-mail addresses in lower case when asked for. A value
@@ -75,7 +77,7 @@ function readText(field: Field, value: unknown, lowercaseEmails: boolean): Field
   if (typeof value === 'object') {
     return refuse(field.type, value);
   }
-  const trimmed = String(value).trim();
+  const trimmed = String(value).replace(SPACE_AROUND, '');
   if (trimmed === '') {
     return null;
   }

@@ -23,7 +23,7 @@ export interface SalesforceSandbox extends RunningServer, ByHand {
   authorizeUrl: string;
   tokenUrl: string;
   revokeUrl: string;
-  /** The newest version as paths say it, e.g. `v66.0`. */
+  /** The newest version as paths say it, e.g. `v68.0`. */
   apiVersion: string;
   /** The first application. */
   application: Application;

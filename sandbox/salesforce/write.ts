@@ -48,24 +48,31 @@ export function beginWrite(world: World, requests: readonly RowRequest[], option
   };
 }
 
+/** Counts rows that were sent to be written. */
+export function countRows({ counts }: World, results: readonly RowResult[]): void {
+  counts.add('rows', results.length);
+  counts.add('rowsFailed', results.filter(({ failure }) => failure).length);
+}
+
 function beginRow(world: World, row: ReadRow, holder: object, options: WriteOptions): BegunRow {
   const injected = injectedFailure(world, row, options);
   const target = injected ?? row.failure ?? findTarget(world, row.request);
   if (target instanceof RowFailure) {
     return { ...row, recordId: undefined, failure: target };
   }
-  const parents = [...row.values].filter(([field]) => isLockedThrough(field)).map(([, value]) => String(value));
-  const own = world.store.find(target ?? '');
-  const formerParents = [...row.request.object.fields.values()]
-    .filter(isLockedThrough)
-    .map(({ name }) => String(own?.fields[name] ?? ''));
-  const ids = [target, ...parents, ...formerParents].filter((id) => id !== undefined && world.store.find(id));
-  const blocked = world.locks.take(
-    holder,
-    ids.filter((id) => id !== undefined),
-  );
+  const blocked = world.locks.take(holder, lockedRows(world, row, target));
   const failure = blocked === undefined ? undefined : unableToLock(blocked);
   return { ...row, recordId: target, failure };
+}
+
+/** The record itself, its parents, and those that it leaves. */
+function lockedRows(world: World, { request, values }: ReadRow, recordId: string | undefined): string[] {
+  const record = recordId === undefined ? undefined : world.store.find(recordId);
+  const parents = [...request.object.fields.values()]
+    .filter(isLockedThrough)
+    .flatMap((field) => [values.get(field), record?.fields[field.name]])
+    .map((id) => world.store.find(String(id ?? '')));
+  return [record, ...parents].flatMap((each) => each?.id ?? []);
 }
 
 /** The record's id, undefined for a new one, or why there is none. */
@@ -98,9 +105,6 @@ function finishRows(world: World, rows: readonly BegunRow[], options: WriteOptio
   if (!isKept) {
     results = results.map(({ failure }) => ({ id: undefined, isCreated: false, failure: failure ?? rolledBack() }));
   }
-  const failed = results.filter(({ failure }) => failure).length;
-  world.counts.add('rows', results.length);
-  world.counts.add('rowsFailed', failed);
   return results;
 }
 

@@ -40,6 +40,7 @@ describe('a collection', () => {
       ],
     });
     expect(sandbox.records('Contact').map((record) => record[KEY])).toEqual(['b', 'a', 'h']);
+    expect(sandbox.counts).toMatchObject({ rows: 8, rowsFailed: 5 });
   });
 
   it('repeats the refused value in its message, as the vendor does', async () => {

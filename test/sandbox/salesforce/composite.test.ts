@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Bench, contact, KEY, startBench } from './support.ts';
 
-const BASE = '/services/data/v66.0';
+const BASE = '/services/data/v68.0';
 
 interface Part {
   method: string;

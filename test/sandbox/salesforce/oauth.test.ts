@@ -182,7 +182,7 @@ describe('a refresh', () => {
     const url = await sandbox.moveInstance();
     const { body } = await refresh(sandbox, token);
     expect(body.instance_url).toBe(url);
-    expect((await as(body.access_token)('GET', `${url}/services/data/v66.0/limits`)).status).toBe(200);
+    expect((await as(body.access_token)('GET', `${url}/services/data/v68.0/limits`)).status).toBe(200);
   });
 });
 

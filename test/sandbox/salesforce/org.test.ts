@@ -113,7 +113,7 @@ describe('the vendor', () => {
     expect((await call('GET', '/services/data/v99.0/limits')).status).toBe(404);
     expect((await call('GET', '/services/data/v51.0/nowhere')).status).toBe(404);
     const { body: known } = await call('GET', '/services/data/');
-    expect([known[0].version, known.at(-1).url]).toEqual(['51.0', '/services/data/v66.0']);
+    expect([known[0].version, known.at(-1).url]).toEqual(['51.0', '/services/data/v68.0']);
   });
 
   it('fails as its kind of failure says', async () => {
@@ -143,17 +143,17 @@ describe('a move of the org', () => {
   it.each(['unauthorized', 'redirect', 'closed'] as const)('leaves the old address %s', async (old) => {
     const { sandbox, call, as } = await startBench();
     const url = await sandbox.moveInstance(old);
-    expect(await call('GET', `${url}/services/data/v66.0/limits`)).toMatchObject({
+    expect(await call('GET', `${url}/services/data/v68.0/limits`)).toMatchObject({
       status: 401,
       code: 'INVALID_SESSION_ID',
     });
     const moved = as(sandbox.issueAccessToken());
-    expect((await moved('GET', `${url}/services/data/v66.0/limits`)).status).toBe(200);
+    expect((await moved('GET', `${url}/services/data/v68.0/limits`)).status).toBe(200);
     if (old === 'closed') {
       await expect(moved('GET', '/limits')).rejects.toThrow();
     } else if (old === 'redirect') {
-      const answer = await fetch(`${sandbox.url}/services/data/v66.0/limits`, { redirect: 'manual' });
-      expect([answer.status, answer.headers.get('location')]).toEqual([302, `${url}/services/data/v66.0/limits`]);
+      const answer = await fetch(`${sandbox.url}/services/data/v68.0/limits`, { redirect: 'manual' });
+      expect([answer.status, answer.headers.get('location')]).toEqual([302, `${url}/services/data/v68.0/limits`]);
     } else {
       expect(await moved('GET', '/limits')).toMatchObject({ status: 401, code: 'INVALID_SESSION_ID' });
     }

@@ -48,7 +48,7 @@ describe('a query', () => {
     );
     expect(body).toMatchObject({ totalSize: 2, done: true });
     expect(body.records[0]).toEqual({
-      attributes: { type: 'Contact', url: `/services/data/v66.0/sobjects/Contact/${body.records[0].Id}` },
+      attributes: { type: 'Contact', url: `/services/data/v68.0/sobjects/Contact/${body.records[0].Id}` },
       Id: body.records[0].Id,
       Account: { attributes: { type: 'Account', url: expect.any(String) }, Name: "O'Neill" },
     });

@@ -38,7 +38,7 @@ describe('an upsert by key', () => {
     const ids = ['A', 'B'].map((LastName) => sandbox.addByHand('Contact', { LastName, Old_Key__c: 'k' }).Id);
     const answer = await call('PATCH', '/sobjects/Contact/Old_Key__c/k', { LastName: 'C' });
     expect(answer.status).toBe(300);
-    expect(answer.body).toEqual(ids.map((id) => `/services/data/v66.0/sobjects/Contact/${id}`));
+    expect(answer.body).toEqual(ids.map((id) => `/services/data/v68.0/sobjects/Contact/${id}`));
     expect(sandbox.records('Contact').map(({ LastName }) => LastName)).toEqual(['A', 'B']);
   });
 
@@ -64,9 +64,9 @@ describe('a record by id', () => {
     const created = await call('POST', '/sobjects/Contact', contact('k', { Email: 'Ada@Clinic.Example ' }));
     expect(created).toMatchObject({ status: 201, body: { success: true, errors: [] } });
     const path = `/sobjects/Contact/${created.body.id}`;
-    expect(created.headers.get('location')).toBe(`/services/data/v66.0${path}`);
+    expect(created.headers.get('location')).toBe(`/services/data/v68.0${path}`);
     expect((await call('GET', `${path}?fields=Email,LastName`)).body).toEqual({
-      attributes: { type: 'Contact', url: `/services/data/v66.0${path}` },
+      attributes: { type: 'Contact', url: `/services/data/v68.0${path}` },
       Email: 'ada@clinic.example',
       LastName: 'Name k',
     });
@@ -96,6 +96,14 @@ describe('a record by id', () => {
         expect(toLongId(id.slice(0, 15))).toBe(id);
       }),
     );
+  });
+});
+
+describe('a text', () => {
+  it('is stored without space around it, empty as null, but with its no-break spaces', async () => {
+    const { upsert, sandbox } = await startBench();
+    await upsert([contact('k', { FirstName: '  Ada \n', Title: ' ', Phone: '\u00a01\u00a0' })]);
+    expect(sandbox.records('Contact')).toMatchObject([{ FirstName: 'Ada', Title: null, Phone: '\u00a01\u00a0' }]);
   });
 });
 
