@@ -96,7 +96,7 @@ export function requireKeyField(world: World, object: SObject, name: string): Fi
 }
 
 /** A live record. Throws ApiError 404: ENTITY_IS_DELETED while it is in the recycle bin, else NOT_FOUND. */
-export function requireRecord(world: World, object: SObject, id: string): StoredRecord {
+function requireRecord(world: World, object: SObject, id: string): StoredRecord {
   if (toLongId(id) === undefined) {
     throw notFound();
   }

@@ -35,7 +35,7 @@ export function readRow(world: World, request: RowRequest): ReadRow {
     if (name === 'attributes' || name.toLowerCase() === 'id') {
       continue;
     }
-    const relation = typeof value === 'object' && value !== null ? relationOf(object, name) : undefined;
+    const relation = typeof value === 'object' && value !== null ? relationOf(world, object, name) : undefined;
     const field = relation ?? world.schema.field(object, name, isAdministrator);
     const isGranted = isAdministrator || world.schema.access(object, field) === 'edit';
     if (field.readOnly || object.readOnly || !isGranted) {
@@ -72,8 +72,9 @@ export function refuseRepeatedKeys(rows: readonly ReadRow[]): void {
   }
 }
 
-function relationOf(object: SObject, name: string): Field | undefined {
-  return [...object.fields.values()].find((field) => field.relationshipName?.toLowerCase() === name.toLowerCase());
+function relationOf({ schema }: World, object: SObject, name: string): Field | undefined {
+  const visible = schema.visibleFields(object);
+  return visible.find((field) => field.relationshipName?.toLowerCase() === name.toLowerCase());
 }
 
 /** The id of the parent that `{"Clinic_Key__c": "…"}` names, or what is wrong. Throws ApiError for a field that doesn't exist. */

@@ -56,10 +56,6 @@ export class Schema {
     return found;
   }
 
-  objectOfId(id: string): SObject | undefined {
-    return this.objects.find(({ keyPrefix }) => id.startsWith(keyPrefix));
-  }
-
   /**
    * A field that the user can see; an administrator sees all. Throws ApiError 400 INVALID_FIELD, which refuses the whole
    * request.

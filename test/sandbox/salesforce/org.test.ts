@@ -36,6 +36,8 @@ describe('a description', () => {
     expect(sandbox.editByHand(Id, { Email: null }).Email).toBeNull();
     sandbox.setFieldAccess('Contact', 'Email', 'edit');
     expect(codes(await upsert(rows))).toEqual([undefined, undefined]);
+    sandbox.setFieldAccess('Contact', 'AccountId', 'hidden');
+    expect((await upsert([contact('a', { Account: { [KEY]: 'f' } })])).code).toBe('INVALID_FIELD');
     sandbox.setFieldAccess('Contact', KEY, 'hidden');
     expect((await upsert(rows)).status).toBe(404);
   });
