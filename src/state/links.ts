@@ -12,6 +12,8 @@ import { slices } from './slices.ts';
 const LINKS_PER_BUCKET = 64;
 /** A table is laid out anew when its buckets hold more than this on average. */
 const CROWDED_BUCKET = 120;
+/** Buckets that are read in one go: a few thousand links. */
+const BUCKETS_AT_ONCE = 32;
 const SEPARATOR = '\t';
 const TRAILING_SEPARATORS = /\t+$/;
 
@@ -87,14 +89,15 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
 
   async function read(target: string, at: LinkLayout): Promise<Map<string, Link>> {
     const links = new Map<string, Link>();
-    const pipeline = redis.pipeline();
-    for (let bucket = 0; bucket < at.buckets; bucket += 1) {
-      pipeline.hgetall(keys.linksBucket(tenant, target, at.generation, bucket));
-    }
-    for (const [error, fields] of (await pipeline.exec()) ?? []) {
-      if (error !== null) throw error;
-      for (const [recordId, value] of Object.entries(fields as Record<string, string>)) {
-        links.set(recordId, decodeLink(recordId, value));
+    // Some buckets at a time: what is decoded in one go keeps everybody else waiting.
+    for (const slice of slices(bucketsOf(target, at), BUCKETS_AT_ONCE)) {
+      const pipeline = redis.pipeline();
+      for (const bucket of slice) pipeline.hgetall(bucket);
+      for (const [error, fields] of (await pipeline.exec()) ?? []) {
+        if (error !== null) throw error;
+        for (const [recordId, value] of Object.entries(fields as Record<string, string>)) {
+          links.set(recordId, decodeLink(recordId, value));
+        }
       }
     }
     return links;
@@ -114,9 +117,12 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     return links;
   }
 
-  async function remove(target: string, { generation, buckets }: LinkLayout, lease: Lease): Promise<void> {
-    const all = Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(tenant, target, generation, bucket));
-    for (const slice of slices(all, 500)) {
+  function bucketsOf(target: string, { generation, buckets }: LinkLayout): string[] {
+    return Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(tenant, target, generation, bucket));
+  }
+
+  async function remove(target: string, at: LinkLayout, lease: Lease): Promise<void> {
+    for (const slice of slices(bucketsOf(target, at), 500)) {
       await fenced(redis.eval(UNLINK, slice.length + 1, lease.key, ...slice, lease.token));
     }
   }
@@ -139,11 +145,8 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     read: async (target) => read(target, await layout(target)),
     readSome,
     async count(target) {
-      const at = await layout(target);
       const pipeline = redis.pipeline();
-      for (let bucket = 0; bucket < at.buckets; bucket += 1) {
-        pipeline.hlen(keys.linksBucket(tenant, target, at.generation, bucket));
-      }
+      for (const bucket of bucketsOf(target, await layout(target))) pipeline.hlen(bucket);
       return ((await pipeline.exec()) ?? []).reduce((sum, [, length]) => sum + Number(length), 0);
     },
     async marked(target) {

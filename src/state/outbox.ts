@@ -193,15 +193,16 @@ export function createOutbox(
 
   return {
     async pending(target) {
-      const stored = await redis.hgetall(names(target).outbox);
-      return new Map(Object.entries(stored).map(([id, value]) => [id, toPending(id, parse(value))]));
+      const pending = new Map<string, PendingChange>();
+      for await (const [id, entry] of storedEntries(redis, names(target).outbox)) pending.set(id, toPending(id, entry));
+      return pending;
     },
     async removalsOf(target, run) {
-      const stored = Object.entries(await redis.hgetall(names(target).outbox));
-      return stored.flatMap(([id, value]) => {
-        const entry = parse(value);
-        return entry.u === run && entry.w === 'a' ? [toPending(id, entry)] : [];
-      });
+      const removals = new Map<string, PendingChange>();
+      for await (const [id, entry] of storedEntries(redis, names(target).outbox)) {
+        if (entry.u === run && entry.w === 'a') removals.set(id, toPending(id, entry));
+      }
+      return [...removals.values()];
     },
     async put(target, changes, now, lease, run = null) {
       const { outbox, due, failing } = names(target);
@@ -329,6 +330,19 @@ function storedOf(
     x: present ? sealer.seal(JSON.stringify(wanted.item), context) : null,
     u: run,
   };
+}
+
+/** Entries that are read in one go: what is parsed at once keeps everybody else waiting. */
+const ENTRIES_AT_ONCE = 500;
+
+/** All entries; one may come twice (HSCAN), and what comes in or goes meanwhile may or may not be among them. */
+async function* storedEntries(redis: RedisClient, key: string): AsyncGenerator<[string, StoredEntry]> {
+  let cursor = '0';
+  do {
+    const [next, fields] = await redis.hscan(key, cursor, 'COUNT', ENTRIES_AT_ONCE);
+    for (let at = 0; at < fields.length; at += 2) yield [fields[at] as string, parse(fields[at + 1] as string)];
+    cursor = next;
+  } while (cursor !== '0');
 }
 
 function parse(value: string): StoredEntry {
