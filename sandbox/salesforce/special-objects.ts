@@ -8,6 +8,8 @@ type Fields = Readonly<Record<string, FieldValue>>;
 
 const MINUTE_MS = 60_000;
 const LONGEST_EVENT_MS = 14 * 86_400_000;
+/** Fields that a person account shares with its contact under the same name. */
+const SHARED_FIELDS: ReadonlySet<string> = new Set(['FirstName', 'LastName', 'Name', 'Phone', 'Description']);
 
 /** What the vendor itself fills in or refuses for some objects. `changed` names the fields that were sent. Throws RowFailure. */
 export function complete(world: World, type: string, fields: Fields, changed: readonly string[]): Fields {
@@ -88,7 +90,7 @@ export function withPersonContact(world: World, account: StoredRecord): StoredRe
   const fields: Record<string, FieldValue> = { ...known?.fields, AccountId: account.id, IsPersonAccount: true };
   for (const { name } of contact.fields.values()) {
     const shown = [name, `Person${name}`, name.replace(/__c$/, '__pc')].find(
-      (each) => each in account.fields && (each !== name || NAME_FIELDS.has(name)),
+      (each) => each in account.fields && (each !== name || SHARED_FIELDS.has(name)),
     );
     if (shown !== undefined) {
       fields[name] = account.fields[shown] ?? null;
@@ -99,5 +101,3 @@ export function withPersonContact(world: World, account: StoredRecord): StoredRe
   world.store.put({ id, type: 'Contact', fields, createdAt, modifiedAt: account.modifiedAt });
   return { ...account, fields: { ...account.fields, PersonContactId: id } };
 }
-
-const NAME_FIELDS: ReadonlySet<string> = new Set(['FirstName', 'LastName', 'Name', 'Phone', 'Description']);
