@@ -9,7 +9,7 @@ type Language = 'it' | 'en';
 /** Title and text of each page; `{phone}` is a sentence that says where to call, where the clinic's number is known. */
 const TEXTS: Record<Language, Record<AnswerWord, [title: string, text: string]>> = {
   en: {
-    ask: ['Your appointment', 'Will you come?'],
+    ask: ['Your appointment', 'Can we expect you?'],
     'ask-again': ['Your appointment', 'This page was open for a while. Please choose again.'],
     confirmed: ['Thank you', 'Your appointment is confirmed.'],
     cancelled: ['Cancelled', 'Your appointment is cancelled. {phone}'],
@@ -28,7 +28,7 @@ const TEXTS: Record<Language, Record<AnswerWord, [title: string, text: string]>>
     refused: ['Please call', 'Your answer could not be passed on. {phone}'],
   },
   it: {
-    ask: ['Il suo appuntamento', 'Viene?'],
+    ask: ['Il suo appuntamento', 'Possiamo aspettarla?'],
     'ask-again': ['Il suo appuntamento', 'La pagina era aperta da un po’. Per favore scelga di nuovo.'],
     confirmed: ['Grazie', 'Il suo appuntamento è confermato.'],
     cancelled: ['Disdetto', 'Il suo appuntamento è disdetto. {phone}'],

@@ -402,9 +402,9 @@ describe('the page', () => {
   });
 
   test.each([
-    ['unknown', 404, (bed: Bed) => void Object.assign(bed, { token: 'A'.repeat(22) })],
-    ['answered', 200, (bed: Bed) => press(bed, 'confirmed')],
-    ['of an appointment that has begun', 410, (bed: Bed) => bed.world.advance(2 * DAY_MS)],
+    ['unknown', 404, (bed: Bed): unknown => Object.assign(bed, { token: 'A'.repeat(22) })],
+    ['answered', 200, (bed: Bed): unknown => press(bed, 'confirmed')],
+    ['of an appointment that has begun', 410, (bed: Bed): unknown => bed.world.advance(2 * DAY_MS)],
   ] as const)('of a link that is %s has the status %i and no button', async (_, status, make) => {
     const bed = await reminded();
     await make(bed);
