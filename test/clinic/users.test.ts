@@ -42,6 +42,23 @@ describe('the choice of a tenant', () => {
     expect(chooseTenant(two, 'b').id).toBe('b');
   });
 
+  it('stays with that of earlier work when others come, unless the operator chooses', () => {
+    expect(chooseTenant(two, null, 'b').id).toBe('b');
+    expect(chooseTenant(two, 'a', 'b').id).toBe('a');
+  });
+
+  it('never falls upon another when that of earlier work is gone', () => {
+    expect(() => chooseTenant(one, null, 'b')).toThrow(
+      expect.objectContaining({
+        actor: 'settings',
+        code: 'tenant-gone',
+        retry: 'never',
+        remedy:
+          'have the clinic give the user access to b again, connect as another user, or set clinic.tenantId to one of: a',
+      }),
+    );
+  });
+
   it.each([
     ['several and none configured', two, null, 'tenant-choice', 'a, b'],
     ['another one configured', two, 'c', 'tenant-not-allowed', 'a, b'],

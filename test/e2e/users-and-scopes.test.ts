@@ -63,7 +63,14 @@ test('a scope that is taken away from the login turns off what needs it; the oth
   expect(run).toMatchObject({ error: null, withheld: [{ part: 'treatments', code: 'missing-claim' }] });
   expect(targets.map(({ state }) => state)).toEqual(['in-sync']);
   await expectFirstExact(world);
-  expect(await text(world)).toMatch(/treatments \(missing-claim\);.*grant the\s+scope svc\.treatments/);
+  expect(await text(world)).toMatch(/treatments \(missing-claim\);.*grant the scope svc\.treatments/);
+
+  // The refresh itself tells the same, from then on at the login.
+  await refreshClinic(world);
+  expect(await text(world)).toMatch(
+    /login clinic \(clinic\): connected, missing-scopes, .*missing scopes: svc\.treatments/,
+  );
+  expect((await shown(world)).connections[0]).toMatchObject({ missingScopes: ['svc.treatments'] });
 
   await world.logIn({ connections: ['clinic'] });
   expect((await world.cycle()).run.withheld).toEqual([]);
@@ -278,6 +285,11 @@ function without(permission: (typeof PERMISSIONS)[number]) {
 
 function reduceScopes(world: SmallWorld, username: string, scopes: string[]): void {
   world.clinic.reduceScopes(username, world.clinic.clients[0]?.clientId ?? '', scopes);
+}
+
+async function refreshClinic(world: SmallWorld): Promise<void> {
+  const login = world.opened().composed.get('clinic-1')?.connections.get('clinic');
+  await login?.tokens?.authorizer.renew(AbortSignal.timeout(5_000));
 }
 
 /** A cycle of the first tenant in what might be another process. */
