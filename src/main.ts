@@ -268,7 +268,9 @@ async function schedule({ queues, estate, configuration }: Composition): Promise
 }
 
 function adminVerbs(composition: Composition, metrics: Metrics, publicUrl: string): AdminVerbs {
-  const answers = createAnswerDesk(composition.estate, createAnswerDirectory(composition.redis));
+  const { estate, redis, composed } = composition;
+  const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
+  const answers = createAnswerDesk({ estate, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
   return {
     metrics: metrics.render,
     takeNotification: openReceiver(composition, metrics),

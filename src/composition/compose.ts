@@ -41,6 +41,8 @@ export interface ComposedTenant {
   tenant: OpenTenant;
   connections: ReadonlyMap<string, OpenConnection>;
   credentials: CredentialStore;
+  /** The clinic, for what a person waits for: ahead of the daemon's own questions, as during a wave of reminders. */
+  promptClinic: ClinicSource;
 }
 
 /** Everything, opened: what the verbs work on and what only the composer may close. */
@@ -155,7 +157,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     loggedInAt: async () => (await credentials.read(CLINIC_CONNECTION))?.obtainedAt ?? null,
     workedIn: async () => (await runs.list(1))[0]?.clinic?.tenantId ?? null,
   };
-  const clinic = openClinic(tenant, memory, {
+  const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
     baseUrl: client.baseUrl,
     http,
@@ -163,13 +165,16 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     authorization: connection(CLINIC_CONNECTION).authorizer(CLINIC_CONNECTION),
     clock,
     log,
-  });
+  };
+  const clinic = openClinic(tenant, memory, context);
+  const ahead = openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, 'interactive');
   const identityKey = settings.secrets.identityKey.reveal();
   const parts = { tenant: tenant.formerly ?? tenant.id, identityKey, http, log, clock, connection };
   const open = (target: TargetConfiguration) => openTarget(target, parts);
   return {
     connections,
     credentials,
+    promptClinic: openClinic(tenant, memory, { ...context, budget: ahead }),
     tenant: {
       id: tenant.id,
       configuration: tenant,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { OpenAnswers, OpenReminders } from '../jobs/open-reminders.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
+import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Appointment } from '../model/records.ts';
 import type { Answer, LedgerEntry } from '../model/reminders.ts';
@@ -71,6 +71,7 @@ const OVER = ['arrived', 'in_progress', 'completed', 'no_show'];
 /** What stands behind a link that can be used. */
 interface Asked {
   tenant: OpenTenant;
+  clinic: ReturnType<AnswerParts['clinicOf']>;
   reminders: OpenReminders;
   answers: OpenAnswers;
   entry: LedgerEntry;
@@ -78,15 +79,24 @@ interface Asked {
   about: NonNullable<AnswerPage['about']>;
 }
 
+/** What the page works with; put together by `main.ts`. */
+export interface AnswerParts {
+  estate: Estate;
+  directory: AnswerDirectory;
+  /** The clinic of a tenant, for what a person waits for. */
+  clinicOf(tenant: OpenTenant): Pick<ClinicSource, 'readAppointment' | 'setStatus'>;
+}
+
 /** Opens the page. */
-export function createAnswerDesk(estate: Estate, directory: AnswerDirectory): AnswerDesk {
+export function createAnswerDesk(parts: AnswerParts): AnswerDesk {
+  const { estate } = parts;
   return {
     async show(token) {
-      const asked = await find(estate, directory, token);
+      const asked = await find(parts, token);
       return 'says' in asked ? asked : ask(asked, 'ask', estate.clock());
     },
     async take(token, { answer, proof }) {
-      const asked = await find(estate, directory, token);
+      const asked = await find(parts, token);
       if ('says' in asked) return asked;
       const now = estate.clock();
       if (!isShown(asked, proof, now)) return ask(asked, 'ask-again', now);
@@ -99,7 +109,7 @@ export function createAnswerDesk(estate: Estate, directory: AnswerDirectory): An
 }
 
 /** The reminder behind a token, or the page that says why there is nothing to answer. */
-async function find(estate: Estate, directory: AnswerDirectory, token: string): Promise<Asked | AnswerPage> {
+async function find({ estate, directory, clinicOf }: AnswerParts, token: string): Promise<Asked | AnswerPage> {
   const nothing: AnswerPage = { says: 'unknown', about: null, form: null };
   const link = TOKEN.test(token) ? await directory.find(token) : null;
   if (link === null) return nothing;
@@ -116,7 +126,7 @@ async function find(estate: Estate, directory: AnswerDirectory, token: string): 
   const { file } = reminders;
   const { startAt, zone } = entry;
   const about = { clinic: file.sender ?? name, phone: file.phone ?? null, startAt, zone, language };
-  const asked = { tenant, reminders, answers, entry, link, about };
+  const asked = { tenant, clinic: clinicOf(tenant), reminders, answers, entry, link, about };
   const now = estate.clock();
   if (!(await answers.store.admit(entry.id, now))) return page('limited', asked);
   if (entry.answer !== null) return page(`was-${entry.answer.is}`, asked);
@@ -176,13 +186,13 @@ async function carryOut(estate: Estate, asked: Asked, answer: Answer): Promise<A
 
 /** Tells the clinic, unless the appointment has changed meanwhile. */
 async function tell(asked: Asked, answer: Answer): Promise<AnswerWord> {
-  const { tenant, entry } = asked;
+  const { tenant, clinic, entry } = asked;
   const signal = AbortSignal.timeout(CLINIC_MS);
   if (tenant.configuration.paused) return 'away';
   try {
-    const hindrance = hindranceOf(asked, await tenant.clinic.readAppointment(entry.appointmentId, signal), answer);
+    const hindrance = hindranceOf(asked, await clinic.readAppointment(entry.appointmentId, signal), answer);
     if (hindrance !== null) return hindrance;
-    await tenant.clinic.setStatus(entry.appointmentId, answer, signal);
+    await clinic.setStatus(entry.appointmentId, answer, signal);
     return answer;
   } catch (error) {
     const failure = asMirrorError(error);
@@ -205,9 +215,9 @@ function hindranceOf({ entry, link }: Asked, answerOf: Lookup<Appointment>, answ
 }
 
 /** No answer came: the appointment itself tells whether it was done. */
-async function afterSilence({ tenant, entry }: Asked, answer: Answer): Promise<AnswerWord> {
+async function afterSilence({ clinic, entry }: Asked, answer: Answer): Promise<AnswerWord> {
   try {
-    const now = await tenant.clinic.readAppointment(entry.appointmentId, AbortSignal.timeout(10 * SECOND_MS));
+    const now = await clinic.readAppointment(entry.appointmentId, AbortSignal.timeout(10 * SECOND_MS));
     return 'found' in now && now.found.status === answer ? answer : 'away';
   } catch {
     return 'away';

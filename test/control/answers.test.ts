@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAdminServer } from '../../src/admin/server.ts';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
 import { type AnswerDesk, createAnswerDesk } from '../../src/control/answers.ts';
+import type { Estate } from '../../src/control/estate.ts';
 import { explainReminders } from '../../src/control/reminders.ts';
 import type { OpenAnswers } from '../../src/jobs/open-reminders.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
@@ -12,6 +13,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { createAnswerSecrets } from '../../src/reminders/identity.ts';
 import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { NEVER } from '../jobs/cycle.ts';
 import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
@@ -45,6 +47,9 @@ function answersOver(connection: RedisClient): OpenAnswers {
   };
 }
 
+const deskOf = (estate: Estate, connection: RedisClient) =>
+  createAnswerDesk({ estate, directory: createAnswerDirectory(connection), clinicOf: ({ clinic }) => clinic });
+
 /** A patient has the reminder of an appointment that begins in a day. */
 async function reminded(file: object = FILE): Promise<Bed> {
   const connection = redis.connect();
@@ -54,7 +59,7 @@ async function reminded(file: object = FILE): Promise<Bed> {
   await world.advance(DAY_MS);
   const url = world.gateway.delivered[0]?.content.link?.url ?? '';
   const estate = openEstate({ tenants: [world.tenant] });
-  const desk = createAnswerDesk({ ...estate, clock: () => world.now }, createAnswerDirectory(connection));
+  const desk = deskOf({ ...estate, clock: () => world.now }, connection);
   return { world, desk, pulled: estate.pulled, token: url.slice(url.lastIndexOf('/') + 1), connection };
 }
 
@@ -241,11 +246,10 @@ describe('an answer changes nothing', () => {
   test('while the tenant is paused or has no reminders any more', async () => {
     const bed = await reminded();
     const { tenant } = bed.world;
-    const directory = createAnswerDirectory(bed.connection);
     const paused = { ...tenant, configuration: { ...tenant.configuration, paused: true } };
-    const desk = createAnswerDesk({ ...openEstate({ tenants: [paused] }), clock: () => bed.world.now }, directory);
+    const desk = deskOf({ ...openEstate({ tenants: [paused] }), clock: () => bed.world.now }, bed.connection);
     expect((await press({ ...bed, desk }, 'confirmed')).says).toBe('away');
-    const bare = createAnswerDesk(openEstate({ tenants: [{ ...tenant, reminders: null }] }), directory);
+    const bare = deskOf(openEstate({ tenants: [{ ...tenant, reminders: null }] }), bed.connection);
     expect((await bare.show(bed.token)).says).toBe('unknown');
     expect(bed.world.clinic.counts.writes).toBe(0);
   });
@@ -299,6 +303,34 @@ describe('a clinic that does not take the answer', () => {
     expect((await bed.desk.show(bed.token)).says).toBe('was-confirmed');
   });
 });
+
+test('a process that dies at any moment of an answer leaves the clinic with that answer or none, and the link good', async () => {
+  for (let left = 0; left < 9; left++) {
+    for (const isCarriedOut of [false, true]) {
+      await redis.connect().flushdb();
+      const bed = await reminded();
+      const { form } = await bed.desk.show(bed.token);
+      const given = { answer: 'cancelled', proof: form?.proof ?? '' };
+      const dying = crashingRedis(bed.connection, left, isCarriedOut);
+      const estate = { ...openEstate({ tenants: [dyingTenant(bed, dying)] }), clock: () => bed.world.now };
+      await deskOf(estate, dying)
+        .take(bed.token, given)
+        .catch(() => {});
+      expect(['booked', 'cancelled']).toContain(statusOf(bed));
+      const claims = await bed.connection.keys('*:answer-claim:*');
+      if (claims.length > 0) await bed.connection.del(claims);
+      expect(['cancelled', 'was-cancelled']).toContain((await bed.desk.take(bed.token, given)).says);
+      expect(statusOf(bed)).toBe('cancelled');
+      expect(bed.world.clinic.counts.writes).toBe(1);
+    }
+  }
+});
+
+function dyingTenant({ world }: Bed, dying: RedisClient) {
+  const tenant = world.open(dying);
+  if (tenant.reminders === null) throw new Error('no reminders');
+  return { ...tenant, reminders: { ...tenant.reminders, answers: answersOver(dying) } };
+}
 
 test('who opens a link too often waits a minute, and others are not hindered', async () => {
   const bed = await reminded();
