@@ -34,7 +34,7 @@ export interface Upload {
   contentType: string;
   /** Null when it is not known before the end. */
   lengthBytes: number | null;
-  stream: ReadableStream<Uint8Array>;
+  stream: AsyncIterable<Uint8Array>;
 }
 
 /** Codes of waits that are somebody else's: the operator stops, or the shared budget said how long. */

@@ -96,7 +96,7 @@ function form(
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
     lengthBytes: begin.length + file.sizeBytes + end.length,
-    stream: ReadableStream.from(joined(begin, content(), end)),
+    stream: joined(begin, content(), end),
   };
 }
 
@@ -123,7 +123,7 @@ function base64(
   return {
     contentType: 'application/json',
     lengthBytes: begin.length + Math.ceil(file.sizeBytes / GROUP_BYTES) * 4 + end.length,
-    stream: ReadableStream.from(joined(begin, encoded(content()), end)),
+    stream: joined(begin, encoded(content()), end),
   };
 }
 

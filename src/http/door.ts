@@ -5,6 +5,7 @@ import { neverConnected } from './never-connected.ts';
 import { type PinnedAnswer, type Resolve, sendPinned, systemResolve } from './pinned.ts';
 import { isPublicAddress } from './public-addresses.ts';
 import { retryAfterMs } from './retry-after.ts';
+import { sendUpload } from './uploading.ts';
 
 /** One request through the door. */
 export interface HttpRequest {
@@ -15,7 +16,7 @@ export interface HttpRequest {
   headers?: Record<string, string>;
   body?: string | Uint8Array;
   /** In place of `body`: sent as it is read, in chunks unless the headers give its length. Not for `publicOnly`. */
-  upload?: ReadableStream<Uint8Array>;
+  upload?: AsyncIterable<Uint8Array>;
   signal: AbortSignal;
   /** Until the whole answer has been read; the door's default when absent. */
   timeoutMs?: number;
@@ -151,11 +152,11 @@ function connect(
       resolve,
     );
   }
+  if (upload !== undefined) return sendUpload({ method, url, headers, upload, signal });
   return fetch(url, {
     method,
     headers,
     ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
-    ...(upload === undefined ? {} : { body: upload, duplex: 'half' }),
     redirect: 'manual',
     signal,
   });

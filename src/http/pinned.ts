@@ -75,7 +75,8 @@ function pinnedLookup(addresses: LookupAddress[]): LookupFunction {
   };
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): Headers {
+/** The headers of an answer of node:http. */
+export function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
   return headers;

@@ -1,0 +1,186 @@
+/** What the specification asks for beside its operations: the row, and where it is done, served and tested. */
+export interface SpecificationRow {
+  section: string;
+  what: string;
+  /** File below `src/` and a word that must stand in it. */
+  client: [file: string, word: string];
+  /** The same below `sandbox/`. */
+  sandbox: [file: string, word: string];
+  /** File below `test/` and the title of a test in it. */
+  tests: [file: string, title: string][];
+}
+
+const LOGIN = 'oauth/login.test.ts';
+const REFRESH = 'oauth/refresh.test.ts';
+const SERVERS = 'oauth/sandbox-servers.test.ts';
+const DEVICE = 'oauth/device-login.test.ts';
+const SANDBOX_LOGIN = 'sandbox/clinic/authorization.test.ts';
+const SANDBOX_DEVICE = 'sandbox/clinic/device.test.ts';
+const WRITING = 'clinic/whole-api/writing.ts';
+const TROUBLE = 'clinic/whole-api/trouble.ts';
+const PROVIDER = 'clinic/authorization/provider.ts';
+
+/** Sections 4.1 (the user without tenants), 5, 7, 8 and 9 of the specification. */
+export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
+  {
+    section: '4.1',
+    what: 'A user without tenants is invalid',
+    client: ['clinic/users.ts', 'user-unknown'],
+    sandbox: ['clinic/routes/userinfo.ts', 'withoutTenants'],
+    tests: [[TROUBLE, 'a user without tenants']],
+  },
+  {
+    section: '5.1',
+    what: 'A user grants some of the scopes; what lacks is named',
+    client: ['oauth/scopes.ts', 'missingScopes'],
+    sandbox: ['clinic/authorization/pages.ts', 'scope'],
+    tests: [
+      [LOGIN, 'scopes that the person unticked are named in the result and kept with the credential'],
+      [SANDBOX_LOGIN, 'lets the user grant a subset; what was left out is missing from the token'],
+    ],
+  },
+  {
+    section: '5.3',
+    what: 'Authorization code, with state and PKCE; codes are used once',
+    client: ['oauth/login.ts', 'code_challenge'],
+    sandbox: [PROVIDER, 'pkce'],
+    tests: [
+      [
+        LOGIN,
+        'asks with PKCE S256 and a state, and exchanges the code with the verifier and the same redirect address',
+      ],
+      [SANDBOX_LOGIN, 'refuses a wrong verifier, and a code that was used before ends its tokens'],
+    ],
+  },
+  {
+    section: '5.4',
+    what: 'Device code: the first device polls, the person is elsewhere',
+    client: ['oauth/device-login.ts', 'device'],
+    sandbox: ['clinic/authorization/device-polling.ts', 'interval'],
+    tests: [
+      [SERVERS, 'a device login polls, slows down when told to, and stores its tokens'],
+      [SANDBOX_DEVICE, 'gives tokens after approval, for the scopes that were ticked'],
+    ],
+  },
+  {
+    section: '5.5',
+    what: 'The token stands in the Authorization header, never in an address',
+    client: ['clinic/call.ts', 'authorization'],
+    sandbox: ['clinic/routes/context.ts', 'never one from the query string'],
+    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts it into an address']],
+  },
+  {
+    section: '5.6',
+    what: 'Refresh, before the end and when idle; rotated tokens are kept',
+    client: ['oauth/refresh.ts', 'refresh'],
+    sandbox: [PROVIDER, 'rotateRefreshToken'],
+    tests: [
+      [REFRESH, 'O1: 50 workers on connections of their own refresh a rotating token: one call, no family revoked'],
+      [REFRESH, 'an idle one is refreshed by the job once a day, though nobody needs its access token'],
+      [SANDBOX_LOGIN, 'refresh tokens slide: they live on while used, and die when idle'],
+    ],
+  },
+  {
+    section: '5.6',
+    what: 'A revoked access, a disabled user, a revoked client end a refresh token',
+    client: ['oauth/errors.ts', 'invalid_grant'],
+    sandbox: ['clinic/access-verbs.ts', 'revokeAccess'],
+    tests: [
+      [SERVERS, 'a disabled account ends the login at the next refresh'],
+      [SERVERS, 'a revoked client is the settings fault, and the login stays'],
+      [SANDBOX_LOGIN, 'the user who revokes the application'],
+    ],
+  },
+  {
+    section: '5.7',
+    what: 'Scopes by resource; one that is missing is told from a missing permission',
+    client: ['clinic/errors.ts', 'missing-claim'],
+    sandbox: ['clinic/routes/guard.ts', 'checkScope'],
+    tests: [[TROUBLE, 'a missing scope from a missing permission']],
+  },
+  {
+    section: '5.8',
+    what: 'Discovery, authorization and token endpoints, the issuer',
+    client: ['oauth/metadata.ts', 'issuer'],
+    sandbox: [PROVIDER, 'issuer'],
+    tests: [
+      [SERVERS, 'without a discovery document the endpoints of the specification serve'],
+      [SANDBOX_LOGIN, 'states the endpoints of the specification and the issuer'],
+    ],
+  },
+  {
+    section: '7.1',
+    what: '401: one renewal and one replay',
+    client: ['clinic/call.ts', 'isRenewed'],
+    sandbox: ['clinic/routes/guard.ts', 'authenticate'],
+    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts it into an address']],
+  },
+  {
+    section: '7.1',
+    what: '403: missing claim and insufficient permissions',
+    client: ['clinic/errors.ts', 'insufficient-permissions'],
+    sandbox: ['clinic/routes/guard.ts', 'insufficient_permissions'],
+    tests: [[TROUBLE, 'a missing scope from a missing permission']],
+  },
+  {
+    section: '7.2',
+    what: '`invalid_grant`: a person logs in again',
+    client: ['oauth/errors.ts', 'invalid_grant'],
+    sandbox: [PROVIDER, 'Grant'],
+    tests: [
+      [REFRESH, 'O4: invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept'],
+    ],
+  },
+  {
+    section: '7.2',
+    what: '`authorization_pending`, `slow_down`, `expired_token`, `access_denied`',
+    client: ['oauth/device-login.ts', 'slow_down'],
+    sandbox: ['clinic/authorization/device-polling.ts', 'slow'],
+    tests: [
+      [DEVICE, 'O9: slow_down twice: 5, 10, 15 seconds, and it stays there'],
+      [SANDBOX_DEVICE, 'answers authorization_pending, and slow_down when polled too fast'],
+      [SANDBOX_DEVICE, 'answers access_denied after a refusal'],
+      [SANDBOX_DEVICE, 'answers expired_token when the code is too old, and the person cannot use it any more'],
+    ],
+  },
+  {
+    section: '8',
+    what: 'A PDF of 25 MB at most, checked before it is sent',
+    client: ['clinic/uploads.ts', 'checkSize'],
+    sandbox: ['clinic/routes/uploads.ts', 'file_too_large'],
+    tests: [
+      [WRITING, 'no report that is too large, by the profile or by the clinic, and nothing that is no PDF'],
+      ['clinic/report-memory.test.ts', 'a report of 24.9 MB goes up and comes down without being whole in memory: %s'],
+    ],
+  },
+  {
+    section: '8',
+    what: 'Invoices one after the other in each section',
+    client: ['composition/invoice-sections.ts', 'serialiseSections'],
+    sandbox: ['clinic/rules/invoices.ts', 'outOfSequence'],
+    tests: [
+      [
+        'composition/invoice-sections.test.ts',
+        '300 invoices at once in three sections from three processes: no gap, no duplicate, no refusal',
+      ],
+      [WRITING, 'no invoice that can not be the next, and says so at once'],
+    ],
+  },
+  {
+    section: '8',
+    what: 'Lifetimes of access tokens, refresh tokens and codes',
+    client: ['oauth/due.ts', 'accessRefreshAt'],
+    sandbox: ['clinic/options.ts', 'accessTokenLifetimeSeconds'],
+    tests: [
+      ['oauth/due.test.ts', 'is between half of its life and its end, whatever life and spread'],
+      [SANDBOX_LOGIN, 'authorization codes expire'],
+    ],
+  },
+  {
+    section: '8',
+    what: 'A limit of active tokens per client and user',
+    client: ['oauth/refresh.ts', 'needs-login'],
+    sandbox: ['clinic/authorization/grant-limit.ts', 'oldest'],
+    tests: [[SANDBOX_LOGIN, 'the oldest grant dies when a client and user have too many']],
+  },
+];
