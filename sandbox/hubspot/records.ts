@@ -68,20 +68,18 @@ export function restoreRecord(world: World, type: ObjectType, record: StoredReco
 }
 
 /**
- * Joins two records to a new one under a new id; both old ids lead to it. The first one's values win, addresses are all
- * kept, unique values of the second are lost.
+ * Joins two records to a new one under a new id; both old ids lead to it. Where both have a value the first one's wins, also
+ * for unique ones; addresses are all kept.
  */
 export function mergeRecords(world: World, type: ObjectType, first: StoredRecord, second: StoredRecord): StoredRecord {
   const store = world.records(type.name);
-  const unique = new Set(world.properties.unique(type.name).map(({ name }) => name));
-  const inherited = Object.entries(second.properties).filter(([name]) => !unique.has(name));
   const [, ...further] = [...new Set([...emailsOf(first), ...emailsOf(second)])];
   const merged = [first, second].flatMap(({ id, properties }) => [
     id,
     ...(properties.hs_merged_object_ids ?? '').split(';'),
   ]);
   const properties = filled({
-    ...Object.fromEntries(inherited),
+    ...second.properties,
     ...first.properties,
     hs_merged_object_ids: merged.filter((id) => id !== '').join(';'),
     ...(type.name === 'contacts' ? { hs_additional_emails: further.join(';') } : {}),

@@ -161,7 +161,7 @@ describe('the token endpoints', () => {
   });
 
   it('refuse who is not the app, and what they do not know', async () => {
-    const { sandbox } = await startBench();
+    const { sandbox } = await startBench({ applications: [{}, { clientId: 'second' }] });
     const { refresh_token } = await logIn(sandbox);
     const ask = (form: Record<string, string>) =>
       post(sandbox.tokenUrl, { ...CLIENT, grant_type: 'refresh_token', refresh_token, ...form });
@@ -174,6 +174,7 @@ describe('the token endpoints', () => {
       status: 'BAD_REFRESH_TOKEN',
       error: 'invalid_grant',
     });
+    expect((await ask({ client_id: 'second' })).body.status).toBe('BAD_REFRESH_TOKEN');
     expect((await ask({ grant_type: 'password' })).body.error).toBe('unsupported_grant_type');
   });
 

@@ -94,6 +94,8 @@ describe('a property', () => {
     expect((await call('POST', CONTACTS, { properties: { [KEY]: 'a' } })).body.errors).toMatchObject([
       { code: 'PROPERTY_DOESNT_EXIST' },
     ]);
+    await call('POST', PROPERTIES, custom(KEY));
+    expect(sandbox.record('contacts', id)?.properties).not.toHaveProperty(KEY);
   });
 
   it('lets an enumeration lose an option by hand', async () => {

@@ -214,7 +214,14 @@ describe('a merged contact', () => {
     expect(sandbox.records('contacts')).toHaveLength(2);
   });
 
-  it('or is, when the account is set so', async () => {
+  it('keeps the key of the second when the first has none', async () => {
+    const { sandbox, upsert } = await startBench();
+    const first = sandbox.add('contacts', { firstname: 'Anna' });
+    const winner = sandbox.merge('contacts', first, sandbox.add('contacts', { [KEY]: 'b' }));
+    expect((await upsert({ key: 'b' })).body.results).toMatchObject([{ id: winner, new: false }]);
+  });
+
+  it('is found by the lost key when the account is set so', async () => {
     const { call, winner } = await mergedPair('winner');
     expect((await call('GET', `${CONTACTS}/b?idProperty=${KEY}`)).body.id).toBe(winner);
   });
