@@ -88,6 +88,7 @@ interface Gauges {
   tokenExpiry: Gauge;
   needsLogin: Gauge;
   setAside: Gauge;
+  withheld: Gauge;
   lastRunFailed: Gauge;
 }
 
@@ -113,6 +114,10 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
       'code',
     ]),
+    withheld: gauge('clinic_mirror_catalogue_withheld', '1 while a part of the catalogue may not be read', [
+      'tenant',
+      'part',
+    ]),
     lastRunFailed: gauge('clinic_mirror_last_cycle_failed', '1 when the last cycle ended early', ['tenant']),
   };
 }
@@ -122,6 +127,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
     gauge.reset();
   }
   gauges.setAside.reset();
+  gauges.withheld.reset();
   for (const { tenant, targets, connections, lastRun } of tenants) {
     for (const each of targets) {
       const labels = { tenant, target: each.target };
@@ -149,6 +155,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
       gauges.needsLogin.set({ tenant, connection }, state === 'needs-login' || state === 'never' ? 1 : 0);
     }
     for (const [code, count] of Object.entries(lastRun?.setAside ?? {})) gauges.setAside.set({ tenant, code }, count);
+    for (const { part } of lastRun?.withheld ?? []) gauges.withheld.set({ tenant, part }, 1);
     gauges.lastRunFailed.set({ tenant }, lastRun?.error == null ? 0 : 1);
   }
 }

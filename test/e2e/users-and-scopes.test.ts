@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml';
 import { DIALECTS } from '../../demo/world.ts';
 import { PERMISSIONS } from '../../sandbox/clinic/authorization/accounts.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
 import { type Status, status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import type { RunReport } from '../../src/state/runs.ts';
@@ -42,9 +43,12 @@ test('a permission for treatments is taken away: texts go once, every surface sa
     /left out of entries: treatments \(insufficient-permissions\);.*permission for treatments\.list/,
   );
 
+  expect(await metrics(world)).toContain('clinic_mirror_catalogue_withheld{tenant="clinic-1",part="treatments"} 1');
+
   world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
   const { run } = await world.cycle();
   expect(run.withheld).toEqual([]);
+  expect(await metrics(world)).not.toContain('clinic_mirror_catalogue_withheld{');
   expect((await descriptions(world)).length).toBeGreaterThan(10);
 });
 
@@ -285,6 +289,10 @@ function without(permission: (typeof PERMISSIONS)[number]) {
 
 function reduceScopes(world: SmallWorld, username: string, scopes: string[]): void {
   world.clinic.reduceScopes(username, world.clinic.clients[0]?.clientId ?? '', scopes);
+}
+
+function metrics(world: SmallWorld): Promise<string> {
+  return createMetrics(() => world.opened().estate).render();
 }
 
 async function refreshClinic(world: SmallWorld): Promise<void> {
