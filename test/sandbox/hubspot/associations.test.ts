@@ -28,9 +28,9 @@ describe('one association', () => {
       ]),
     );
     expect((await bench.call('PUT', path)).status).toBe(200);
-    expect((await bench.call('GET', `/crm/v4/objects/contacts/${contact}/associations/meetings`)).body.results).toEqual(
-      [{ toObjectId: meeting, associationTypes: [{ category: 'HUBSPOT_DEFINED', typeId: 199, label: null }] }],
-    );
+    const list = await bench.call('GET', `/crm/v4/objects/contacts/${contact}/associations/meetings?limit=1`);
+    const associationTypes = [{ category: 'HUBSPOT_DEFINED', typeId: 199, label: null }];
+    expect(list.body).toEqual({ results: [{ toObjectId: meeting, associationTypes }] });
   });
 
   it('bears a label, and with it the plain type', async () => {
