@@ -14,7 +14,11 @@ import {
   readClinicRaw,
   writeClinic,
 } from '../control/clinic.ts';
+import { probeClinic } from '../control/probe.ts';
+import type { Progress } from '../jobs/pull.ts';
 import { MirrorError } from '../model/errors.ts';
+import { keepProposal, type ProfileCommands } from './profile-commands.ts';
+import { renderProfileCheck } from './render-check-spec.ts';
 import { renderPreview, renderRecords } from './render-clinic.ts';
 import { wrap } from './table.ts';
 
@@ -27,6 +31,11 @@ export interface ClinicCommands {
   out(text: string): void;
   err(text: string): void;
   signal: AbortSignal;
+}
+
+/** What a probe needs beside it. */
+export interface ProbeCommands extends Pick<ProfileCommands, 'print' | 'exit'> {
+  progress(): Progress & { end(): void };
 }
 
 /** Rows that are shown unless told. */
@@ -61,6 +70,24 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
     .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
       given.withClinic(tenant, (access) => act(access, resource, ids, choice, given)),
+    );
+}
+
+/** Adds `clinic probe`. */
+export function addProbe(clinic: Command, given: ClinicCommands & ProbeCommands): void {
+  clinic
+    .command('probe <tenant>')
+    .description('find out by reading how the clinic answers, and propose a profile; changes nothing')
+    .option('--write <file>', 'write the proposed profile there')
+    .option('--json', 'as JSON')
+    .action((tenant: string, choice: { write?: string; json?: boolean }) =>
+      given.withClinic(tenant, async (access) => {
+        const progress = given.progress();
+        const probe = await probeClinic(access, progress, given.signal).finally(() => progress.end());
+        given.print(choice.json, probe, `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);
+        await keepProposal(probe, choice.write, given);
+        if (!probe.fits) given.exit(1);
+      }),
     );
 }
 

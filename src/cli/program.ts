@@ -19,7 +19,7 @@ import { syncTenant } from '../control/sync.ts';
 import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
-import { addClinic } from './clinic-commands.ts';
+import { addClinic, addProbe } from './clinic-commands.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
@@ -205,10 +205,14 @@ export function createProgram(outside: CliOutside): Command {
   });
   addCredentials(program, outside, options);
   const clinic = program.command('clinic').description("look into a tenant's clinic system");
-  addClinic(clinic, {
+  const commands = {
     ...outside,
-    withClinic: (tenant, work) => outside.withEstate(options(), (open) => work(open.clinic(tenant))),
-  });
+    print,
+    withClinic: (tenant: string, work: (access: ClinicAccess) => Promise<void>) =>
+      outside.withEstate(options(), (open) => work(open.clinic(tenant))),
+  };
+  addClinic(clinic, commands);
+  addProbe(clinic, commands);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return program;
 }

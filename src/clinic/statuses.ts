@@ -21,7 +21,8 @@ export function compileStatuses(appointments: ClinicProfile['appointments']): St
   };
 }
 
-function isRaised(flag: Flag, row: JsonObject): boolean {
+/** Whether a row has what raises a flag. */
+export function isRaised(flag: Flag, row: JsonObject): boolean {
   const value = valueAt(row, flag.path);
   if (flag.when === 'present') return value !== undefined && value !== null && value !== false && value !== '';
   return value === flag.when;

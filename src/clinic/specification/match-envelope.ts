@@ -39,7 +39,8 @@ export function envelopeOf(answer: ValueSchema, list: string): Envelope | null {
   const rows = arrays.length === 1 ? arrays[0] : usual;
   if (rows?.schema.rows == null) return null;
   const at = (names: readonly string[], types: readonly ValueSchema['type'][]) =>
-    spots.find(({ path, schema }) => types.includes(schema.type) && names.includes(lastOf(path)))?.path ?? null;
+    spots.find(({ path, schema }) => [...types, null].includes(schema.type) && names.includes(lastOf(path)))?.path ??
+    null;
   return {
     listPath: rows.path,
     row: rows.schema.rows,

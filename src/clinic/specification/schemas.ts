@@ -18,7 +18,7 @@ export interface ValueSchema {
 }
 
 /** Most schemas that are looked at in one document; beyond it the rest counts as not told. */
-const MOST_SCHEMAS = 200_000;
+const MOST_SCHEMAS = 100_000;
 /** Deepest nesting that is followed; deeper fields are of no use to a profile. */
 const DEEPEST = 8;
 /** Longest chain of references. */
@@ -60,18 +60,29 @@ export function createSchemaReader(document: JsonObject): SchemaReader {
     return null;
   }
 
-  function read(value: unknown, depth: number, within: ReadonlySet<JsonObject>): ValueSchema {
+  function read(value: unknown, depth: number, within: Within | null): ValueSchema {
     looked += 1;
     if (looked > MOST_SCHEMAS) leftOut.excess = true;
     const schema = resolve(value);
-    if (schema === null || depth > DEEPEST || looked > MOST_SCHEMAS || within.has(schema)) return UNTOLD;
-    const inside = new Set(within).add(schema);
+    if (schema === null || depth > DEEPEST || looked > MOST_SCHEMAS || isWithin(schema, within)) return UNTOLD;
+    const inside = { schema, outer: within };
     const own = readOwn(schema, (inner) => read(inner, depth + 1, inside));
     const parts = [...partsOf(schema.allOf), ...alternatives(schema)];
-    return parts.map((part) => read(part, depth, inside)).reduce(merged, own);
+    return parts.length === 0 ? own : parts.map((part) => read(part, depth, inside)).reduce(merged, own);
   }
 
-  return { schema: (value) => read(value, 0, new Set()), resolve, leftOut };
+  return { schema: (value) => read(value, 0, null), resolve, leftOut };
+}
+
+/** The schemas that one is read within, the innermost first. */
+interface Within {
+  schema: JsonObject;
+  outer: Within | null;
+}
+
+function isWithin(schema: JsonObject, within: Within | null): boolean {
+  for (let each = within; each !== null; each = each.outer) if (each.schema === schema) return true;
+  return false;
 }
 
 /** A JSON pointer within the document (RFC 6901, as a URI fragment). */
