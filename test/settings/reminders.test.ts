@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { load, loadError, TENANT, writeConfiguration } from './configuration-directory.ts';
+import { load, loadError, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 const REMINDERS = `
 reminders:
@@ -80,4 +80,27 @@ describe('reminders of a tenant', () => {
     expect(REMINDERS).toContain(sound);
     expect(loadError(written(REMINDERS.replace(sound, broken))).message).toContain(remedy);
   });
+});
+
+describe('links in reminders', () => {
+  const withLinks = (publicUrl: string | null) =>
+    writeConfiguration({
+      'clinic-mirror.yaml': publicUrl === null ? SETTINGS : `${SETTINGS}\nhttp: { publicUrl: "${publicUrl}" }\n`,
+      'tenants/uno.yaml': TENANT + REMINDERS.replace('reminders:', 'reminders:\n  links: {}'),
+    });
+
+  test.each(['https://mirror.example.org', 'http://127.0.0.1:8080'])('go with the public address %s', (publicUrl) => {
+    const { links } = load(withLinks(publicUrl)).tenants.get('uno')?.reminders ?? {};
+    expect(links).toEqual({ cancel: false, cancelUntilHours: 24 });
+  });
+
+  test.each([null, 'http://localhost:8080', 'http://mirror'])(
+    'are refused with %s, which no patient can open',
+    (url) => {
+      const faults = loadError(withLinks(url)).faults.map((fault) => JSON.stringify(fault));
+      expect(faults).toHaveLength(1);
+      expect(faults[0]).toContain('links in reminders need a public address');
+      expect(faults[0]).toContain('reminders.links');
+    },
+  );
 });
