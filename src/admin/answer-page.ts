@@ -112,7 +112,7 @@ export function answerPage({ says, about, form }: AnswerPage, accepted: string):
     about === null ? '' : `<p class="clinic">${escapeHtml(about.clinic)}</p>`,
     `<h1>${title}</h1>`,
     about === null || says === 'moved' ? '' : `<p class="when">${when(about, language)}</p>`,
-    `<p>${escapeHtml(text.replace('{phone}', call).trim())}</p>`,
+    `<p>${escapeHtml(text.replace('{phone}', () => call).trim())}</p>`,
     buttons.length === 0 ? '' : `<form method="post">${proof}${buttons.join('')}</form>`,
     form === null || call === '' ? '' : `<p>${escapeHtml(call)}</p>`,
     '</body></html>',
