@@ -17,6 +17,7 @@ export interface Reading {
 export interface Survey {
   snapshot: AppointmentSnapshot;
   directory: Directory;
+  /** Parts of the catalogue that the login may not read; what depends on them is left out of items' texts. */
   withheld: Withheld[];
   clinic: ClinicSeen;
   startedAt: Instant;
@@ -157,6 +158,8 @@ async function readCatalogue(
 ): Promise<CatalogueReading> {
   const [lastRun] = await tenant.runs.list(1);
   const known = lastRun?.clinic?.catalogue;
+  // Patients are read only where names lack, so the catalogue's hash does not speak of them.
+  if (lastRun?.withheld.some((each) => each.part === 'patients') === true) tenant.clinic.forget();
   const reading = await readParts(tenant, targets, signal);
   if (known === undefined || known === reading.clinic.catalogue) return reading;
   tenant.clinic.forget();

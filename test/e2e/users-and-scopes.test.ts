@@ -87,6 +87,7 @@ test('names of patients that may not be read any more leave titles plain, and th
     targets: ['google-calendar', 'google-calendar'],
     target: { title: 'initials', titleReason: 'the tests look at titles' },
   });
+  expect(await titlesWithInitials(world)).toBeGreaterThan(10);
   reduceScopes(
     world,
     user.username,
@@ -94,8 +95,16 @@ test('names of patients that may not be read any more leave titles plain, and th
   );
   world.clinic.simulate(clinicId, { booked: 3, cancelled: 2 });
 
-  for (let cycles = 0; cycles < 2; cycles += 1) await anotherCycle(world.open());
+  const other = world.open();
+  for (let cycles = 0; cycles < 2; cycles += 1) {
+    await anotherCycle(other);
+    await world.cycle();
+    if (cycles === 0) forgetTraffic(world);
+  }
 
+  expect(world.targets.flatMap(({ proxy }) => writesAt(proxy))).toEqual([]);
+
+  expect(await titlesWithInitials(world)).toBe(0);
   expect((await shown(world)).lastRun?.withheld).toMatchObject([
     { part: 'patients', code: 'missing-claim', remedy: expect.stringContaining('svc.patients') },
   ]);
@@ -316,9 +325,19 @@ async function remoteCount({ targets }: SmallWorld): Promise<number> {
 
 /** What the first calendar's events tell beside title and time. */
 async function descriptions(world: SmallWorld): Promise<string[]> {
+  return (await firstEvents(world)).flatMap(({ description }) =>
+    typeof description === 'string' ? [description] : [],
+  );
+}
+
+/** How many of the first calendar's titles are a patient's initials. */
+async function titlesWithInitials(world: SmallWorld): Promise<number> {
+  return (await firstEvents(world)).filter(({ summary }) => /^\p{L}\. \p{L}\.$/u.test(String(summary))).length;
+}
+
+async function firstEvents(world: SmallWorld) {
   const record = await world.opened().estate.tenants.get('clinic-1')?.records.read('doctor-1');
-  const events = world.google.events(record?.container ?? '');
-  return events.flatMap(({ description }) => (typeof description === 'string' ? [description] : []));
+  return world.google.events(record?.container ?? '');
 }
 
 function isShown({ targets }: SmallWorld) {
