@@ -77,6 +77,11 @@ function patientOf({ id, phone, email, language, agreed, isActive }: TruePatient
     language,
     consents,
     isActive,
+    taxCode: null,
+    birthDate: null,
+    gender: null,
+    address: null,
+    updatedAt: null,
   };
 }
 

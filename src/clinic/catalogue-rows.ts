@@ -1,5 +1,7 @@
-import type { Agenda, Location, Patient, Treatment } from '../model/records.ts';
+import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../model/records.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { patient } from '../settings/clinic-registry.ts';
+import { compileRecords } from './records.ts';
 import { compileFields, isJsonObject, type JsonObject, type Mapped, RowReader, type ValueReader } from './rows.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
@@ -30,9 +32,26 @@ export function compileTreatmentRows(profile: ClinicProfile): (row: unknown) => 
   return compileRows(profile.treatments.fields, (row, id) => ({ id, name: row.neededText('name') }));
 }
 
-/** Prepares the mapping of patient rows. */
+/**
+ * Prepares the mapping of patient rows. A birth date, gender, tax code or time of change that can't be read counts as not told: a
+ * reminder needs none of them.
+ */
 export function compilePatientRows(profile: ClinicProfile): (row: unknown) => Mapped<Patient> {
   const consents = compileFields(profile.patients.consents);
+  const { fields, words } = profile.patients;
+  const tolerant = <Name extends keyof typeof patient>(name: Name) => {
+    const map = compileRecords({ value: patient[name] }, { value: fields[name] }, profile, {
+      value: words[name] ?? {},
+    });
+    return (json: JsonObject) => {
+      const mapped = map(json);
+      return 'record' in mapped ? mapped.record.value : null;
+    };
+  };
+  const taxCode = tolerant('taxCode');
+  const birthDate = tolerant('birthDate');
+  const gender = tolerant('gender');
+  const updatedAt = tolerant('updatedAt');
   return compileRows(profile.patients.fields, (row, id, json) => ({
     id,
     firstName: row.text('firstName'),
@@ -43,7 +62,23 @@ export function compilePatientRows(profile: ClinicProfile): (row: unknown) => Ma
     language: row.text('language'),
     consents: readConsents(json, consents),
     isActive: row.flag('isActive') ?? true,
+    taxCode: taxCode(json),
+    birthDate: birthDate(json),
+    gender: gender(json),
+    address: postalAddressOf(row),
+    updatedAt: updatedAt(json),
   }));
+}
+
+function postalAddressOf(row: Pick<RowReader<keyof typeof patient>, 'text'>): PostalAddress | null {
+  const address = {
+    street: row.text('street'),
+    postalCode: row.text('postalCode'),
+    city: row.text('city'),
+    province: row.text('province'),
+    country: row.text('country'),
+  };
+  return Object.values(address).every((part) => part === null) ? null : address;
 }
 
 /** Only true and false count as told: a date or a word may mean either. */

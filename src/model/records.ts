@@ -60,6 +60,15 @@ export interface Treatment {
   name: string;
 }
 
+/** Where somebody lives; what is not told is null. */
+export interface PostalAddress {
+  street: string | null;
+  postalCode: string | null;
+  city: string | null;
+  province: string | null;
+  country: string | null;
+}
+
 /** A person in the clinic's registry; patient data, never logged. */
 export interface Patient {
   id: string;
@@ -74,6 +83,14 @@ export interface Patient {
   /** What the patient agreed to, by the names of the profile's `patients.consents`; one that the clinic doesn't tell is absent. */
   consents: Readonly<Record<string, boolean>>;
   isActive: boolean;
+  taxCode: string | null;
+  /** `YYYY-MM-DD`. */
+  birthDate: string | null;
+  /** `M`, `F`, `Other`, `Unknown`, or the clinic's word where its profile knows none. */
+  gender: string | null;
+  /** Null when no part of it is told. */
+  address: PostalAddress | null;
+  updatedAt: Instant | null;
 }
 
 /** A source row that could not become a record: set aside, counted and shown; the others go on. */

@@ -111,6 +111,11 @@ export function patientOf(id: string, own: Partial<Patient> = {}): Patient {
     mobilePhone: '333 123 4567',
     language: 'it',
     consents: {},
+    taxCode: null,
+    birthDate: null,
+    gender: null,
+    address: null,
+    updatedAt: null,
     isActive: true,
     ...own,
   };
