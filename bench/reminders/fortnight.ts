@@ -8,7 +8,7 @@ import type { Circumstances, Span } from './missed.ts';
 import { PUBLIC_URL } from './open-worker.ts';
 import type { Order } from './orders.ts';
 import { startReceivers, type Troubles } from './receivers.ts';
-import { type Deed, drawScenario } from './scenario.ts';
+import { type Deed, drawScenario, type Scenario } from './scenario.ts';
 import { createTimetable } from './timetable.ts';
 import { openVirtualQueue } from './virtual-queue.ts';
 import { carryOut, createWorld, type World } from './world.ts';
@@ -19,7 +19,6 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-const PULL_EVERY_MS = 30 * MINUTE_MS;
 /** Jobs that are worked on at once, as the daemon does. */
 const CONCURRENCY = 8;
 
@@ -29,9 +28,13 @@ export interface FortnightOptions {
   appointments: number;
   /** `2026-03-25`. */
   firstDay: string;
+  /** 14, or fewer for a shorter run; at least 5. */
+  days: number;
   /** Workers that are killed, one of them at the beginning of the downtime. */
   kills: number;
   troubles: Troubles;
+  /** Between two readings of a clinic. */
+  pullEveryMs: number;
   redisUrl: string;
   /** A connection to it, for the simulation's own use. */
   redis: RedisClient;
@@ -53,7 +56,7 @@ export interface FortnightRun {
 
 /** Runs two weeks on a simulated clock, with worker processes that are killed, against real receivers and a real Redis. */
 export async function runFortnight(options: FortnightOptions): Promise<FortnightRun> {
-  const scenario = drawScenario(options.seed, options.appointments, options.firstDay);
+  const scenario = drawScenario(options.seed, options);
   const world = createWorld(scenario.fromAt);
   await using opened = new AsyncDisposableStack();
   const clinic = await serveClinic(world);
@@ -81,8 +84,8 @@ export async function runFortnight(options: FortnightOptions): Promise<Fortnight
     redis: options.redis,
   });
   opened.defer(() => crew.close());
-  const fortnight = new Fortnight(world, crew, receivers, timetable, random);
-  fortnight.lay(scenario.deeds, scenario.fromAt, scenario.toAt, options.kills);
+  const fortnight = new Fortnight(world, crew, receivers, timetable, { random, pullEveryMs: options.pullEveryMs });
+  fortnight.lay(scenario, options.kills);
   let day = -1;
   while (world.now < scenario.toAt) {
     const today = Math.floor((world.now - scenario.fromAt) / DAY_MS);
@@ -109,6 +112,7 @@ class Fortnight {
   readonly #receivers: Awaited<ReturnType<typeof startReceivers>>;
   readonly #timetable: ReturnType<typeof createTimetable>;
   readonly #random: () => number;
+  readonly #pullEveryMs: number;
   /** Orders of the step at hand: pulls and reminders of one moment run at once. */
   #pulls: string[] = [];
 
@@ -117,8 +121,9 @@ class Fortnight {
     crew: Crew,
     receivers: Awaited<ReturnType<typeof startReceivers>>,
     timetable: ReturnType<typeof createTimetable>,
-    random: () => number,
+    { random, pullEveryMs }: { random: () => number; pullEveryMs: number },
   ) {
+    this.#pullEveryMs = pullEveryMs;
     this.#world = world;
     this.#crew = crew;
     this.#receivers = receivers;
@@ -127,17 +132,21 @@ class Fortnight {
   }
 
   /** Puts everything that is known beforehand into the timetable. */
-  lay(deeds: readonly Deed[], fromAt: number, toAt: number, kills: number): void {
+  lay({ deeds, fromAt, toAt, days }: Scenario, kills: number): void {
     for (const deed of deeds) this.#timetable.add(deed.at, () => this.#do(deed));
     for (const [index, tenant] of TENANTS.entries()) this.#pullAt(tenant, fromAt + index * 7 * MINUTE_MS);
     const onDay = (day: number, time: string) =>
       instantOf(new Date(fromAt + day * DAY_MS).toISOString().slice(0, 10), time, 'Europe/Rome');
-    this.#layDowntime({ fromAt: onDay(5, '16:30'), toAt: onDay(5, '19:30') }, kills > 0);
-    this.#layAway({ fromAt: onDay(3, '17:40'), toAt: onDay(3, '19:15') });
-    this.#layAway({ fromAt: onDay(9, '17:55'), toAt: onDay(9, '18:25') });
+    const span = (share: number, from: string, to: string): Span => {
+      const day = Math.ceil(days * share);
+      return { fromAt: onDay(day, from), toAt: onDay(day, to) };
+    };
+    this.#layAway(span(0.2, '17:40', '19:15'));
+    this.#layDowntime(span(0.35, '16:30', '19:30'), kills > 0);
+    this.#layAway(span(0.6, '17:55', '18:25'));
     for (let index = 1; index < kills; index += 1) {
       // Every other one strikes in the rush at six in the evening.
-      const day = 1 + Math.floor(this.#random() * 13);
+      const day = 1 + Math.floor(this.#random() * (days - 1));
       const at =
         index % 2 === 0
           ? onDay(day, '17:59')
@@ -198,7 +207,7 @@ class Fortnight {
   #pullAt(tenant: string, at: number): void {
     this.#timetable.add(at, () => {
       if (this.#crew.isUp) this.#pulls.push(tenant);
-      this.#pullAt(tenant, at + PULL_EVERY_MS);
+      this.#pullAt(tenant, at + this.#pullEveryMs);
     });
   }
 

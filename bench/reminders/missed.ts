@@ -79,7 +79,7 @@ function hadItsChance({ fromAt, toAt, appointment }: Stand, allowed: Allowed, ci
   const patienceMs = (isAway ? PROMISE.unreachableMinutes - 5 : PROMISE.graceMinutes) * MINUTE_MS;
   const untilAt = Math.min(allowed.untilAt, allowed.fromAt + patienceMs);
   let chanceMs = 0;
-  for (let at = allowed.fromAt; at < untilAt; at += MINUTE_MS) {
+  for (let at = allowed.fromAt; at < untilAt && chanceMs < LEAST_CHANCE_MS; at += MINUTE_MS) {
     const isBlocked = obstacles.some((span) => span.fromAt <= at && at < span.toAt) || isNight(at, zoneOf(appointment));
     if (!isBlocked) chanceMs += MINUTE_MS;
   }

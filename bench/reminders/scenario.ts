@@ -18,8 +18,8 @@ export type Deed =
 export interface Scenario {
   fromAt: number;
   toAt: number;
+  days: number;
   deeds: Deed[];
-  appointments: number;
 }
 
 /** Chance of what becomes of an appointment; else it stands. */
@@ -34,13 +34,16 @@ const FATES: readonly [share: number, fate: Fate][] = [
 ];
 type Fate = 'moved' | 'moved-and-back' | 'cancelled' | 'cancelled-and-back' | 'deleted' | 'arrives-early' | 'confirmed';
 
-/** Draws a fortnight from a seed. @param firstDay `2026-03-25`: the day before it is for the daemon to begin in */
-export function drawScenario(seed: number, count: number, firstDay: string): Scenario {
+/** Draws some days from a seed. @param firstDay `2026-03-25`: on it the daemon begins, and nobody is seen */
+export function drawScenario(
+  seed: number,
+  { appointments: count, firstDay, days }: { appointments: number; firstDay: string; days: number },
+): Scenario {
   const draw = drawer(seed);
   const fromAt = instantOf(firstDay, '00:00', 'UTC');
   const taken = new Set<string>();
   const patients = new Map<string, TruePatient>();
-  const scenario: Scenario = { fromAt, toAt: fromAt + 15 * DAY_MS, deeds: [], appointments: count };
+  const scenario: Scenario = { fromAt, toAt: fromAt + (days + 1) * DAY_MS, days, deeds: [] };
   const agendaIds = Object.keys(AGENDAS);
   for (let index = 0; index < count; index += 1) {
     const agendaId = draw.one(agendaIds);
@@ -95,9 +98,15 @@ function patientOf(
 }
 
 /** A quarter of an hour between 07:00 and 21:45, never twice for one patient. */
-function drawStart(draw: Draw, { fromAt }: Scenario, agendaId: string, patientId: string, taken: Set<string>): number {
+function drawStart(
+  draw: Draw,
+  { fromAt, days }: Scenario,
+  agendaId: string,
+  patientId: string,
+  taken: Set<string>,
+): number {
   for (;;) {
-    const day = new Date(fromAt + draw.whole(1, 13) * DAY_MS).toISOString().slice(0, 10);
+    const day = new Date(fromAt + draw.whole(1, days - 1) * DAY_MS).toISOString().slice(0, 10);
     const quarter = draw.whole(28, 87);
     const time = `${String(Math.floor(quarter / 4)).padStart(2, '0')}:${String((quarter % 4) * 15).padStart(2, '0')}`;
     const startAt = instantOf(day, time, AGENDAS[agendaId]?.zone ?? 'UTC');

@@ -14,6 +14,7 @@ A judge that shares no code with the product holds each message against what was
 
 const FIRST_DAYS = ['2026-03-25', '2026-10-20'];
 const WORKER = fileURLToPath(new URL('worker-main.ts', import.meta.url));
+const PULL_EVERY_MS = 3_600_000;
 const TROUBLES = { lostAnswers: 0.02, throttled: 0.03 };
 
 const { values } = parseArgs({
@@ -62,7 +63,9 @@ async function simulate(
     const run = await runFortnight({
       ...numbers,
       firstDay,
+      days: 14,
       troubles: TROUBLES,
+      pullEveryMs: PULL_EVERY_MS,
       redisUrl: server.url,
       redis,
       script: WORKER,

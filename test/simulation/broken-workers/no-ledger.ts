@@ -1,0 +1,23 @@
+import { runWorker } from '../../../bench/reminders/worker.ts';
+
+/** Forgets what it did: nothing is claimed, marked as being sent, or settled. */
+runWorker((tenant) => {
+  const { reminders } = tenant;
+  if (reminders === null) return tenant;
+  const { ledger } = reminders;
+  return {
+    ...tenant,
+    reminders: {
+      ...reminders,
+      ledger: {
+        ...ledger,
+        async claim(id) {
+          const entry = await ledger.read(id);
+          return entry === null ? null : { entry: { ...entry, state: 'planned' }, token: '' };
+        },
+        intend: async () => 'go',
+        settle: async () => true,
+      },
+    },
+  };
+});

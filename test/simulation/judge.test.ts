@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest';
+import { judge } from '../../bench/reminders/judge.ts';
+import { allowedFor, instantOf, localText } from '../../bench/reminders/local-time.ts';
+import { owed } from '../../bench/reminders/missed.ts';
+import type { Happening, ReceivedMessage, TrueAppointment, TruePatient } from '../../bench/reminders/world-plan.ts';
+
+const ROME = 'Europe/Rome';
+const rome = (date: string, time: string) => instantOf(date, time, ROME);
+const START = rome('2026-03-31', '10:00');
+const EVE = rome('2026-03-30', '18:00');
+const LONG_BEFORE = rome('2026-03-01', '12:00');
+const PATIENT: TruePatient = {
+  id: 'p1',
+  tenant: 'studio-rossi',
+  phone: '+393331234567',
+  email: 'anna@example.org',
+  language: 'it',
+  agreed: true,
+  isActive: true,
+};
+const APPOINTMENT: TrueAppointment = {
+  id: 'one',
+  agendaId: 'milan',
+  patientId: 'p1',
+  startAt: START,
+  status: 'booked',
+  updatedAt: LONG_BEFORE,
+};
+
+const patient = (own: Partial<TruePatient> = {}, at = LONG_BEFORE): Happening => ({
+  at,
+  kind: 'patient',
+  id: 'p1',
+  now: { ...PATIENT, ...own },
+});
+const appointment = (own: Partial<TrueAppointment> = {}, at = LONG_BEFORE): Happening => ({
+  at,
+  kind: 'appointment',
+  id: 'one',
+  now: { ...APPOINTMENT, ...own },
+});
+const message = (at: number, own: Partial<ReceivedMessage> = {}): Happening => ({
+  at,
+  kind: 'message',
+  message: {
+    channel: 'text',
+    rule: 'eve',
+    to: '+393331234567',
+    told: localText(START, ROME),
+    messageId: `${at}`,
+    ...own,
+  },
+});
+const MOVED = rome('2026-04-01', '10:00');
+
+test.each<[string, Happening[], object]>([
+  ['one that may come', [message(EVE)], {}],
+  [
+    'one for an appointment that was cancelled',
+    [appointment({ status: 'cancelled' }, EVE - 1), message(EVE)],
+    { cancelled: 1 },
+  ],
+  [
+    'one that tells the time from before a move',
+    [appointment({ startAt: MOVED }, EVE - 1), message(EVE)],
+    { 'nothing-then': 1 },
+  ],
+  [
+    'one for an appointment that is gone',
+    [{ at: EVE, kind: 'appointment', id: 'one', now: null }, message(EVE)],
+    { 'nothing-then': 1 },
+  ],
+  ['one to somebody who is there already', [appointment({ status: 'arrived' }, EVE), message(EVE)], { arrived: 1 }],
+  ['one after an opt-out', [{ at: EVE, kind: 'opt-out', address: '+393331234567' }, message(EVE)], { 'opted-out': 1 }],
+  [
+    'one by mail after an opt-out by phone',
+    [{ at: EVE, kind: 'opt-out', address: '+393331234567' }, message(EVE, { channel: 'mail', to: 'anna@example.org' })],
+    {},
+  ],
+  ['one after consent was withdrawn', [patient({ agreed: false }, EVE), message(EVE)], { 'no-consent': 1 }],
+  ['one at night', [message(rome('2026-03-30', '21:00'))], { night: 1 }],
+  [
+    'one in the last minute of the evening, late by more than the grace',
+    [message(rome('2026-03-30', '20:59'))],
+    { late: 1 },
+  ],
+  ['one at the end of the grace', [message(rome('2026-03-30', '20:00'))], {}],
+  ['one before its time', [message(EVE - 1)], { early: 1 }],
+  ['one after the appointment began', [message(START)], { begun: 1 }],
+  [
+    'one by a rule that does not hold for the agenda',
+    [message(START - 7_200_000, { rule: 'same-time', channel: 'hook', to: 'p1' })],
+    { rule: 1 },
+  ],
+  ['one to a patient who is no longer one', [patient({ isActive: false }, EVE), message(EVE)], { 'patient-gone': 1 }],
+])('%s', (_, happenings, expected) => {
+  expect(judge([patient(), appointment(), ...happenings]).wrong).toEqual(expected);
+});
+
+test('one for an appointment that was booked less than an hour before it', () => {
+  const booked = (at: number) => judge([patient(), appointment({}, at), message(EVE)]).wrong;
+  expect(booked(EVE - 3_600_000)).toEqual({});
+  expect(booked(EVE - 3_599_999)).toEqual({ 'booked-late': 1 });
+});
+
+test('a second message is double, a webhook repeated under its id is not', () => {
+  expect(judge([patient(), appointment(), message(EVE), message(EVE + 1)]).double).toBe(1);
+  const hook = { channel: 'hook', rule: 'same-time', to: 'p1' } as const;
+  const at = rome('2026-03-30', '10:00');
+  const there = [patient(), appointment({ agendaId: 'rome' })];
+  const same = judge([
+    ...there,
+    message(at, { ...hook, messageId: 'a' }),
+    message(at + 1, { ...hook, messageId: 'a' }),
+  ]);
+  expect(same).toMatchObject({ double: 0, repeated: 1, wrong: {} });
+  const other = judge([
+    ...there,
+    message(at, { ...hook, messageId: 'a' }),
+    message(at + 1, { ...hook, messageId: 'b' }),
+  ]);
+  expect(other).toMatchObject({ double: 1, repeated: 0 });
+});
+
+test('the times that a person would work out, through changes of clocks, nights and short leads', () => {
+  const allowed = (when: Parameters<typeof allowedFor>[0]['when'], date: string, time: string, zone = ROME) => {
+    const span = allowedFor({ when }, instantOf(date, time, zone), zone);
+    return span === null ? null : [localText(span.fromAt, zone), localText(span.untilAt, zone)];
+  };
+  // The clocks went forward in the night before: the same local time, 23 hours before.
+  expect(allowed('same-time-the-day-before', '2026-03-29', '10:00')).toEqual(['28/03/2026 10:00', '28/03/2026 12:00']);
+  expect(allowed('two-hours-before', '2026-10-25', '12:00')).toEqual(['25/10/2026 10:00', '25/10/2026 11:00']);
+  expect(allowed('two-hours-before', '2026-03-31', '09:30')).toEqual(['31/03/2026 08:00', '31/03/2026 08:30']);
+  expect(allowed('two-hours-before', '2026-03-31', '08:30')).toEqual(['30/03/2026 20:30', '30/03/2026 22:30']);
+  expect(allowed('same-time-the-day-before', '2026-03-31', '21:30')).toEqual(['31/03/2026 08:00', '31/03/2026 10:00']);
+  expect(allowed('eve-at-six', '2026-04-05', '09:00', 'Australia/Sydney')).toEqual([
+    '04/04/2026 18:00',
+    '04/04/2026 20:00',
+  ]);
+});
+
+test('what was promised and stood all along is owed, and nothing else', () => {
+  const circumstances = { down: [], away: [], readings: new Map([['studio-rossi', [rome('2026-03-29', '12:00')]]]) };
+  const names = (history: Happening[], own: Partial<typeof circumstances> = {}) =>
+    [...owed(history, { ...circumstances, ...own })].map((name) => name.split(' ').slice(2).join(' '));
+  const base = [patient(), appointment()];
+  expect(names(base)).toEqual(['eve text', 'eve mail', 'shortly text']);
+  expect(names([...base, appointment({ status: 'cancelled' }, EVE - 1)])).toEqual([]);
+  expect(names([...base, appointment({ status: 'confirmed' }, EVE - 1)])).toHaveLength(3);
+  expect(names([...base, patient({ agreed: false }, EVE - 1)])).toEqual(['eve mail']);
+  expect(names([...base, { at: EVE, kind: 'opt-out', address: 'anna@example.org' }])).toEqual([
+    'eve text',
+    'shortly text',
+  ]);
+  expect(names(base, { readings: new Map() })).toEqual([]);
+  // Away until the grace has nearly passed, and for a shorter while.
+  const outage = (untilTime: string) => ({
+    down: [{ fromAt: EVE - 1, toAt: rome('2026-03-30', untilTime) }] as never[],
+  });
+  expect(names(base, outage('19:50'))).toEqual(['shortly text']);
+  expect(names(base, outage('19:00'))).toHaveLength(3);
+});

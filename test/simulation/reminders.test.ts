@@ -1,0 +1,49 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { runFortnight } from '../../bench/reminders/fortnight.ts';
+import { reportOn, type SimulationReport } from '../../bench/reminders/report.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const HOUR_MS = 3_600_000;
+const SOUND = '../../bench/reminders/worker-main.ts';
+
+/** A few days around the change to summer time in Rome. */
+async function simulate(script: string, own: { seed: number; kills: number; pullEveryMs: number }) {
+  const appointments = 50;
+  const connection = redis.connect();
+  const run = await runFortnight({
+    ...own,
+    appointments,
+    firstDay: '2026-03-26',
+    days: 5,
+    troubles: { lostAnswers: 0.04, throttled: 0.04 },
+    redisUrl: redis.url,
+    redis: connection,
+    script: fileURLToPath(new URL(script, import.meta.url)),
+    onDay: () => {},
+  });
+  return reportOn(run, appointments, connection);
+}
+
+test('days with kills, a downtime and lost answers: nothing wrong, double, missed or left open', async () => {
+  const report = await simulate(SOUND, { seed: 5, kills: 3, pullEveryMs: HOUR_MS });
+  expect(report).toMatchObject({ wrongBy: {}, double: 0, missed: 0, examples: [], claimed: 0, open: 0, killed: 3 });
+  expect(report.sent).toBeGreaterThan(40);
+  expect(report.received).toBeGreaterThanOrEqual(report.sent);
+}, 120_000);
+
+describe('the judge sees what is broken in a worker that', () => {
+  test.each<[string, string, number, (report: SimulationReport) => number]>([
+    ['does not ask the clinic again', 'no-second-look', 6, ({ wrong }) => wrong],
+    ['knows no night', 'no-night', 6, ({ wrongBy }) => wrongBy.night ?? 0],
+    ['forgets what it did', 'no-ledger', 2, ({ double }) => double],
+  ])(
+    '%s',
+    async (_, worker, hours, count) => {
+      const report = await simulate(`broken-workers/${worker}.ts`, { seed: 5, kills: 0, pullEveryMs: hours * HOUR_MS });
+      expect(count(report)).toBeGreaterThan(0);
+    },
+    120_000,
+  );
+});
