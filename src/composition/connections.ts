@@ -84,14 +84,15 @@ export function openConnections(parts: ConnectionParts): Map<string, OpenConnect
   return connections;
 }
 
-/** Scopes that the clinic login needs for what the tenant's targets show and its reminders need. */
+/** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders, and what the operator wants. */
 export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
   const targets = [...tenant.targets.values()];
   const scopes = ['openid', 'offline_access', `${prefix}agenda`];
   if (targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
   const showsNames = targets.some(({ title }) => title === 'initials' || title === 'full');
   if (showsNames || remindsPatients(tenant)) scopes.push(`${prefix}patients`);
-  return scopes;
+  scopes.push(...tenant.clinic.scopes.map((scope) => `${prefix}${scope}`));
+  return [...new Set(scopes)];
 }
 
 /** Whether a channel of reminders needs what stands with the patient. */

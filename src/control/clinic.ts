@@ -153,7 +153,7 @@ export async function previewWrite(
 ): Promise<PreviewedRequest> {
   const { context } = access;
   let seen: PreviewedRequest | null = null;
-  const held = new MirrorError('held back', { actor: 'guard', code: 'held-back', retry: 'never' });
+  const held = new Error('held back: only shown');
   const http: ClinicContext['http'] = {
     ...context.http,
     async send(request) {
@@ -252,7 +252,7 @@ function explained(error: unknown, { scope }: ClinicOperation, { context }: Clin
   if (!(error instanceof MirrorError) || error.code !== 'missing-claim' || scope === null) return error;
   const { actor, code, retry, status } = error;
   const wanted = `${context.profile.scopePrefix}${scope}`;
-  const remedy = `the login lacks the scope ${wanted}: have it among those that the login asks for, connect again and grant it`;
+  const remedy = `the login lacks the scope ${wanted}: name ${scope} in clinic.scopes of the tenant file, connect the clinic again and grant it`;
   return new MirrorError(error.message, {
     actor,
     code,

@@ -18,6 +18,9 @@ const APPOINTMENT_STATUSES = [
   'unknown',
 ] as const;
 
+/** Scopes of the clinic API without the profile's prefix. */
+const CLINIC_SCOPES = ['patients', 'agenda', 'treatments', 'episodes', 'medicalreports', 'invoices'] as const;
+
 /** An id of the clinic system: opaque, and a text even when it looks like a number (0012 is not 12). */
 const clinicId = text;
 
@@ -149,6 +152,10 @@ export function tenantSchema(secrets: SecretSchemas) {
     clinic: z.strictObject({
       client: name.describe('A name of clinicClients in the settings'),
       tenantId: clinicId.nullable().default(null).describe("The clinic's id; needed when the login sees several"),
+      scopes: z
+        .array(z.enum(CLINIC_SCOPES))
+        .default([])
+        .describe('Asked for at the login beside what targets and reminders need, for the command clinic'),
     }),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),

@@ -126,7 +126,7 @@ function tenantConfiguration(id: string, choice: TenantChoice, targets: readonly
     language: 'en',
     zone: 'Europe/Rome',
     paused: choice.paused ?? false,
-    clinic: { client: 'clinic', tenantId: null },
+    clinic: { client: 'clinic', tenantId: null, scopes: [] },
     connections: new Map(),
     targets: new Map(targets.map(({ id: target, configuration }) => [target, configuration])),
   };
