@@ -2,7 +2,7 @@ import { keys } from '../../src/state/keys.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { Death, Order, Outcome, WorkerPlaces } from './orders.ts';
 import type { Timetable } from './timetable.ts';
-import type { openVirtualQueue, TakenJob } from './virtual-queue.ts';
+import type { TakenJob, VirtualQueue } from './virtual-queue.ts';
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 import type { World } from './world.ts';
 
@@ -20,7 +20,7 @@ export interface CrewParts {
   places: WorkerPlaces;
   world: World;
   timetable: Timetable;
-  queue: ReturnType<typeof openVirtualQueue>;
+  queue: VirtualQueue;
   redis: RedisClient;
   random: () => number;
 }

@@ -7,10 +7,10 @@ import { instantOf } from './local-time.ts';
 import type { Circumstances, Span } from './missed.ts';
 import { PUBLIC_URL } from './open-worker.ts';
 import type { Order } from './orders.ts';
-import { startReceivers, type Troubles } from './receivers.ts';
+import { type Receivers, startReceivers, type Troubles } from './receivers.ts';
 import { type Deed, drawScenario, type Scenario } from './scenario.ts';
-import { createTimetable } from './timetable.ts';
-import { openVirtualQueue } from './virtual-queue.ts';
+import { createTimetable, type Timetable } from './timetable.ts';
+import { openVirtualQueue, type VirtualQueue } from './virtual-queue.ts';
 import { carryOut, createWorld, type World } from './world.ts';
 import { TENANTS } from './world-plan.ts';
 
@@ -109,8 +109,8 @@ class Fortnight {
   readonly readings = new Map<string, number[]>(TENANTS.map((tenant) => [tenant, []]));
   readonly #world: World;
   readonly #crew: Crew;
-  readonly #receivers: Awaited<ReturnType<typeof startReceivers>>;
-  readonly #timetable: ReturnType<typeof createTimetable>;
+  readonly #receivers: Receivers;
+  readonly #timetable: Timetable;
   readonly #random: () => number;
   readonly #pullEveryMs: number;
   /** Orders of the step at hand: pulls and reminders of one moment run at once. */
@@ -119,8 +119,8 @@ class Fortnight {
   constructor(
     world: World,
     crew: Crew,
-    receivers: Awaited<ReturnType<typeof startReceivers>>,
-    timetable: ReturnType<typeof createTimetable>,
+    receivers: Receivers,
+    timetable: Timetable,
     { random, pullEveryMs }: { random: () => number; pullEveryMs: number },
   ) {
     this.#pullEveryMs = pullEveryMs;
@@ -156,7 +156,7 @@ class Fortnight {
   }
 
   /** The next moment in which something happens, and everything of that moment. */
-  async step(concurrency: number, queue: ReturnType<typeof openVirtualQueue>, toAt: number): Promise<void> {
+  async step(concurrency: number, queue: VirtualQueue, toAt: number): Promise<void> {
     const world = this.#world;
     const ringAt = this.#crew.isUp ? await queue.nextAt() : null;
     const nextAt = Math.min(ringAt ?? toAt, this.#timetable.nextAt() ?? toAt, toAt);
@@ -177,7 +177,7 @@ class Fortnight {
     }
   }
 
-  async #work(queue: ReturnType<typeof openVirtualQueue>, concurrency: number): Promise<void> {
+  async #work(queue: VirtualQueue, concurrency: number): Promise<void> {
     const pulls = this.#pulls.splice(0);
     const jobs = this.#crew.isUp ? await queue.take(this.#world.now, concurrency) : [];
     if (pulls.length + jobs.length === 0) return;

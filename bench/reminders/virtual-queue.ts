@@ -42,7 +42,10 @@ export function openVirtualAlarms(redis: RedisClient, tenant: string): ReminderA
   };
 }
 
-/** The scheduler's side. */
+/** The scheduler's side of the queue. */
+export type VirtualQueue = ReturnType<typeof openVirtualQueue>;
+
+/** Opens it. */
 export function openVirtualQueue(redis: RedisClient) {
   return {
     /** When the first one is due; null when none waits. */
