@@ -13,7 +13,9 @@ export async function once<Value>(
     return await attempt();
   } catch (error) {
     if (!(error instanceof MirrorError) || !error.ambiguous || find === null) throw error;
-    const made = await find();
+    const made = await find().catch((failure: unknown) => {
+      throw failure instanceof MirrorError && failure.ambiguous ? failure : error;
+    });
     if (made !== null) return made;
     if (error.code === 'write-unshown') throw error;
     return attempt();

@@ -61,8 +61,17 @@ export interface ResourceTools<Model extends object, Values> extends WritableCal
   write(values: Values, base?: JsonObject): JsonObject;
   /** Finds what a lost create has made. */
   find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null>;
-  /** The record that a write's answer shows; one that shows none, or another, is read again. */
-  written(verb: string, answer: HttpResponse, tenantId: string, id: string | null, signal: AbortSignal): Promise<Model>;
+  /**
+   * The record that a write's answer shows; one that shows none, or another, is read again.
+   * @throws MirrorError `contract`, code `write-unshown`, ambiguous, when it can't be read; of an update what the reading throws
+   */
+  written(
+    verb: 'create' | 'update' | 'reimburse',
+    answer: HttpResponse,
+    tenantId: string,
+    id: string | null,
+    signal: AbortSignal,
+  ): Promise<Model>;
 }
 
 /** Prepares the calls for a list under the context's profile. Which of them a resource has is `api.ts`'s matter. */
@@ -94,7 +103,7 @@ export function createResourceCalls<
     readOne(context, question(tenantId, id, signal), map);
   const list: ResourceCalls<Model>['list'] = (tenantId, parameters, signal) =>
     readCatalogue(context, { list: name, tenantId, parameters: [...parameters], signal }, map);
-  const written: ResourceTools<Model, Values>['written'] = async (verb, answer, tenantId, id, signal) => {
+  const shown: ResourceTools<Model, Values>['written'] = async (verb, answer, tenantId, id, signal) => {
     const mapped = answer.body.length === 0 ? null : map(recordIn(answer, labelOf(verb), context));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
     const shown = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
@@ -103,6 +112,11 @@ export function createResourceCalls<
     if (found !== null && 'found' in found) return found.found;
     throw unshown(labelOf(verb));
   };
+  /** What was done and must not be done again stays done, also when it can't be shown just now. */
+  const written: ResourceTools<Model, Values>['written'] = (verb, ...rest) =>
+    shown(verb, ...rest).catch((error: unknown) => {
+      throw verb === 'update' ? error : unshown(labelOf(verb), error);
+    });
   async function find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null> {
     for await (const { records } of list(tenantId, twin.parameters, signal)) {
       const same = records.find((record) => twin.isSame(record));
@@ -172,11 +186,12 @@ export function recordGone(label: string): MirrorError {
   });
 }
 
-function unshown(label: string): MirrorError {
+function unshown(label: string, cause?: unknown): MirrorError {
   return new MirrorError(`${label}: the clinic took it and does not show it`, {
     actor: 'contract',
     code: 'write-unshown',
     retry: 'never',
     ambiguous: true,
+    cause,
   });
 }

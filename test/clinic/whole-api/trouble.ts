@@ -92,6 +92,22 @@ export function describeTrouble(world: World): void {
       expect(invoice.reimbursements).toHaveLength(1);
     });
 
+    test('a patient that can not be read after it was made', async () => {
+      const { api, tenantId, sandbox } = world;
+      const values = { firstName: 'Elsa', lastName: 'Conti', birthDate: '1971-01-01' };
+      sandbox.faults.add({ fault: { kind: 'cut-body' }, match: { method: 'POST', path: '/patients' }, times: 1 });
+      sandbox.faults.add({
+        fault: { kind: 'status', status: 503 },
+        match: { method: 'GET', path: '/patients' },
+        times: 3,
+      });
+      const failure = await failureOf(api.patients.create(tenantId, values, signal));
+      expect(failure).toMatchObject({ ambiguous: true });
+      sandbox.faults.clear();
+      const patients = await all(api.patients.list(tenantId, [], signal));
+      expect(patients.filter(({ firstName }) => firstName === 'Elsa')).toHaveLength(1);
+    });
+
     test('a check-in', async () => {
       const { api, tenantId, sandbox } = world;
       const { id } = await api.appointments.create(tenantId, await freeSlot(world, 25), signal);
