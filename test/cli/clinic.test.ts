@@ -6,7 +6,7 @@ import { addClinic } from '../../src/cli/clinic-commands.ts';
 import { committedProfile } from '../clinic/open-client.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { NEVER } from '../jobs/cycle.ts';
-import { firstTenant, frontDeskToken, logIn, NOW } from '../sandbox/clinic/support.ts';
+import { call, firstTenant, frontDeskToken, logIn, NOW } from '../sandbox/clinic/support.ts';
 
 let sandbox: ClinicSandbox;
 let token: string;
@@ -111,6 +111,19 @@ describe('what the clinic has', () => {
 });
 
 describe('what may not be seen', () => {
+  test('for want of a permission is the clinic’s to give', async () => {
+    const { id, user } = firstTenant(sandbox);
+    const { body } = await call(sandbox, token, 'GET', '/v2/userinfo');
+    const [{ permissions }] = body.tenants as [{ permissions: Parameters<ClinicSandbox['setPermissions']>[2] }];
+    sandbox.setPermissions(user.username, id, ['agenda.read']);
+    const { thrown } = await run(['aurora', 'patients']);
+    sandbox.setPermissions(user.username, id, permissions);
+    expect(thrown).toMatchObject({
+      code: 'insufficient-permissions',
+      remedy: expect.stringContaining('have the clinic'),
+    });
+  });
+
   test('for want of a scope names the scope', async () => {
     const { access_token: narrow } = await logIn(sandbox, firstTenant(sandbox).user, { scope: 'openid svc.agenda' });
     const { thrown } = await run(['aurora', 'invoices'], narrow);

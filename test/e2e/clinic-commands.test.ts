@@ -1,0 +1,53 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { useRedis } from '../support/redis.ts';
+import { startSmallWorld } from './support/small-world.ts';
+import { EXACT } from './support/use-small-world.ts';
+
+const redis = useRedis();
+
+test('the commands on the clinic work under the tenant’s own login, and a proposed profile serves the next sync', async () => {
+  const world = await startSmallWorld({ redisUrl: redis.url, appointments: 60 });
+  await using _closing = { [Symbol.asyncDispose]: () => world.close() };
+  const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
+  const tenant = parse(await readFile(file, 'utf8')) as { clinic: object };
+  tenant.clinic = { ...tenant.clinic, scopes: ['invoices', 'treatments', 'patients'] };
+  await writeFile(file, stringify(tenant));
+  await world.logIn();
+
+  const nobody = await world.cli('clinic', 'nobody', 'agendas');
+  expect([nobody.code, nobody.err]).toEqual([1, expect.stringContaining('no-such-tenant')]);
+  const missing = await world.cli('clinic', 'clinic-1', 'episodes');
+  expect([missing.code, missing.out]).toEqual([1, '']);
+  expect(missing.err.replaceAll(/\s+/g, ' ')).toContain('name episodes in clinic.scopes of the tenant file');
+
+  const sections = await world.cli('clinic', 'clinic-1', 'sections', '--json');
+  const patients = await world.cli('clinic', 'clinic-1', 'patients', '--json', '--limit', '1');
+  const [[section], [patient]] = [JSON.parse(sections.out), JSON.parse(patients.out)];
+  const invoice = {
+    sectionId: section.id,
+    patientId: patient.id,
+    issueDate: section.lastDate ?? '2026-03-20',
+    items: [{ description: 'Visita', quantity: '1', unitPrice: '80.50', vatRate: '0' }],
+  };
+  const create = ['clinic', 'clinic-1', 'invoices', '--write', 'create', '--data', JSON.stringify(invoice), '--json'];
+  expect(JSON.parse((await world.cli(...create)).out)).toMatchObject({ sent: false, method: 'POST' });
+  const made = JSON.parse((await world.cli(...create, '--yes')).out);
+  expect(made).toMatchObject({ netAmount: '80.5', number: expect.stringContaining(`${section.lastNumber + 1}`) });
+
+  const proposed = join(world.dir, 'proposed.yaml');
+  const probe = await world.cli('clinic', 'probe', 'clinic-1', '--write', proposed);
+  expect(probe.out).toContain('requests were sent');
+  const again = await world.cli('clinic', 'probe', 'clinic-1', '--write', proposed);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('file-unusable')]);
+  const settings = parse(await readFile(join(world.configDir, 'clinic-mirror.yaml'), 'utf8'));
+  const [client] = Object.keys(settings.clinicClients);
+  settings.clinicClients[client as string].profile = 'mine';
+  await writeFile(join(world.configDir, 'clinic-mirror.yaml'), stringify(settings));
+  await writeFile(join(world.configDir, 'profiles', 'mine.yaml'), await readFile(proposed));
+  expect((await world.cli('config', 'check')).code).toBe(0);
+  expect((await world.cli('sync', 'clinic-1')).code).toBe(0);
+  expect(await world.compareAll()).toEqual(world.targets.map(() => expect.objectContaining(EXACT)));
+}, 180_000);
