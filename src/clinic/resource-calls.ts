@@ -106,8 +106,8 @@ export function createResourceCalls<
   const shown: ResourceTools<Model, Values>['written'] = async (verb, answer, tenantId, id, signal) => {
     const mapped = answer.body.length === 0 ? null : map(recordIn(answer, labelOf(verb), context));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
-    const shown = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
-    const known = id ?? idInLocation(answer) ?? shown;
+    const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
+    const known = id ?? idInLocation(answer) ?? shownId;
     const found = known === null ? null : await read(tenantId, known, signal);
     if (found !== null && 'found' in found) return found.found;
     throw unshown(labelOf(verb));
