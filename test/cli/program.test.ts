@@ -5,6 +5,7 @@ import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type CliOutside, createProgram, type OpenEstate } from '../../src/cli/program.ts';
+import { OPERATIONS } from '../../src/clinic/operations.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
 import { openEstate } from '../control/open-estate.ts';
@@ -282,6 +283,15 @@ describe('the check of a specification', () => {
     const table = ran.out.slice(0, ran.out.indexOf('The profile that says it'));
     expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
+  });
+
+  test('ends with 0 when nothing differs', async () => {
+    const paths: Record<string, object> = {};
+    for (const { path, method } of OPERATIONS) paths[path] = { ...paths[path], [method.toLowerCase()]: {} };
+    const ran = await run(['check-spec', 'all.json', '--json'], {
+      files: { 'all.json': JSON.stringify({ openapi: '3.1.0', paths }) },
+    });
+    expect([ran.thrown, ran.code, JSON.parse(ran.out).fits]).toEqual([null, 0, true]);
   });
 
   test('tells what is no such document apart', async () => {
