@@ -1,6 +1,6 @@
 import { type BookedAppointment, compileBookings } from '../clinic/bookings.ts';
 import { type Asker, createAsker } from '../clinic/probing/asking.ts';
-import { probePaging, rowsIn } from '../clinic/probing/paging.ts';
+import { probePaging } from '../clinic/probing/paging.ts';
 import { sampled } from '../clinic/probing/sampled.ts';
 import { queryOf, settle } from '../clinic/probing/settle.ts';
 import {
@@ -46,9 +46,8 @@ export async function probeClinic(access: ClinicAccess, progress: Progress, sign
   const asker = createAsker(context, await tenantIdOf(access, signal), signal);
   const catalogues = await readCatalogues(asker, profile, progress);
   progress('the window of appointments');
-  const unfiltered = rowsIn(await asker.ask('appointments'), 'appointments');
-  const window = await probeWindow(asker, context.clock(), profile, unfiltered === null);
   const now = context.clock();
+  const window = await probeWindow(asker, now, profile);
   const fromAt = now - (USUAL_DAYS / 4) * DAY_MS;
   const base = window === null ? [] : windowParameters(window, fromAt, fromAt + USUAL_DAYS * DAY_MS, profile);
   progress('paging');

@@ -47,16 +47,8 @@ export function windowParameters(
   ];
 }
 
-/**
- * Finds the parameters of a window: those with which nothing comes from long ago, and something from now.
- * @param isNeeded whether the list is refused without one
- */
-export async function probeWindow(
-  asker: Asker,
-  now: Instant,
-  profile: ClinicProfile,
-  isNeeded: boolean,
-): Promise<WindowSeen | null> {
+/** Finds the parameters of a window: those with which something comes from now, and nothing, or a refusal, from long ago. */
+export async function probeWindow(asker: Asker, now: Instant, profile: ClinicProfile): Promise<WindowSeen | null> {
   const { filters, window } = profile.appointments;
   const own = filters.from !== null && filters.to !== null ? [[filters.from, filters.to] as const] : [];
   const pairs = [...own, ...PAIRS].filter((pair, index, all) => all.findIndex(([from]) => from === pair[0]) === index);
@@ -68,12 +60,12 @@ export async function probeWindow(
         const parameters = windowParameters(seen, fromAt, fromAt + days * DAY_MS, profile);
         return asker.ask('appointments', parameters);
       };
-      const past = await ask(LONG_AGO, 1);
-      const isRefused = past.status === 400 || past.status === 422;
-      if (!isRefused && rowsIn(past, 'appointments')?.rows.length !== 0) break;
-      const present = isRefused ? past : await ask(now - (USUAL_DAYS / 4) * DAY_MS, USUAL_DAYS);
-      if ((rowsIn(present, 'appointments')?.rows.length ?? 0) > 0) return seen;
-      if (isRefused && isNeeded && format === formats.at(-1)) break;
+      const present = rowsIn(await ask(now - (USUAL_DAYS / 4) * DAY_MS, USUAL_DAYS), 'appointments');
+      if (present === null || present.rows.length === 0) continue;
+      const past = rowsIn(await ask(LONG_AGO, 1), 'appointments');
+      if (past === null || past.rows.length === 0) return seen;
+      // Rows from long ago: the parameters are not heeded, in whatever form.
+      break;
     }
   }
   return null;
