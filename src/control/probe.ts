@@ -57,11 +57,10 @@ export async function probeClinic(access: ClinicAccess, progress: Progress, sign
   const answer = sampled(paging.bodies);
 
   // How rows are read comes first: what follows looks at agendas, times and statuses.
-  const lists = [...catalogues.operations, operation(profile, 'appointments', [], answer)];
-  const reading = propose(profile, compareSpecification({ operations: lists, remarks: [] }, profile).changes).profile;
-  const map = compileBookings(reading);
-  const readAll = (rows: readonly unknown[]) =>
-    rows.map(map).flatMap((mapped) => ('record' in mapped ? [mapped.record] : []));
+  const { reading, readAll } = readerFrom(
+    [...catalogues.operations, operation(profile, 'appointments', [], answer)],
+    profile,
+  );
   const rows = readAll(samples);
   const singles = await readSingles(asker, rows);
 
@@ -94,6 +93,16 @@ export async function probeClinic(access: ClinicAccess, progress: Progress, sign
     remarks: catalogues.remarks,
     requests: asker.requests(),
   };
+}
+
+/** How appointments are read by what their rows look like. */
+function readerFrom(operations: readonly SpecifiedOperation[], profile: ClinicProfile) {
+  const { changes } = compareSpecification({ operations, remarks: [] }, profile);
+  const reading = propose(profile, changes).profile;
+  const map = compileBookings(reading);
+  const readAll = (rows: readonly unknown[]) =>
+    rows.map(map).flatMap((mapped) => ('record' in mapped ? [mapped.record] : []));
+  return { reading, readAll };
 }
 
 async function readCatalogues(
