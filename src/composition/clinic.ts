@@ -1,13 +1,10 @@
 import type { ClinicAccess } from '../control/clinic.ts';
 import { requireTenant } from '../control/estate.ts';
 import { createHttpDoor } from '../http/door.ts';
-import { SECOND_MS } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
-
-/** Longest wait for another invoice of the same section. */
-const SECTION_WAIT_MS = 60 * SECOND_MS;
+import { serialiseSections } from './invoice-sections.ts';
 
 /**
  * The clinic API of a tenant, under the tenant's own login and share of the budget.
@@ -30,13 +27,6 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
       clock: estate.clock,
       log: log.child({ tenant: id }),
     },
-    async serialise({ sectionId }, work, signal) {
-      const lease = await leases.take(`invoices ${sectionId}`, SECTION_WAIT_MS, signal);
-      try {
-        return await work(AbortSignal.any([lease.signal, signal]));
-      } finally {
-        await lease.release();
-      }
-    },
+    serialise: serialiseSections(leases),
   };
 }
