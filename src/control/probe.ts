@@ -12,6 +12,7 @@ import {
 } from '../clinic/probing/windows.ts';
 import { asId, compilePaths, isJsonObject } from '../clinic/rows.ts';
 import { compareSpecification } from '../clinic/specification/compare.ts';
+import type { Compared } from '../clinic/specification/findings.ts';
 import { propose } from '../clinic/specification/propose.ts';
 import type { ValueSchema } from '../clinic/specification/schemas.ts';
 import type { QueryParameter, SpecifiedOperation } from '../clinic/specification/specification.ts';
@@ -83,16 +84,17 @@ export async function probeClinic(access: ClinicAccess, progress: Progress, sign
     times: timesOf(samples, reading),
     recordPath: singles.recordPath,
   };
-  const { findings, changes } = settle(compared, profile, seen);
-  const { yaml, leftOut } = propose(profile, changes);
   return {
-    fits: findings.every(({ verdict }) => verdict !== 'differs'),
-    findings,
-    proposedProfile: yaml,
-    leftOut,
+    ...concluded(settle(compared, profile, seen), profile),
     remarks: catalogues.remarks,
     requests: asker.requests(),
   };
+}
+
+function concluded({ findings, changes }: Compared, profile: ClinicProfile): Omit<ProfileCheck, 'remarks'> {
+  const { yaml, leftOut } = propose(profile, changes);
+  const fits = findings.every(({ verdict }) => verdict !== 'differs');
+  return { fits, findings, proposedProfile: yaml, leftOut };
 }
 
 /** How appointments are read by what their rows look like. */
