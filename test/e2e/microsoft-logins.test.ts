@@ -41,7 +41,7 @@ test('a logout says that Microsoft offers no way to revoke, and forgets the logi
   expect(targets[0]).toMatchObject({ state: 'stopped', trouble: { actor: 'authorization' } });
 }, 60_000);
 
-test('a daemon that dies while Microsoft’s tokens are on their way loses no login', async () => {
+test('M14: a daemon that dies while Microsoft’s tokens are on their way loses no login', async () => {
   const world = await openDueWorld();
   const target = world.targets[0] as SmallTarget;
   const first = await credentialOf(world);

@@ -266,7 +266,7 @@ test('no secret of a channel is in Redis', async () => {
   }
 }, 60_000);
 
-test('posts of strangers are acknowledged alike and do nothing', async () => {
+test('M11: posts of strangers are acknowledged alike and do nothing', async () => {
   const here = await told();
   const daemon = await here.start();
   await bothAreTold(here);
@@ -306,7 +306,7 @@ test('posts of strangers are acknowledged alike and do nothing', async () => {
   expect(here.world.targets.flatMap(({ proxy }) => callsAt(proxy))).toEqual([]);
 }, 60_000);
 
-describe('what Microsoft says of a subscription itself is acted upon at once', () => {
+describe('M12: what Microsoft says of a subscription itself is acted upon at once', () => {
   test('removed: another is opened', async () => {
     const here = await told();
     await here.start();

@@ -120,7 +120,7 @@ describe('against the login of the Graph sandbox', () => {
     expect(await reads(headers[0] ?? '')).toBe(200);
   });
 
-  test('O2: while Redis is away nobody is given the new access token; when it is back its refresh token stands there', async () => {
+  test('M14, O2: while Redis is away nobody is given the new access token; when it is back its refresh token stands there', async () => {
     const { sandbox, worker, newWorker, login, reads } = await openGraph();
     await login();
     const before = await worker.credentials.read('clinic');

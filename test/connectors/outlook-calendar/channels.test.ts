@@ -149,16 +149,19 @@ describe('a subscription to an Outlook calendar', () => {
     expect(urls()).toHaveLength(1);
   });
 
-  test.each(['reauthorizationRequired', 'subscriptionRemoved', 'missed'] as const)('tells of %s', async (event) => {
-    const channel = await open();
-    await target.sandbox.notificationsSettled();
-    receiver.forget();
-    target.sandbox.sendLifecycleEvent(channel.handle, event);
-    await target.sandbox.notificationsSettled();
-    const means = { reauthorizationRequired: 'extend', subscriptionRemoved: 'ended', missed: 'missed' };
-    const events = [{ secret: SECRET, event: means[event] }];
-    expect(receiver.requests.map(readGraphNotification)).toEqual([{ kind: 'events', events }]);
-  });
+  test.each(['reauthorizationRequired', 'subscriptionRemoved', 'missed'] as const)(
+    'M12: tells of %s',
+    async (event) => {
+      const channel = await open();
+      await target.sandbox.notificationsSettled();
+      receiver.forget();
+      target.sandbox.sendLifecycleEvent(channel.handle, event);
+      await target.sandbox.notificationsSettled();
+      const means = { reauthorizationRequired: 'extend', subscriptionRemoved: 'ended', missed: 'missed' };
+      const events = [{ secret: SECRET, event: means[event] }];
+      expect(receiver.requests.map(readGraphNotification)).toEqual([{ kind: 'events', events }]);
+    },
+  );
 });
 
 describe('a calendar that has a subscription already', () => {
