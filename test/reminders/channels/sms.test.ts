@@ -15,10 +15,7 @@ afterEach(() => bed.close());
 describe('a message', () => {
   test('goes to the number, from the sender, with a limit to its wait, and says where to report', async () => {
     const channel = openChannel(bed, { callbackUrl: CALLBACK });
-    const delivery = await attempt(
-      channel,
-      reminderOf({ link: { url: 'https://c.example/1', cancels: true } }),
-    );
+    const delivery = await attempt(channel, reminderOf({ link: { url: 'https://c.example/1', cancels: true } }));
     const [message] = bed.gateway.messages(PATIENT.phone);
     expect(message).toMatchObject({
       from: bed.gateway.from,
