@@ -4,18 +4,7 @@ import { path } from './clinic-paging.ts';
 import { payment, statusChange } from './clinic-registry.ts';
 import { listProfile, RESOURCES } from './clinic-resources.ts';
 import { windowFilters } from './clinic-windows.ts';
-
-/** The statuses of the model; the clinic room's compiler run proves that they agree. */
-const STATUSES = [
-  'booked',
-  'confirmed',
-  'arrived',
-  'in_progress',
-  'completed',
-  'cancelled',
-  'no_show',
-  'unknown',
-] as const;
+import { APPOINTMENT_STATUSES as STATUSES } from './common-schemas.ts';
 
 const flag = z.strictObject({
   path,

@@ -10,6 +10,18 @@ export const NAME_REMEDY = 'use lower-case letters, digits and hyphens, at most 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);
 
+/** The statuses of appointments in our words; that the model has the same is proved where both meet, by the compiler. */
+export const APPOINTMENT_STATUSES = [
+  'booked',
+  'confirmed',
+  'arrived',
+  'in_progress',
+  'completed',
+  'cancelled',
+  'no_show',
+  'unknown',
+] as const;
+
 /** A text with something in it. */
 export const text = z.string().trim().min(1, 'write something here');
 

@@ -1,22 +1,11 @@
 import { z } from 'zod';
-import { mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
+import { APPOINTMENT_STATUSES, mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { reminderSchema } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { guardOverrides } from './settings-schema.ts';
 
 /** The connection that every tenant has without naming it. */
 export const CLINIC_CONNECTION = 'clinic';
-
-const APPOINTMENT_STATUSES = [
-  'booked',
-  'confirmed',
-  'arrived',
-  'in_progress',
-  'completed',
-  'cancelled',
-  'no_show',
-  'unknown',
-] as const;
 
 /** Scopes of the clinic API without the profile's prefix. */
 const CLINIC_SCOPES = ['patients', 'agenda', 'treatments', 'episodes', 'medicalreports', 'invoices'] as const;
