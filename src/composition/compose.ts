@@ -10,6 +10,7 @@ import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import { missingScopes } from '../oauth/scopes.ts';
@@ -267,7 +268,7 @@ function openConnector(
   }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
   mark: string,
   parts: ConnectorParts,
-): Connector {
+): Connector<Item> {
   const connection = parts.connection(login);
   return requireEntry(connectors, connector).open({
     settings,

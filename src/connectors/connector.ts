@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { HttpDoor } from '../http/door.ts';
 import type { Logger } from '../log/logger.ts';
+import type { CalendarItem, Item, MappedProperty } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { StreamName } from '../model/streams.ts';
 import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 
 /** What a connector can do, as data: callers and the contract suite read it and never ask for more. */
@@ -15,6 +17,8 @@ export interface ConnectorSupports {
   createsContainer: boolean;
   /** A deleted key can be used again (else the connector answers `key-burnt`). */
   revivesKeys: boolean;
+  /** How far `erase` of a deletion reaches. `bin`: the vendor keeps the object for a while, out of its API's reach. */
+  erases: 'wholly' | 'bin';
 }
 
 /** Gives the Authorization header of a connection. Both throw an `authorization` MirrorError when a person must act. */
@@ -25,6 +29,21 @@ export interface Authorizer {
   renew(signal: AbortSignal): Promise<string>;
   /** Opaque id (at most 40 characters) to charge a shared quota to, when the vendor knows one. */
   quotaUser: string | null;
+  /** The header that takes the value, where it is not Authorization; lower case. */
+  headerName?: string;
+  /**
+   * Base address that the vendor gave with the token (Salesforce's instance), as of the last call of `header` or `renew`, which
+   * must come first; absent where addresses are fixed.
+   */
+  baseUrl?(): string;
+}
+
+/** What a CRM's connector is told of the target beside its settings. */
+export interface CrmContext {
+  /** `patients`: contacts; `appointments`: activities of a contact; `invoices`: deals of a contact. */
+  stream: StreamName;
+  /** Every property that items will bear, by name. Checked against the CRM's own list in `prepare`. */
+  properties: readonly MappedProperty[];
 }
 
 /** What a connector is given to work with one target. */
@@ -35,6 +54,8 @@ export interface ConnectorContext<TargetSettings> {
    * Only objects that bear it are ours; nothing else is ever read as ours, changed or deleted.
    */
   mark: string;
+  /** Absent for a calendar. */
+  crm?: CrmContext;
   authorizer: Authorizer;
   http: HttpDoor;
   log: Logger;
@@ -42,11 +63,11 @@ export interface ConnectorContext<TargetSettings> {
 }
 
 /** What changed in a container, or all that is there. */
-export interface RemoteChanges {
+export interface RemoteChanges<Wanted extends Item = CalendarItem> {
   /** `whole`: `items` is every object of ours that overlaps the window. `since`: what isn't named is as it was at the cursor. */
   scope: 'whole' | 'since';
   /** Ours only, each once, as they are now. */
-  items: RemoteItem[];
+  items: RemoteItem<Wanted>[];
   /** With `since`: remote ids of objects that are gone; strangers' and unknown ones may be among them. */
   removed: string[];
   /** To ask with the next time: opaque, without patient data. Null where no feed is offered, so that every reading is whole. */
@@ -99,7 +120,7 @@ export type NotificationReading =
   | { kind: 'unreadable' };
 
 /** One target, opened. All methods throw MirrorError for what concerns the whole target (login, calendar gone, throttled). */
-export interface Connector {
+export interface Connector<Wanted extends Item = CalendarItem> {
   /**
    * Makes sure that the calendar is there: the configured one is checked, one of ours is found by mark or created once.
    * @param known the container that an earlier call gave, null at first
@@ -110,11 +131,11 @@ export interface Connector {
    * Carries out at most `supports.batchSize` operations on distinct records.
    * @returns one outcome per operation, in any order; throws only when nothing can be said of any of them
    */
-  apply(container: string, operations: readonly Operation[], signal: AbortSignal): Promise<Outcome[]>;
+  apply(container: string, operations: readonly Operation<Wanted>[], signal: AbortSignal): Promise<Outcome<Wanted>[]>;
   /** Every object of ours in the container, in pages; restricted to the window when one is given. */
-  read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem[]>;
+  read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem<Wanted>[]>;
   /** Those of the keys that are there (deleted ones are not). */
-  find(container: string, keys: readonly ItemKey[], signal: AbortSignal): Promise<RemoteItem[]>;
+  find(container: string, keys: readonly ItemKey[], signal: AbortSignal): Promise<RemoteItem<Wanted>[]>;
   /**
    * What changed since a cursor, or everything without one. A cursor that the vendor no longer takes, or that was made for another
    * window, leads to a whole reading.
@@ -123,14 +144,18 @@ export interface Connector {
     container: string,
     query: { cursor: string | null; window: TimeWindow },
     signal: AbortSignal,
-  ): Promise<RemoteChanges>;
+  ): Promise<RemoteChanges<Wanted>>;
   /** Absent where the vendor has no notifications. */
   channels?: NotificationChannels;
 }
 
 /** A connector's one export: what it is, what it needs, how to open it. */
-export interface ConnectorModule<TargetSettings = unknown> {
+export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item = CalendarItem> {
   readonly name: string;
+  /** Streams that its targets can follow; one that holds events follows appointments alone. */
+  readonly streams: readonly StreamName[];
+  /** What its targets hold: events of a calendar, or objects of a CRM, whose targets have a `crm` part. */
+  readonly holds: 'events' | 'objects';
   readonly supports: ConnectorSupports;
   /** Kinds of connection that it can use, as in the tenant file. */
   readonly connectionKinds: readonly string[];
@@ -138,7 +163,7 @@ export interface ConnectorModule<TargetSettings = unknown> {
   neededScopes(settings: TargetSettings): readonly string[];
   /** Schema of the vendor's own part of a target in the tenant file (strict: unknown keys refused). */
   readonly settingsSchema: z.ZodType<TargetSettings>;
-  open(context: ConnectorContext<TargetSettings>): Connector;
+  open(context: ConnectorContext<TargetSettings>): Connector<Wanted>;
   /** Reads what was posted to a channel's address; pure. Absent where the vendor has no notifications. */
   readNotification?(request: NotificationRequest): NotificationReading;
 }

@@ -1,9 +1,12 @@
+import type { Item } from '../model/items.ts';
 import { caldav } from './caldav/index.ts';
 import type { ConnectorModule } from './connector.ts';
 import { googleCalendar } from './google-calendar/index.ts';
 import { outlookCalendar } from './outlook-calendar/index.ts';
 
-const modules: readonly ConnectorModule[] = [caldav, googleCalendar, outlookCalendar];
+const modules: readonly ConnectorModule<unknown, Item>[] = [caldav, googleCalendar, outlookCalendar];
 
 /** Every connector by its name in the tenant file; the name is also its folder. A test holds the folders against it. */
-export const connectors: ReadonlyMap<string, ConnectorModule> = new Map(modules.map((module) => [module.name, module]));
+export const connectors: ReadonlyMap<string, ConnectorModule<unknown, Item>> = new Map(
+  modules.map((module) => [module.name, module]),
+);

@@ -115,7 +115,7 @@ async function explainTarget(
     byHand:
       link === undefined || link.drift === null
         ? null
-        : { done: link.drift, fields: fieldsByHand(link), policy: target.configuration.audit.drift },
+        : { done: link.drift, fields: fieldsByHand(link, target.identity), policy: target.configuration.audit.drift },
     pending: pending === null ? null : pendingView(pending),
     holds: holds
       .filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId))

@@ -1,5 +1,6 @@
 import type { RemoteChanges } from '../connectors/connector.ts';
 import { asMirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import { MINUTE_MS, type TimeWindow } from '../model/time.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -14,7 +15,7 @@ const LAG_MS = 5 * MINUTE_MS;
 
 /** What a target told. */
 export interface Told {
-  changes: RemoteChanges;
+  changes: RemoteChanges<Item>;
   /** Records whose last write needs no more looking for. */
   seen: string[];
 }
@@ -60,7 +61,7 @@ async function read(
   container: string,
   query: Query,
   signal: AbortSignal,
-): Promise<RemoteChanges> {
+): Promise<RemoteChanges<Item>> {
   try {
     return await target.connector.changes(container, query, signal);
   } catch (error) {
@@ -76,9 +77,9 @@ async function lookFor(
   target: OpenTarget,
   container: string,
   links: readonly Link[],
-  changes: RemoteChanges,
+  changes: RemoteChanges<Item>,
   signal: AbortSignal,
-): Promise<RemoteChanges> {
+): Promise<RemoteChanges<Item>> {
   const keys = links.map(({ recordId, epoch }) => target.identity.key(recordId, epoch));
   const there = await target.connector.find(container, keys, signal);
   const shown = new Set(there.map(({ remoteId }) => remoteId));

@@ -28,13 +28,14 @@ export async function countMarks(tenant: OpenTenant, target: OpenTarget, marked:
   const isRepaired = target.configuration.audit.drift === 'repair';
   const churning = isRepaired ? marked.filter(({ recordId }) => !restores(recordId)) : [];
   const edited = marked.filter(({ drift }) => drift === 'edited');
+  const byHand = (links: readonly Link[]) => links.flatMap((link) => fieldsByHand(link, target.identity));
   const fields: Record<string, number> = {};
-  for (const field of edited.flatMap(fieldsByHand)) fields[field] = (fields[field] ?? 0) + 1;
+  for (const field of byHand(edited)) fields[field] = (fields[field] ?? 0) + 1;
   return {
     edited: edited.length,
     removed: marked.length - edited.length,
     fields,
     churning: churning.length,
-    churningFields: [...new Set(churning.flatMap(fieldsByHand))],
+    churningFields: [...new Set(byHand(churning))],
   };
 }

@@ -1,4 +1,5 @@
 import { asMirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
@@ -268,7 +269,7 @@ async function readOwn(
   survey: Survey,
   signal: AbortSignal,
 ): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number }> {
-  const remoteItems: RemoteItem[] = [];
+  const remoteItems: RemoteItem<Item>[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
   const { fromAt } = windowOf(target, survey.startedAt);
   const { links: found, ambiguous } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);

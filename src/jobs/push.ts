@@ -1,4 +1,5 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
 import type { Link, Operation, Outcome } from '../model/operations.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
@@ -94,7 +95,7 @@ async function pushBatch(
     target.id,
     entries.map(({ recordId }) => recordId),
   );
-  const toSend = new Map<string, { entry: OutboxEntry; operation: Operation; link: Link | null }>();
+  const toSend = new Map<string, { entry: OutboxEntry; operation: Operation<Item>; link: Link | null }>();
   const moot: Settlement[] = [];
   for (const entry of entries) {
     const link = links.get(entry.recordId) ?? null;
@@ -125,7 +126,7 @@ async function pushBatch(
 }
 
 /** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
-function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation | null {
+function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
   const { recordId } = entry;
   const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
   const key = target.identity.key(recordId, epoch);
@@ -141,7 +142,10 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
 }
 
 /** An operation that a connector said nothing of may or may not have been carried out. */
-function unanswered(batch: readonly { operation: Operation }[], outcomes: readonly Outcome[]): Outcome[] {
+function unanswered(
+  batch: readonly { operation: Operation<Item> }[],
+  outcomes: readonly Outcome<Item>[],
+): Outcome<Item>[] {
   const answered = new Set(outcomes.map(({ recordId }) => recordId));
   return batch
     .filter(({ operation }) => !answered.has(operation.recordId))
@@ -170,7 +174,7 @@ type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 async function settleOutcomes(
   tenant: OpenTenant,
   target: OpenTarget,
-  outcomes: readonly Outcome[],
+  outcomes: readonly Outcome<Item>[],
   sent: Sent,
   lease: Lease,
 ): Promise<void> {
@@ -193,7 +197,7 @@ async function settleOutcomes(
 }
 
 function settlementOf(
-  outcome: Outcome,
+  outcome: Outcome<Item>,
   entry: OutboxEntry,
   link: Link | null,
   tenant: OpenTenant,

@@ -1,5 +1,6 @@
 import type { Connector, ConnectorSupports, NotificationChannels } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
+import type { Item } from '../model/items.ts';
 import type { Agenda, Appointment, AppointmentStatus, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import type { Clock, TimeWindow } from '../model/time.ts';
@@ -41,7 +42,7 @@ export interface OpenTarget {
   configuration: TargetConfiguration;
   identity: TargetIdentity;
   supports: ConnectorSupports;
-  connector: Connector;
+  connector: Connector<Item>;
   /** The calendar that this process made sure of; null before the first time and after trouble. */
   preparedContainer: string | null;
 }

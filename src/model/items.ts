@@ -1,3 +1,5 @@
+import type { Instant } from './time.ts';
+
 /**
  * When an item is. Timed: RFC 3339 local time with the offset that held then, plus the IANA zone, so that both the
  * instant and the wall time survive: `2026-03-29T09:00:00+02:00` in `Europe/Rome`. All-day: dates, end exclusive.
@@ -17,4 +19,32 @@ export interface CalendarItem {
   time: ItemTime;
   /** Blocks the time (opaque) or leaves it free. */
   busy: boolean;
+}
+
+/** What a property of a CRM holds. Dates are `YYYY-MM-DD`, instants ISO 8601 in UTC with milliseconds; null is empty. */
+export type PropertyValue = string | number | boolean | null;
+
+/**
+ * What a CRM should hold for one patient, appointment or invoice: the values of the mapped properties, each of them there, plus what
+ * the object belongs to. Connectors write it as it is, and read it back so.
+ */
+export interface CrmItem {
+  properties: Readonly<Record<string, PropertyValue>>;
+  /** Key of the contact that an activity or a deal belongs to, as the patients' target names it; null for a contact. */
+  contactKey: string | null;
+  /** Start of the appointment or date of the invoice, in whole seconds; 0 for a contact. */
+  startAt: Instant;
+}
+
+/** What any target may hold. */
+export type Item = CalendarItem | CrmItem;
+
+/** What values of a property are. */
+export type PropertyKind = 'text' | 'number' | 'boolean' | 'date' | 'instant';
+
+/** A property of a CRM that a target's mapping fills. */
+export interface MappedProperty {
+  /** As the CRM names it. */
+  name: string;
+  kind: PropertyKind;
 }

@@ -1,5 +1,5 @@
 import type { MirrorError } from './errors.ts';
-import type { CalendarItem } from './items.ts';
+import type { CalendarItem, Item } from './items.ts';
 import type { Instant } from './time.ts';
 
 /**
@@ -23,7 +23,9 @@ export type ReasonCode =
   /** Somebody changed the object in the target, and the target's policy is to restore it. */
   | 'edited-by-hand'
   /** Somebody deleted the object in the target, and the target's policy is to restore it. */
-  | 'removed-by-hand';
+  | 'removed-by-hand'
+  /** The patient is forgotten: an operator's command. */
+  | 'forgotten';
 
 /** What a target was last given for one record. */
 export interface Link {
@@ -50,28 +52,36 @@ export interface Link {
 }
 
 /** One write that a connector is asked to make. `key` is already that of the epoch to use. */
-export type Operation =
+export type Operation<Wanted extends Item = CalendarItem> =
   | {
       kind: 'create';
       recordId: string;
       key: ItemKey;
       /** Sealed record id that is stamped on the remote object, so that a lost state can be rebuilt. */
       locator: string;
-      item: CalendarItem;
+      item: Wanted;
     }
   | {
       kind: 'update';
       recordId: string;
       key: ItemKey;
       locator: string;
-      item: CalendarItem;
+      item: Wanted;
       versionTag: string | null;
       remoteId: string | null;
     }
-  | { kind: 'delete'; recordId: string; key: ItemKey; versionTag: string | null; remoteId: string | null };
+  | {
+      kind: 'delete';
+      recordId: string;
+      key: ItemKey;
+      versionTag: string | null;
+      remoteId: string | null;
+      /** The person is to be forgotten: beyond the bin, as far as the target's API reaches. */
+      erase?: boolean;
+    };
 
 /** What became of one operation; exactly one per operation, matched by `recordId`. */
-export type Outcome =
+export type Outcome<Wanted extends Item = CalendarItem> =
   | {
       recordId: string;
       result: 'written';
@@ -81,7 +91,7 @@ export type Outcome =
       /** Set only when the remote object does not bear the name derived from the key. */
       remoteId: string | null;
       /** The object as the answer shows it, where the target tells; it may spell things otherwise than we sent them. */
-      stored?: CalendarItem;
+      stored?: Wanted;
     }
   | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
   /** The target will not take this key again: the caller sends the operation anew with the next epoch. */
@@ -89,12 +99,12 @@ export type Outcome =
   | { recordId: string; result: 'failed'; error: MirrorError };
 
 /** An object of ours as it stands in a target, found by our marker. */
-export interface RemoteItem {
+export interface RemoteItem<Wanted extends Item = CalendarItem> {
   key: ItemKey;
   /** The stamped locator, null when somebody removed it. */
   locator: string | null;
   remoteId: string;
   versionTag: string | null;
   /** The content read back, null when it can't be read as an item (a person changed it beyond that). */
-  item: CalendarItem | null;
+  item: Wanted | null;
 }

@@ -1,10 +1,10 @@
-import type { CalendarItem } from './items.ts';
+import type { Item } from './items.ts';
 import type { ReasonCode } from './operations.ts';
 import type { Instant } from './time.ts';
 
 /** What a target should come to hold for one record: this item, or nothing. */
 export type Wanted =
-  | { want: 'present'; item: CalendarItem; fingerprint: string; startAt: Instant }
+  | { want: 'present'; item: Item; fingerprint: string; startAt: Instant }
   | { want: 'absent'; startAt: Instant };
 
 /** One difference between what should be and what the target was last given. */

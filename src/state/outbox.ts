@@ -1,5 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
-import type { CalendarItem } from '../model/items.ts';
+import type { Item } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
@@ -14,7 +14,7 @@ import { slices } from './slices.ts';
 /** An entry as the lane takes it: the wanted item opened. */
 export interface OutboxEntry extends PendingChange {
   revision: number;
-  item: CalendarItem | null;
+  item: Item | null;
   /** It was sent before, so the target may hold something that no link tells of. */
   sent: boolean;
   /** Epoch of the key to use; above the link's when the target burnt the last one. */
@@ -380,7 +380,7 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
   return {
     ...toPending(recordId, stored),
     revision: stored.r,
-    item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as CalendarItem),
+    item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as Item),
     sent: stored.i,
     epoch: stored.k,
     run: stored.u ?? null,

@@ -1,4 +1,4 @@
-import type { CalendarItem } from '../model/items.ts';
+import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
@@ -17,7 +17,7 @@ export interface Adoption {
  * @param unreadableStartAt start to assume for an object whose content a person changed beyond reading
  */
 export function* adopt(
-  remoteItems: Iterable<RemoteItem>,
+  remoteItems: Iterable<RemoteItem<Item>>,
   identity: TargetIdentity,
   unreadableStartAt: Instant,
 ): Pieces<Adoption> {
@@ -35,7 +35,7 @@ export function* adopt(
 }
 
 /** The link of an object that bears our mark; null when it names no record of ours. */
-export function linkOf(remote: RemoteItem, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
+export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
   const recordId = remote.locator === null ? null : identity.recordIdOf(remote.locator);
   if (recordId === null) return null;
   const epoch = identity.epochOf(recordId, remote.key);
@@ -44,13 +44,9 @@ export function linkOf(remote: RemoteItem, identity: TargetIdentity, unreadableS
     recordId,
     fingerprint: remote.item === null ? '' : identity.fingerprint(remote.item),
     versionTag: remote.versionTag,
-    startAt: remote.item === null ? unreadableStartAt : startOf(remote.item),
+    startAt: remote.item === null ? unreadableStartAt : identity.startOf(remote.item),
     epoch,
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
     drift: null,
   };
-}
-
-function startOf({ time }: CalendarItem): Instant {
-  return Date.parse(time.kind === 'timed' ? time.start : `${time.startDate}T00:00:00Z`);
 }

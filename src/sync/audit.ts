@@ -1,15 +1,16 @@
+import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
 import type { TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
-import { differingFields, type TargetIdentity } from './identity.ts';
+import type { TargetIdentity } from './identity.ts';
 
 /** What a target tells of its objects. */
 export interface Reading {
   /** `whole`: all of ours that overlap the window. `since`: what isn't named is as it was at the last reading. */
   scope: 'whole' | 'since';
-  items: readonly RemoteItem[];
+  items: readonly RemoteItem<Item>[];
   /** With `since`: remote ids of objects that are gone. */
   removed: readonly string[];
 }
@@ -99,9 +100,9 @@ export function withoutObject(link: Link): Link {
 }
 
 /** Names of what a person changed: fields of the item, or `removed`; a field is missed once in 64 times. */
-export function fieldsByHand({ drift, fingerprint, echo, found }: Link): string[] {
+export function fieldsByHand({ drift, fingerprint, echo, found }: Link, identity: TargetIdentity): string[] {
   if (drift === null) return [];
-  return drift === 'removed' ? ['removed'] : differingFields(echo ?? fingerprint, found ?? '');
+  return drift === 'removed' ? ['removed'] : identity.differingFields(echo ?? fingerprint, found ?? '');
 }
 
 /** Whether a reading tells that a link which it doesn't show has no object. */

@@ -4,7 +4,7 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
-import { differingFields, type TargetIdentity } from './identity.ts';
+import type { TargetIdentity } from './identity.ts';
 
 /** What the target was last given, and what is on its way to it. */
 export interface TargetState {
@@ -113,7 +113,7 @@ function compare(appointment: Appointment, input: DiffInput, result: Diff): Plan
     recordId: id,
     reason,
     wanted: { want: 'present', item: shown, fingerprint, startAt: appointment.time.startAt },
-    fields: fieldsOf(reason, effective, fingerprint),
+    fields: fieldsOf(input.identity, reason, effective, fingerprint),
   };
 }
 
@@ -125,9 +125,14 @@ function reasonOf(effective: Effective | null, fingerprint: string): ReasonCode 
   return effective.drift === 'edited' ? 'edited-by-hand' : 'removed-by-hand';
 }
 
-function fieldsOf(reason: ReasonCode, effective: Effective | null, fingerprint: string): string[] {
-  if (reason === 'content-changed') return differingFields(effective?.fingerprint ?? '', fingerprint);
-  return reason === 'edited-by-hand' ? differingFields(effective?.found ?? '', fingerprint) : [];
+function fieldsOf(
+  identity: TargetIdentity,
+  reason: ReasonCode,
+  effective: Effective | null,
+  fingerprint: string,
+): string[] {
+  if (reason === 'content-changed') return identity.differingFields(effective?.fingerprint ?? '', fingerprint);
+  return reason === 'edited-by-hand' ? identity.differingFields(effective?.found ?? '', fingerprint) : [];
 }
 
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */

@@ -1,7 +1,9 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
-import type { CalendarItem } from '../model/items.ts';
+import type { CalendarItem, CrmItem, Item } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
+import type { StreamName } from '../model/streams.ts';
+import type { Instant } from '../model/time.ts';
 
 const KEY_BYTES = 20;
 const MARK_BYTES = 10;
@@ -10,8 +12,50 @@ const TAG_BYTES = 16;
 /** Epochs that are tried when a remote key is matched with its record; a target burns a key once in a blue moon. */
 export const HIGHEST_EPOCH = 8;
 
-/** Fields of an item in the order of the hint characters at the end of a fingerprint. */
-const FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
+/** What the objects of a target are made of, as far as naming and comparing them needs it. */
+export interface ItemForm {
+  stream: StreamName;
+  /** Names of the fields, in the order of the hint characters at the end of a fingerprint. */
+  fields: readonly string[];
+  /** What tells two items apart: a text for each field, in that order. */
+  texts(item: Item): string[];
+  /** What is hashed as a whole. */
+  whole(item: Item): string;
+  startOf(item: Item): Instant;
+}
+
+const CALENDAR_FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
+
+/** Events of a calendar. */
+export const CALENDAR_FORM: ItemForm = {
+  stream: 'appointments',
+  fields: CALENDAR_FIELDS,
+  texts: (item) => CALENDAR_FIELDS.map((field) => canonical((item as CalendarItem)[field])),
+  whole: (item) => JSON.stringify(CALENDAR_FIELDS.map((field) => canonical((item as CalendarItem)[field]))),
+  startOf(item) {
+    const { time } = item as CalendarItem;
+    return Date.parse(time.kind === 'timed' ? time.start : `${time.startDate}T00:00:00Z`);
+  },
+};
+
+/**
+ * Objects of a CRM that bear these properties. Their names count too: under another mapping every object differs.
+ * @param properties names, each once, in any order
+ */
+export function crmForm(stream: StreamName, properties: readonly string[]): ItemForm {
+  const names = [...properties].sort();
+  const texts = (item: Item) => {
+    const { properties: values, contactKey, startAt } = item as CrmItem;
+    return [...names.map((name) => canonical(values[name] ?? null)), canonical(contactKey), canonical(startAt)];
+  };
+  return {
+    stream,
+    fields: [...names, 'contact', 'start'],
+    texts,
+    whole: (item) => JSON.stringify([names, texts(item)]),
+    startOf: (item) => (item as CrmItem).startAt,
+  };
+}
 
 /**
  * Everything that names or compares the objects of one target, derived from the tenant's identity key: a pure function of
@@ -28,12 +72,21 @@ export interface TargetIdentity {
   locator(recordId: string): string;
   /** The record id of a locator; null when it is not one of ours for this target. */
   recordIdOf(locator: string): string | null;
-  /** Keyed hash of an item's content: 16 characters that tell items apart and 5 that hint at the field that differs. */
-  fingerprint(item: CalendarItem): string;
+  /** Keyed hash of an item's content: 16 characters that tell items apart, then one for each field that hints at what differs. */
+  fingerprint(item: Item): string;
+  /** Names of the fields that differ between the items behind two fingerprints; a field is missed once in 64 times. */
+  differingFields(before: string, after: string): string[];
+  /** Start of an item: what decides whether it is in a window. */
+  startOf(item: Item): Instant;
 }
 
 /** @param identityKey the installation's identity key, 32 bytes, never changed */
-export function createTargetIdentity(identityKey: Uint8Array, tenant: string, target: string): TargetIdentity {
+export function createTargetIdentity(
+  identityKey: Uint8Array,
+  tenant: string,
+  target: string,
+  form: ItemForm = CALENDAR_FORM,
+): TargetIdentity {
   // Key objects: a hash under plain bytes makes one anew each time, which costs five times the hash itself.
   const derive = (purpose: string) =>
     createSecretKey(
@@ -44,7 +97,7 @@ export function createTargetIdentity(identityKey: Uint8Array, tenant: string, ta
   const locatorNonceKey = derive('locator nonces');
   const fingerprintKey = derive('fingerprints');
   const key = (recordId: string, epoch: number) =>
-    base32hex(hmac(nameKey, JSON.stringify(['appointments', recordId, epoch])).subarray(0, KEY_BYTES));
+    base32hex(hmac(nameKey, JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));
   return {
     mark: base32hex(hmac(nameKey, 'mark').subarray(0, MARK_BYTES)),
     key,
@@ -54,20 +107,26 @@ export function createTargetIdentity(identityKey: Uint8Array, tenant: string, ta
     },
     locator: (recordId) => encryptLocator(recordId, locatorKey, locatorNonceKey),
     recordIdOf: (locator) => decryptLocator(locator, locatorKey),
-    fingerprint: (item) => fingerprint(item, fingerprintKey),
+    fingerprint: (item) => fingerprint(item, form, fingerprintKey),
+    differingFields: (before, after) => differingFields(form.fields, before, after),
+    startOf: form.startOf,
   };
 }
 
-/** Names of the fields that differ between the items behind two fingerprints; a field is missed once in 64 times. */
-export function differingFields(before: string, after: string): string[] {
-  const differing = FIELDS.filter((_, index) => before.at(-FIELDS.length + index) !== after.at(-FIELDS.length + index));
-  return [...differing];
+const WHOLE_LENGTH = 16;
+
+/** Fingerprints of two forms tell of different fields: all of them count as different then. */
+function differingFields(fields: readonly string[], before: string, after: string): string[] {
+  const isSameForm = [before, after].every(({ length }) => length === WHOLE_LENGTH + fields.length);
+  const hint = (fingerprint: string, index: number) => fingerprint[WHOLE_LENGTH + index];
+  return fields.filter((_, index) => !isSameForm || hint(before, index) !== hint(after, index));
 }
 
-function fingerprint(item: CalendarItem, key: KeyObject): string {
-  const values = FIELDS.map((field) => canonical(item[field]));
-  const whole = hmac(key, JSON.stringify(values)).toString('base64url').slice(0, 16);
-  const hints = values.map((value, index) => hmac(key, `${index}:${value}`).toString('base64url').slice(0, 1));
+function fingerprint(item: Item, form: ItemForm, key: KeyObject): string {
+  const whole = hmac(key, form.whole(item)).toString('base64url').slice(0, WHOLE_LENGTH);
+  const hints = form
+    .texts(item)
+    .map((value, index) => hmac(key, `${index}:${value}`).toString('base64url').slice(0, 1));
   return whole + hints.join('');
 }
 

@@ -150,7 +150,10 @@ describe('an audit', () => {
       ...connector,
       async changes(...given) {
         const answer = await connector.changes(...given);
-        return { ...answer, items: answer.items.filter(({ item }) => item?.time.kind !== 'all-day') };
+        return {
+          ...answer,
+          items: answer.items.filter(({ item }) => (item as CalendarItem | null)?.time.kind !== 'all-day'),
+        };
       },
     };
     expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, removed: 1, fields: { time: 1 } });

@@ -1,6 +1,6 @@
 import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
+import type { CalendarItem, Item } from '../../src/model/items.ts';
 import type { RemoteItem } from '../../src/model/operations.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -106,7 +106,9 @@ export function giveHabits(tenant: OpenTenant, { spell = (item) => item, without
   target.connector = {
     ...connector,
     async apply(container, operations, signal) {
-      const spelt = operations.map((each) => (each.kind === 'delete' ? each : { ...each, item: spell(each.item) }));
+      const spelt = operations.map((each) =>
+        each.kind === 'delete' ? each : { ...each, item: spell(each.item as CalendarItem) },
+      );
       const items = new Map(spelt.map((each) => [each.recordId, each.kind === 'delete' ? null : each.item]));
       return (await connector.apply(container, spelt, signal)).map((outcome) => {
         const stored = items.get(outcome.recordId);
@@ -125,5 +127,5 @@ export function giveHabits(tenant: OpenTenant, { spell = (item) => item, without
 }
 
 function untagged(tag: (versionTag: string | null) => string | null) {
-  return (remote: RemoteItem): RemoteItem => ({ ...remote, versionTag: tag(remote.versionTag) });
+  return (remote: RemoteItem<Item>): RemoteItem<Item> => ({ ...remote, versionTag: tag(remote.versionTag) });
 }

@@ -58,6 +58,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
       concurrency: 2,
       createsContainer: true,
       revivesKeys: true,
+      erases: 'bin',
       ...supports,
     },
     fault: () => null,

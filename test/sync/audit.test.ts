@@ -119,7 +119,7 @@ describe('an object with a link', () => {
     const item = { ...ITEM, title: 'appointment ' };
     const learned = { ...link('1'), echo: identity.fingerprint(item) };
     const found = compare([remote('1', { item: { ...item, busy: false }, versionTag: 'v2' })], [learned]);
-    expect(found.edited.flatMap(fieldsByHand)).toEqual(['busy']);
+    expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['busy']);
   });
 
   test('that has a new version and the old content is no edit: a reminder, a colour', () => {
@@ -138,7 +138,7 @@ describe('an object with a link', () => {
     const found = compare([edited('1', change)], [before]);
     const after = { ...before, versionTag: 'v2', drift: 'edited', found: identity.fingerprint({ ...ITEM, ...change }) };
     expect(found).toEqual({ checked: 1, ...NOTHING, edited: [after], touched: [after], changed: [after] });
-    expect(found.edited.flatMap(fieldsByHand)).toEqual([field]);
+    expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual([field]);
   });
 
   test('is found edited without any version tag, by its content', () => {
@@ -148,12 +148,18 @@ describe('an object with a link', () => {
       [link('1', { versionTag: null }), link('2', { versionTag: null })],
     );
     expect(found).toMatchObject({ checked: 2, edited: [{ recordId: '1' }] });
-    expect(found.edited.flatMap(fieldsByHand)).toEqual(['title']);
+    expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['title']);
   });
 
   test('that was changed beyond reading differs in every field', () => {
     const found = compare([remote('1', { versionTag: 'v2', item: null })], [link('1')]);
-    expect(found.edited.flatMap(fieldsByHand)).toEqual(['title', 'description', 'location', 'time', 'busy']);
+    expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual([
+      'title',
+      'description',
+      'location',
+      'time',
+      'busy',
+    ]);
   });
 
   test('that was dragged out of the window is edited, and its link keeps the start that was written', () => {

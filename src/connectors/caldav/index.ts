@@ -6,12 +6,15 @@ import { type CaldavSettings, settingsSchema } from './schemas.ts';
 /** Calendars on servers that speak CalDAV (RFC 4791). */
 export const caldav: ConnectorModule<CaldavSettings> = {
   name: 'caldav',
+  streams: ['appointments'],
+  holds: 'events',
   supports: {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: 1,
     createsContainer: true,
     revivesKeys: true,
+    erases: 'bin',
   },
   connectionKinds: ['caldav'],
   neededScopes: () => [],

@@ -9,12 +9,15 @@ const SCOPES = 'https://www.googleapis.com/auth';
 /** Google Calendar API v3: an existing calendar, or one of our own. */
 export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
   name: 'google-calendar',
+  streams: ['appointments'],
+  holds: 'events',
   supports: {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
     createsContainer: true,
     revivesKeys: true,
+    erases: 'bin',
   },
   connectionKinds: ['google', 'google-service-account'],
   /** The narrowest that the reference of each method allows: events and the check of an existing calendar, or only calendars of our own. */

@@ -9,12 +9,15 @@ const SCOPES = 'https://graph.microsoft.com';
 /** Microsoft Graph, calendar part: an existing calendar of a mailbox, or one of our own. */
 export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
   name: 'outlook-calendar',
+  streams: ['appointments'],
+  holds: 'events',
   supports: {
     operations: ['create', 'update', 'delete'],
     batchSize: BATCH_SIZE,
     concurrency: CONCURRENCY,
     createsContainer: true,
     revivesKeys: false,
+    erases: 'bin',
   },
   connectionKinds: ['microsoft', 'microsoft-app'],
   /** Another person's mailbox needs the permission for shared calendars beside the own one. */

@@ -1,0 +1,31 @@
+import type { ItemKey } from '../model/operations.ts';
+import type { Instant } from '../model/time.ts';
+import { SECOND_MS } from '../model/time.ts';
+
+/** What is written on an object of a CRM beside the mapped properties and the key. */
+export interface Stamp {
+  /** The sealed record id. */
+  locator: string;
+  contactKey: ItemKey | null;
+  startAt: Instant;
+}
+
+const SEPARATOR = '.';
+
+/**
+ * The one text by which an object of a CRM is known as ours and its record found again: mark, sealed record id, start in seconds
+ * (base 36), the contact's key. Letters, digits, `-`, `_` and `.`; about 110 characters for a short id, 150 for a UUID.
+ */
+export function toStamp(mark: string, { locator, contactKey, startAt }: Stamp): string {
+  return [mark, locator, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''].join(SEPARATOR);
+}
+
+/** Reads a stamp; null for an empty or damaged one, and for one with another mark: the object is not ours. */
+export function fromStamp(mark: string, text: unknown): Stamp | null {
+  if (typeof text !== 'string') return null;
+  const [itsMark, locator, start, contactKey, ...more] = text.split(SEPARATOR);
+  if (itsMark !== mark || !locator || start === undefined || contactKey === undefined || more.length > 0) return null;
+  const seconds = Number.parseInt(start, 36);
+  if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
+  return { locator, contactKey: contactKey === '' ? null : contactKey, startAt: seconds * SECOND_MS };
+}

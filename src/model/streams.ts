@@ -1,0 +1,2 @@
+/** A kind of source record that the clinic holds and targets follow. A target follows one. */
+export type StreamName = 'appointments' | 'patients' | 'invoices';
