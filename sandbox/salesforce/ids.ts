@@ -1,3 +1,6 @@
+/** The org: in the address of an identity, and its one record of Organization. */
+export const ORG_ID = '00D5g0000000001EAA';
+
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ012345';
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Between key prefix and serial: instance and reserved, as in a real id. */

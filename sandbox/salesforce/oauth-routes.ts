@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readAssertion } from './assertion.ts';
 import { type Authorization, findApplication, RedirectError } from './authorization.ts';
 import type { Grant, Grants } from './grants.ts';
+import { ORG_ID } from './ids.ts';
 import type { Instance } from './instance.ts';
 import { loginPage } from './login-page.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -12,8 +13,6 @@ import type { World } from './world.ts';
 const OAUTH_PATH = '/services/oauth2';
 const CONSENT_PATH = '/sandbox-login';
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-/** The org in the address of an identity. */
-const ORG_ID = '00D5g0000000001EAA';
 
 /** What the OAuth endpoints work with. */
 export interface OAuthParts {

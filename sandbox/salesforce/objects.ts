@@ -131,6 +131,13 @@ const RECORD_TYPE: StandardObject = {
   ],
 };
 
+const ORGANIZATION: StandardObject = {
+  name: 'Organization',
+  keyPrefix: '00D',
+  readOnly: true,
+  fields: [text('Name', 80), { name: 'IsSandbox', type: 'boolean' }],
+};
+
 /** What an account has more where person accounts are switched on, beside the contact's custom fields as `__pc`. */
 const PERSON_ACCOUNT: FieldOptions[] = [
   ...NAMES.map((field) => ({ ...field, required: false })),
@@ -152,5 +159,6 @@ export function objectsOf(customFields: Record<string, FieldOptions[]>, personAc
     { ...OPPORTUNITY, fields: [...OPPORTUNITY.fields, ...(customFields.Opportunity ?? [])] },
     USER,
     RECORD_TYPE,
+    ORGANIZATION,
   ];
 }

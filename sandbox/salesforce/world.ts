@@ -1,5 +1,6 @@
 import type { Counts } from '../kit/counts.ts';
 import type { FaultPlan } from '../kit/faults.ts';
+import { ORG_ID } from './ids.ts';
 import { RowLocks } from './locks.ts';
 import type { Settings } from './options.ts';
 import { OrgRules } from './rules.ts';
@@ -35,6 +36,9 @@ export class World {
       ]),
     );
     this.store = new RecordStore((type) => keyFields.get(type) ?? []);
+    const at = this.now();
+    const org = { Name: 'Sandbox', IsSandbox: true };
+    this.store.put({ id: ORG_ID, type: 'Organization', fields: org, createdAt: at, modifiedAt: at });
     if (settings.personAccounts) {
       for (const recordType of RECORD_TYPES) {
         this.#add('RecordType', { ...recordType, SobjectType: 'Account', IsActive: true });

@@ -21,6 +21,13 @@ describe('a description', () => {
     );
   });
 
+  it('has the org itself to read, and nothing of it to write', async () => {
+    const { call } = await startBench();
+    const { body } = await call('GET', '/query?q=SELECT+Id+FROM+Organization');
+    expect(body.records).toMatchObject([{ Id: expect.stringMatching(/^00D\w{15}$/) }]);
+    expect((await call('GET', '/sobjects/Organization/describe')).body).toMatchObject({ createable: false });
+  });
+
   it('leaves out hidden fields, which then refuse the whole request', async () => {
     const bench = await startBench();
     const { sandbox, upsert, call } = bench;
