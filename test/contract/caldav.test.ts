@@ -15,7 +15,7 @@ describeConnector('caldav', () => openRadicaleTarget(radicale()), {
   skips: {
     'answers in another order reach their own operations': NO_BATCH,
     'a server that takes fewer operations at once is met': NO_BATCH,
-    'a calendar of several pages is read whole': NO_PAGES,
+    'a target of several pages is read whole': NO_PAGES,
     'a last page that is exactly full is read whole': NO_PAGES,
     'an empty page with a successor is not the end': NO_PAGES,
     'a page that fails is an error, not the end': NO_PAGES,

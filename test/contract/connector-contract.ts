@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { cases } from './cases/index.ts';
+import { calendarCases } from './cases/index.ts';
+import type { ContractCase } from './contract-case.ts';
 import { createKit } from './contract-kit.ts';
 import type { ContractTarget } from './contract-target.ts';
 import { type CaseResult, saveReport } from './report.ts';
@@ -11,7 +12,7 @@ export interface ContractOptions {
 }
 
 /**
- * Runs the one suite that every connector must pass, each case on a fresh target, and keeps the results in
+ * Runs the suite that every connector of calendars must pass, each case on a fresh target, and keeps the results in
  * `.cache/contract/<name>.json`.
  * @param name the connector's name, as in the registry
  * @param open gives a fresh, empty target for one case
@@ -19,7 +20,17 @@ export interface ContractOptions {
 export function describeConnector(
   name: string,
   open: () => Promise<ContractTarget>,
-  { skips = {} }: ContractOptions = {},
+  options: ContractOptions = {},
+): void {
+  describeCases(name, calendarCases, open, createKit, options);
+}
+
+function describeCases<Target extends { close(): Promise<void> }, Kit>(
+  name: string,
+  cases: readonly ContractCase<Kit>[],
+  open: () => Promise<Target>,
+  toKit: (target: Target) => Kit,
+  { skips = {} }: ContractOptions,
 ): void {
   const results: CaseResult[] = [];
   describe(`the contract of connectors: ${name}`, () => {
@@ -35,7 +46,7 @@ export function describeConnector(
             if (reason !== undefined) context.skip(reason);
             const target = await open();
             try {
-              await run(createKit(target));
+              await run(toKit(target));
             } finally {
               await target.close();
             }

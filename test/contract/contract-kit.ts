@@ -4,20 +4,20 @@ import type { Authorizer, Connector } from '../../src/connectors/connector.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { asMirrorError, MirrorError } from '../../src/model/errors.ts';
-import type { CalendarItem } from '../../src/model/items.ts';
+import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
 import { MINUTE_MS, SECOND_MS, type TimeWindow } from '../../src/model/time.ts';
-import type { ContractTarget, RemoteObject } from './contract-target.ts';
+import type { ContractTarget, RemoteObject, ShownObject, TargetOf, Worker } from './contract-target.ts';
 
 /** The mark of the target under test. */
 export const MARK = 'contractmark0000';
 /** Another target of the same daemon in the same calendar. */
 export const OTHER_MARK = 'othertargetmark0';
 
-export type CreateOperation = Extract<Operation, { kind: 'create' }>;
-export type UpdateOperation = Extract<Operation, { kind: 'update' }>;
+export type CreateOperation<Wanted extends Item = CalendarItem> = Extract<Operation<Wanted>, { kind: 'create' }>;
+export type UpdateOperation<Wanted extends Item = CalendarItem> = Extract<Operation<Wanted>, { kind: 'update' }>;
 export type DeleteOperation = Extract<Operation, { kind: 'delete' }>;
-export type Written = Extract<Outcome, { result: 'written' }>;
+export type Written<Wanted extends Item = CalendarItem> = Extract<Outcome<Wanted>, { result: 'written' }>;
 
 /** What the suite may choose for a worker; what is absent is as usual. */
 export interface WorkerChoice {
@@ -26,65 +26,91 @@ export interface WorkerChoice {
   timeoutMs?: number;
   log?: Logger;
   createCalendar?: string;
+  properties?: readonly MappedProperty[];
 }
 
-/** What a case works with. */
-export interface ContractKit {
-  target: ContractTarget;
+/** What a case works with: by default on a calendar. */
+export interface ContractKit<Wanted extends Item = CalendarItem, Shown extends ShownObject = RemoteObject> {
+  target: TargetOf<Wanted, Shown>;
   /** The usual worker. */
-  connector: Connector;
-  /** Another worker on the same calendar. */
-  worker(choice?: WorkerChoice): Connector;
+  connector: Connector<Wanted>;
+  /** Another worker on the same container. */
+  worker(choice?: WorkerChoice): Connector<Wanted>;
+  /** An ordinary item with this title ("Appointment"). */
+  item(title?: string): Wanted;
+  /** An item whose texts, all of them in `texts`, would tell of a patient, and another version of it. */
+  telling(): { item: Wanted; changed: Wanted; texts: readonly string[] };
+  /** A create, of an ordinary item unless one is given. */
+  toCreate(recordId: string, item?: Wanted, epoch?: number): CreateOperation<Wanted>;
   /** One `apply`; what it throws is given as the failure of each operation, as its caller would take it. */
-  attempt(operations: readonly Operation[], connector?: Connector): Promise<Outcome[]>;
+  attempt(operations: readonly Operation<Wanted>[], connector?: Connector<Wanted>): Promise<Outcome<Wanted>[]>;
   /** Tries again with the same keys until every operation is settled, at most `tries` times. */
-  deliver(operations: readonly Operation[], connector?: Connector, tries?: number): Promise<Outcome[]>;
-  /** Creates and expects it to succeed. */
-  create(...recordIds: string[]): Promise<Written[]>;
-  readAll(connector?: Connector, window?: TimeWindow | null): Promise<RemoteItem[]>;
-  objects(): Promise<RemoteObject[]>;
+  deliver(
+    operations: readonly Operation<Wanted>[],
+    connector?: Connector<Wanted>,
+    tries?: number,
+  ): Promise<Outcome<Wanted>[]>;
+  /** Creates ordinary items and expects it to succeed. */
+  create(...recordIds: string[]): Promise<Written<Wanted>[]>;
+  readAll(connector?: Connector<Wanted>, window?: TimeWindow | null): Promise<RemoteItem<Wanted>[]>;
+  objects(): Promise<Shown[]>;
   /** The one object of ours for a record; fails when there is none or more. */
-  object(recordId: string): Promise<RemoteObject>;
+  object(recordId: string): Promise<Shown>;
 }
 
-/** Prepares a case on a fresh target. */
-export function createKit(target: ContractTarget): ContractKit {
-  function worker(choice: WorkerChoice = {}): Connector {
-    return target.open({
-      mark: choice.mark ?? MARK,
-      authorizer: choice.authorizer ?? target.authorizer,
-      http: createHttpDoor({
-        userAgent: 'clinic-mirror-test',
-        clock: Date.now,
-        timeoutMs: choice.timeoutMs ?? 20 * SECOND_MS,
-      }),
-      log: choice.log ?? silentLogger,
-      createCalendar: choice.createCalendar ?? null,
-    });
-  }
+/** What a case that speaks of any object works with. */
+export type AnyKit = ContractKit<Item, ShownObject>;
+
+/** What a case of calendars works with. */
+export interface CalendarKit extends ContractKit {
+  target: ContractTarget;
+}
+
+/** How a family of targets makes its items. */
+export type ItemMaker<Wanted extends Item> = Pick<ContractKit<Wanted, ShownObject>, 'item' | 'telling'>;
+
+const TELLING = { title: 'TitleCanary', description: 'DescriptionCanary', location: 'LocationCanary' };
+
+/** Items of calendars. */
+const CALENDAR_ITEMS: ItemMaker<CalendarItem> = {
+  item: (title = 'Appointment') => itemWith({ title }),
+  telling: () => ({
+    item: itemWith(TELLING),
+    changed: itemWith({ ...TELLING, busy: false }),
+    texts: Object.values(TELLING),
+  }),
+};
+
+/** Prepares a case on a fresh calendar. */
+export function createKit(target: ContractTarget): CalendarKit {
+  return { ...createKitOf<CalendarItem, RemoteObject>(target, CALENDAR_ITEMS), target };
+}
+
+/** Prepares a case on a fresh target of any family. */
+export function createKitOf<Wanted extends Item, Shown extends ShownObject>(
+  target: TargetOf<Wanted, Shown>,
+  items: ItemMaker<Wanted>,
+): ContractKit<Wanted, Shown> {
+  const worker = (choice?: WorkerChoice) => target.open(toWorker(target.authorizer, choice));
   const connector = worker();
   const objects = () => target.server.objects();
-  async function attempt(operations: readonly Operation[], by: Connector = connector): Promise<Outcome[]> {
-    const outcomes: Outcome[] = [];
-    for (let start = 0; start < operations.length; start += target.supports.batchSize) {
-      const slice = operations.slice(start, start + target.supports.batchSize);
-      outcomes.push(...(await applyOnce(by, target.container, slice)));
-    }
-    return operations.map(({ recordId }) => outcomes.find((outcome) => outcome.recordId === recordId)!);
-  }
+  const toCreate = (recordId: string, item = items.item(), epoch = 0) => createOperation(recordId, item, epoch);
+  const attempt = (operations: readonly Operation<Wanted>[], by = connector) => applyAll(target, by, operations);
   return {
     target,
     connector,
     worker,
+    ...items,
+    toCreate,
     attempt,
     objects,
     deliver: (operations, by, tries = 5) => deliver((left) => attempt(left, by), operations, tries),
     async create(...recordIds) {
-      const outcomes = await attempt(recordIds.map((recordId) => createOperation(recordId)));
+      const outcomes = await attempt(recordIds.map((recordId) => toCreate(recordId)));
       return outcomes.map((outcome) => written(outcome));
     },
     async readAll(by = connector, window = null) {
-      const pages: RemoteItem[][] = [];
+      const pages: RemoteItem<Wanted>[][] = [];
       for await (const page of by.read(target.container, window, signal())) pages.push(page);
       return pages.flat();
     },
@@ -96,7 +122,40 @@ export function createKit(target: ContractTarget): ContractKit {
   };
 }
 
-async function applyOnce(connector: Connector, container: string, operations: readonly Operation[]) {
+function toWorker(authorizer: Authorizer, choice: WorkerChoice = {}): Worker {
+  return {
+    mark: choice.mark ?? MARK,
+    authorizer: choice.authorizer ?? authorizer,
+    http: createHttpDoor({
+      userAgent: 'clinic-mirror-test',
+      clock: Date.now,
+      timeoutMs: choice.timeoutMs ?? 20 * SECOND_MS,
+    }),
+    log: choice.log ?? silentLogger,
+    createCalendar: choice.createCalendar ?? null,
+    ...(choice.properties === undefined ? {} : { properties: choice.properties }),
+  };
+}
+
+/** In calls of at most the target's batch size; outcomes in the order of the operations. */
+async function applyAll<Wanted extends Item>(
+  { supports, container }: TargetOf<Wanted, ShownObject>,
+  by: Connector<Wanted>,
+  operations: readonly Operation<Wanted>[],
+): Promise<Outcome<Wanted>[]> {
+  const outcomes = new Map<string, Outcome<Wanted>>();
+  for (let start = 0; start < operations.length; start += supports.batchSize) {
+    const slice = operations.slice(start, start + supports.batchSize);
+    for (const outcome of await applyOnce(by, container, slice)) outcomes.set(outcome.recordId, outcome);
+  }
+  return operations.map(({ recordId }) => outcomes.get(recordId)!);
+}
+
+async function applyOnce<Wanted extends Item>(
+  connector: Connector<Wanted>,
+  container: string,
+  operations: readonly Operation<Wanted>[],
+): Promise<Outcome<Wanted>[]> {
   try {
     const outcomes = await connector.apply(container, operations, signal());
     expect(outcomes.map((one) => one.recordId).sort(), 'one outcome per operation').toEqual(
@@ -105,16 +164,16 @@ async function applyOnce(connector: Connector, container: string, operations: re
     return outcomes;
   } catch (error) {
     if (!(error instanceof MirrorError)) throw error;
-    return operations.map(({ recordId }): Outcome => ({ recordId, result: 'failed', error }));
+    return operations.map(({ recordId }) => ({ recordId, result: 'failed', error }));
   }
 }
 
-async function deliver(
-  attempt: (operations: readonly Operation[]) => Promise<Outcome[]>,
-  operations: readonly Operation[],
+async function deliver<Wanted extends Item>(
+  attempt: (operations: readonly Operation<Wanted>[]) => Promise<Outcome<Wanted>[]>,
+  operations: readonly Operation<Wanted>[],
   tries: number,
-): Promise<Outcome[]> {
-  const settled = new Map<string, Outcome>();
+): Promise<Outcome<Wanted>[]> {
+  const settled = new Map<string, Outcome<Wanted>>();
   for (let left = operations, tried = 0; left.length > 0 && tried < tries; tried += 1) {
     for (const outcome of await attempt(left)) settled.set(outcome.recordId, outcome);
     left = left.filter(({ recordId }) => {
@@ -163,16 +222,24 @@ export function allDay(startDate: string, endDate: string): CalendarItem['time']
   return { kind: 'all-day', startDate, endDate };
 }
 
-export function createOperation(recordId: string, item = itemWith(), epoch = 0): CreateOperation {
+/** A create of a record; an ordinary event when no item is given. */
+export function createOperation(recordId: string, item?: CalendarItem, epoch?: number): CreateOperation;
+export function createOperation<Wanted extends Item>(
+  recordId: string,
+  item: Wanted,
+  epoch?: number,
+): CreateOperation<Wanted>;
+export function createOperation(recordId: string, item: Item = itemWith(), epoch = 0): CreateOperation<Item> {
   return { kind: 'create', recordId, key: keyOf(recordId, epoch), locator: locatorOf(recordId), item };
 }
 
-export function updateOperation(
+/** An update of a record under its first key. */
+export function updateOperation<Wanted extends Item>(
   recordId: string,
-  item: CalendarItem,
+  item: Wanted,
   versionTag: string | null,
   remoteId: string | null = null,
-): UpdateOperation {
+): UpdateOperation<Wanted> {
   return {
     kind: 'update',
     recordId,
@@ -184,6 +251,7 @@ export function updateOperation(
   };
 }
 
+/** A delete of a record under its first key. */
 export function deleteOperation(
   recordId: string,
   versionTag: string | null,
@@ -193,19 +261,19 @@ export function deleteOperation(
 }
 
 /** Expects the outcome to be a write. */
-export function written(outcome: Outcome | undefined): Written {
+export function written<Wanted extends Item>(outcome: Outcome<Wanted> | undefined): Written<Wanted> {
   expect(describeOutcome(outcome)).toMatch(/^written/);
-  return outcome as Written;
+  return outcome as Written<Wanted>;
 }
 
 /** Expects the outcome to be a failure and gives its error. */
-export function failure(outcome: Outcome | undefined): MirrorError {
+export function failure(outcome: Outcome<Item> | undefined): MirrorError {
   expect(describeOutcome(outcome)).toMatch(/^failed/);
   return outcome?.result === 'failed' ? outcome.error : asMirrorError(null);
 }
 
 /** The outcome in a word or two, for expectations that read well when they fail. */
-export function describeOutcome(outcome: Outcome | undefined): string {
+export function describeOutcome(outcome: Outcome<Item> | undefined): string {
   if (outcome === undefined) return 'nothing';
   if (outcome.result === 'failed') return `failed ${outcome.error.actor}/${outcome.error.code}`;
   return 'effect' in outcome ? `${outcome.result} ${outcome.effect}` : outcome.result;

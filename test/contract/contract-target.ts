@@ -8,27 +8,34 @@ import type {
 } from '../../src/connectors/connector.ts';
 import type { HttpDoor } from '../../src/http/door.ts';
 import type { Logger } from '../../src/log/logger.ts';
+import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { Instant } from '../../src/model/time.ts';
 
 /**
- * What a connector brings to the contract suite: a calendar on a real or sandbox server behind a fault proxy, ways to
- * open workers on it, a person's hands on the server, and the vendor's dialect of the faults. Opened anew for each case.
+ * What a connector brings to the contract suite: a container (a calendar, or one kind of record of a CRM) on a real or sandbox
+ * server behind a fault proxy, ways to open workers on it, a person's hands on the server, and the vendor's dialect of the faults.
+ * Opened anew for each case. `Wanted` is what the container holds, `Shown` how the adapter sees it.
  */
-export interface ContractTarget {
+export interface TargetOf<Wanted extends Item, Shown extends ShownObject> {
   supports: ConnectorSupports;
-  /** The calendar that the cases write to; it exists and holds nothing. */
+  /** What the cases write to; it exists and holds nothing. */
   container: string;
   /** A login that works. */
   authorizer: Authorizer;
   /** Opens one worker; its requests go through the proxy. */
-  open(worker: Worker): Connector;
+  open(worker: Worker): Connector<Wanted>;
   proxy: FaultProxy;
+  server: ServerOf<Shown>;
+  dialect: ContractDialect<Wanted>;
+  close(): Promise<void>;
+}
+
+/** A calendar. */
+export interface ContractTarget extends TargetOf<CalendarItem, RemoteObject> {
   server: ContractServer;
-  dialect: ContractDialect;
   /** The connector's, where the vendor has notifications. */
   readNotification?: (request: NotificationRequest) => NotificationReading;
-  close(): Promise<void>;
 }
 
 /** What the suite chooses for a worker; the rest of the context is the adapter's. */
@@ -37,21 +44,27 @@ export interface Worker {
   authorizer: Authorizer;
   http: HttpDoor;
   log: Logger;
-  /** Opens with settings that let the connector create a calendar of this name; else with `container`. */
+  /** Of a calendar: opens with settings that let the connector create one of this name; else with `container`. */
   createCalendar: string | null;
+  /** Of a CRM: the properties that items will bear, in place of the target's own. */
+  properties?: readonly MappedProperty[];
 }
 
 /** A person's hands on the server, past the connector and past the proxy. */
-export interface ContractServer {
+export interface ServerOf<Shown extends ShownObject> {
   /** Everything in the container that is not deleted, foreign objects included. */
-  objects(container?: string): Promise<RemoteObject[]>;
+  objects(container?: string): Promise<Shown[]>;
   /** A person types another title. */
   editByHand(remoteId: string, changes: { title: string }): Promise<void>;
   deleteByHand(remoteId: string): Promise<void>;
-  /** A person or another program takes our mark off the object. */
+  /** A person or another program takes off the object all by which we know it. */
   removeMarkByHand(remoteId: string): Promise<void>;
   /** Puts an object without our mark; at the place of `key` when given. Gives its remote id. */
   putForeign(title: string, key?: string): Promise<string>;
+}
+
+/** A person's hands on the account of a calendar. */
+export interface ContractServer extends ServerOf<RemoteObject> {
   /** Ids of all calendars of the account. */
   containers(): Promise<string[]>;
   deleteContainer(container: string): Promise<void>;
@@ -62,12 +75,18 @@ export interface ContractServer {
 }
 
 /** An object as a person sees it, read by the adapter without the connector's own code. */
-export interface RemoteObject {
+export interface ShownObject {
   remoteId: string;
   /** The mark that it bears; null for a foreign one. */
   mark: string | null;
   locator: string | null;
   title: string;
+  /** Changes with every write, so that a case can see that nothing was written. */
+  version: string;
+}
+
+/** An event of a calendar. */
+export interface RemoteObject extends ShownObject {
   /** As shown: without escaping; '' when there is none. */
   description: string;
   location: string;
@@ -82,18 +101,16 @@ export interface RemoteObject {
   isPrivate: boolean;
   attendees: number;
   alarms: number;
-  /** Changes with every write, so that a case can see that nothing was written. */
-  version: string;
 }
 
 /** How this vendor's wire expresses what the cases need. Verbs that a vendor cannot have are absent; their cases are skipped with a reason. */
-export interface ContractDialect {
+export interface ContractDialect<Wanted extends Item = CalendarItem> {
   /** Requests that carry writes. */
   writes: ProxyMatch;
   /** Requests of `read`. */
   reads: ProxyMatch;
-  /** Requests of `changes` that carry a cursor. */
-  changes: ProxyMatch;
+  /** Requests of `changes` that carry a cursor, where the vendor has a feed. */
+  changes?: ProxyMatch;
   /** Requests that open a channel of notifications. */
   opening?: ProxyMatch;
   /** "You are too fast", with the value of Retry-After when given. */
@@ -104,8 +121,10 @@ export interface ContractDialect {
   forbidden(): ProxiedAnswer;
   /** The server is in trouble: 503. */
   unavailable(): ProxiedAnswer;
-  /** Most HTTP requests that n first creates may cost, in calls of `supports.batchSize`. */
+  /** Most HTTP requests that n first creates may cost, in calls of `supports.batchSize`; n updates too. */
   requestsForCreates(n: number): number;
+  /** Most HTTP requests that n deletes may cost, where that differs from creates. */
+  requestsForDeletes?(n: number): number;
   /** Most HTTP requests that reading n objects may cost. */
   requestsForReading(n: number): number;
   /** Most HTTP requests that n creates may cost whose first answer was lost after the server had carried them out. */
@@ -113,15 +132,15 @@ export interface ContractDialect {
   /** Adds fields and values that nobody knows to an answer of `read`. */
   withUnknownFields(answer: ProxiedAnswer): ProxiedAnswer;
   /** Makes the server refuse this operation for good (400 or the like), by changing it or by arming the proxy; gives the operation to send. */
-  poison(operation: Operation): Operation;
+  poison(operation: Operation<Wanted>): Operation<Wanted>;
   /** Makes the server answer this one operation with a passing failure, once. */
-  failOnce(operation: Operation): void;
+  failOnce(operation: Operation<Wanted>): void;
   /** The server no longer takes the cursors that it gave so far. */
-  expireCursors(): void;
+  expireCursors?(): void;
   /** The server's pages of changes hold this many objects from now on. */
   changesPageLength?(length: number): void;
   /** Lets the server carry out the operation and keeps back its answer alone, once. */
-  dropAnswerOf?(operation: Operation): void;
+  dropAnswerOf?(operation: Operation<Wanted>): void;
   /** Gives the answers within the next write in the opposite order. */
   reverseAnswers?(): void;
   /** The server takes at most this many operations in a request from now on. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
 import {
-  createOperation,
+  type CalendarKit,
   deleteOperation,
   describeOutcome,
   itemWith,
@@ -14,7 +14,7 @@ import {
 
 /** A state that was lost is rebuilt from what is stamped on the objects. */
 export const adoption = group('reading and adoption', {
-  'reading an empty calendar gives nothing': async (kit) => {
+  'reading an empty target gives nothing': async (kit) => {
     expect(await kit.readAll()).toEqual([]);
   },
   'reading gives key, locator, version tag and content of all that is ours': async (kit) => {
@@ -24,7 +24,7 @@ export const adoption = group('reading and adoption', {
       key: keyOf(recordId),
       locator: locatorOf(recordId),
       versionTag: created[index]!.versionTag,
-      item: itemWith(),
+      item: kit.item(),
     }));
     expect(items).toMatchObject(expected.sort((one, other) => one.key.localeCompare(other.key)));
   },
@@ -33,7 +33,7 @@ export const adoption = group('reading and adoption', {
     const items = new Map((await kit.readAll(kit.worker())).map((item) => [item.key, item]));
     const [a, b] = [items.get(keyOf('a'))!, items.get(keyOf('b'))!];
     const outcomes = await kit.attempt([
-      updateOperation('a', itemWith({ title: 'Changed' }), a.versionTag, a.remoteId),
+      updateOperation('a', kit.item('Changed'), a.versionTag, a.remoteId),
       deleteOperation('b', b.versionTag, b.remoteId),
     ]);
     expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
@@ -45,24 +45,28 @@ export const adoption = group('reading and adoption', {
     await kit.attempt([deleteOperation('a', created!.versionTag)]);
     expect((await kit.readAll()).map((item) => item.key)).toEqual([keyOf('b')]);
   },
-  'reading a window gives what overlaps it and nothing else': async (kit) => {
-    const at = (day: string) =>
-      itemWith({ time: timed(`${day}T09:00:00+01:00`, `${day}T10:00:00+01:00`, 'Europe/Rome') });
-    await kit.attempt([
-      createOperation('early', at('2027-01-10')),
-      createOperation('inside', at('2027-01-20')),
-      createOperation('late', at('2027-01-30')),
-    ]);
-    const window = { fromAt: Date.parse('2027-01-15T00:00:00Z'), toAt: Date.parse('2027-01-25T00:00:00Z') };
-    expect((await kit.readAll(kit.connector, window)).map((item) => item.key)).toEqual([keyOf('inside')]);
-  },
   'finding gives those that are there, in one look for many keys': async (kit) => {
     const [created] = await kit.create('a', 'b', 'c');
     await kit.attempt([deleteOperation('a', created!.versionTag)]);
     const keys = ['a', 'b', 'c', 'never'].map((recordId) => keyOf(recordId));
     const found = await kit.connector.find(kit.target.container, keys, signal());
     expect(found.map((item) => item.key).sort()).toEqual([keyOf('b'), keyOf('c')].sort());
-    expect(found.map((item) => item.item)).toEqual([itemWith(), itemWith()]);
+    expect(found.map((item) => item.item)).toEqual([kit.item(), kit.item()]);
     expect(await kit.connector.find(kit.target.container, [], signal())).toEqual([]);
+  },
+});
+
+/** Calendars are read by a window. */
+export const calendarAdoption = group<CalendarKit>('reading and adoption', {
+  'reading a window gives what overlaps it and nothing else': async (kit) => {
+    const at = (day: string) =>
+      itemWith({ time: timed(`${day}T09:00:00+01:00`, `${day}T10:00:00+01:00`, 'Europe/Rome') });
+    await kit.attempt([
+      kit.toCreate('early', at('2027-01-10')),
+      kit.toCreate('inside', at('2027-01-20')),
+      kit.toCreate('late', at('2027-01-30')),
+    ]);
+    const window = { fromAt: Date.parse('2027-01-15T00:00:00Z'), toAt: Date.parse('2027-01-25T00:00:00Z') };
+    expect((await kit.readAll(kit.connector, window)).map((item) => item.key)).toEqual([keyOf('inside')]);
   },
 });

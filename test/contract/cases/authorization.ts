@@ -2,14 +2,14 @@ import { expect } from 'vitest';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { group } from '../contract-case.ts';
-import { type ContractKit, createOperation, describeOutcome, failure, signal } from '../contract-kit.ts';
+import { type AnyKit, describeOutcome, failure, signal } from '../contract-kit.ts';
 
 /** A login that has run out, once or for good. */
 export const authorization = group('authorization', {
   'a login that ran out is renewed once and the write goes through': async (kit) => {
     const { authorizer, renewals } = counting(kit);
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: unauthorized(kit) });
-    const [outcome] = await kit.attempt([createOperation('a')], kit.worker({ authorizer }));
+    const [outcome] = await kit.attempt([kit.toCreate('a')], kit.worker({ authorizer }));
     expect(describeOutcome(outcome)).toBe('written created');
     expect(renewals()).toBe(1);
   },
@@ -25,7 +25,7 @@ export const authorization = group('authorization', {
     kit.target.proxy.add({ times: Number.POSITIVE_INFINITY, fault: unauthorized(kit) });
     const worker = kit.worker({ authorizer });
     kit.target.proxy.forget();
-    const [outcome] = await kit.attempt([createOperation('a')], worker);
+    const [outcome] = await kit.attempt([kit.toCreate('a')], worker);
     expect(failure(outcome)).toMatchObject({ actor: 'authorization', retry: 'never' });
     expect(renewals()).toBe(1);
     expect(kit.target.proxy.requests.length).toBeLessThanOrEqual(2);
@@ -37,13 +37,13 @@ export const authorization = group('authorization', {
     const refuse = () => Promise.reject(error);
     const worker = kit.worker({ authorizer: { header: refuse, renew: refuse, quotaUser: null } });
     kit.target.proxy.forget();
-    await expect(worker.apply(kit.target.container, [createOperation('a')], signal())).rejects.toBe(error);
+    await expect(worker.apply(kit.target.container, [kit.toCreate('a')], signal())).rejects.toBe(error);
     await expect(kit.readAll(worker)).rejects.toBe(error);
     expect(kit.target.proxy.requests).toEqual([]);
   },
   'a right that was taken away asks for a person and is not insisted on': async (kit) => {
     kit.target.proxy.add({ times: Number.POSITIVE_INFINITY, fault: forbidden(kit) });
-    const [outcome] = await kit.attempt([createOperation('a')]);
+    const [outcome] = await kit.attempt([kit.toCreate('a')]);
     const error = failure(outcome);
     expect(['authorization', 'settings']).toContain(error.actor);
     expect(error.retry).toBe('never');
@@ -52,15 +52,15 @@ export const authorization = group('authorization', {
   },
 });
 
-function unauthorized(kit: ContractKit) {
+function unauthorized(kit: AnyKit) {
   return { kind: 'answer', answer: kit.target.dialect.unauthorized() } as const;
 }
 
-function forbidden(kit: ContractKit) {
+function forbidden(kit: AnyKit) {
   return { kind: 'answer', answer: kit.target.dialect.forbidden() } as const;
 }
 
-function counting(kit: ContractKit): { authorizer: Authorizer; renewals: () => number } {
+function counting(kit: AnyKit): { authorizer: Authorizer; renewals: () => number } {
   const { authorizer } = kit.target;
   let count = 0;
   return {

@@ -1,16 +1,8 @@
 import { expect } from 'vitest';
+import type { Item } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import { group } from '../contract-case.ts';
-import {
-  createOperation,
-  deleteOperation,
-  describeOutcome,
-  failure,
-  itemWith,
-  updateOperation,
-} from '../contract-kit.ts';
-
-const CHANGED = itemWith({ title: 'Changed' });
+import { deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';
 
 /** Many operations in one call: each has its own outcome. */
 export const batches = group('many operations', {
@@ -19,9 +11,9 @@ export const batches = group('many operations', {
     await kit.target.server.deleteByHand((await kit.object('gone')).remoteId);
     await kit.target.server.editByHand((await kit.object('b')).remoteId, { title: 'By hand' });
     const outcomes = await kit.attempt([
-      createOperation('new'),
-      updateOperation('a', CHANGED, a!.versionTag),
-      updateOperation('b', CHANGED, b!.versionTag),
+      kit.toCreate('new'),
+      updateOperation('a', kit.item('Changed'), a!.versionTag),
+      updateOperation('b', kit.item('Changed'), b!.versionTag),
       deleteOperation('gone', null),
     ]);
     expect(outcomes.map(describeOutcome)).toEqual([
@@ -33,15 +25,17 @@ export const batches = group('many operations', {
     expect((await kit.objects()).map((object) => object.title).sort()).toEqual(['Appointment', 'Changed', 'Changed']);
   },
   'one operation that the server refuses for good does not harm the others': async (kit) => {
-    const poison = kit.target.dialect.poison(createOperation('poison'));
-    const outcomes = await kit.attempt([createOperation('a'), poison, createOperation('b')]);
+    const poison = kit.target.dialect.poison(kit.toCreate('poison'));
+    const outcomes = await kit.attempt([kit.toCreate('a'), poison, kit.toCreate('b')]);
     expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
     expect(failure(outcomes[1])).toMatchObject({ actor: 'contract', retry: 'never', ambiguous: false });
     expect(await kit.objects()).toHaveLength(2);
   },
   'one operation that fails in passing is tried again alone, the others are not': async (kit) => {
     const created = await kit.create('a', 'b', 'c');
-    const operations = ['a', 'b', 'c'].map((id, index) => updateOperation(id, CHANGED, created[index]!.versionTag));
+    const operations = ['a', 'b', 'c'].map((id, index) =>
+      updateOperation(id, kit.item('Changed'), created[index]!.versionTag),
+    );
     kit.target.dialect.failOnce(operations[1]!);
     const outcomes = await kit.attempt(operations);
     expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
@@ -50,7 +44,7 @@ export const batches = group('many operations', {
     expect((await kit.objects()).map((object) => object.title)).toEqual(['Changed', 'Changed', 'Changed']);
   },
   'an operation whose own answer is missing failed ambiguously and ends well when sent again': async (kit) => {
-    const operations = ['a', 'b', 'c'].map((recordId) => createOperation(recordId));
+    const operations = ['a', 'b', 'c'].map((recordId) => kit.toCreate(recordId));
     required(kit.target.dialect.dropAnswerOf)(operations[1]!);
     const outcomes = await kit.attempt(operations);
     expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
@@ -61,15 +55,15 @@ export const batches = group('many operations', {
   'answers in another order reach their own operations': async (kit) => {
     const [b] = await kit.create('b');
     required(kit.target.dialect.reverseAnswers)();
-    const poison = kit.target.dialect.poison(createOperation('poison'));
-    const operations: Operation[] = [createOperation('a'), poison, deleteOperation('b', b!.versionTag)];
+    const poison = kit.target.dialect.poison(kit.toCreate('poison'));
+    const operations: Operation<Item>[] = [kit.toCreate('a'), poison, deleteOperation('b', b!.versionTag)];
     const outcomes = await kit.attempt(operations);
     expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'deleted']);
-    expect((await kit.objects()).map((object) => object.locator)).toEqual([createOperation('a').locator]);
+    expect((await kit.objects()).map((object) => object.locator)).toEqual([kit.toCreate('a').locator]);
   },
   'a server that takes fewer operations at once is met': async (kit) => {
     required(kit.target.dialect.lowerBatchLimit)(7);
-    const operations = Array.from({ length: 30 }, (_, index) => createOperation(`r${index}`));
+    const operations = Array.from({ length: 30 }, (_, index) => kit.toCreate(`r${index}`));
     const outcomes = await kit.attempt(operations);
     expect(outcomes.map(describeOutcome)).toEqual(operations.map(() => 'written created'));
     expect(await kit.objects()).toHaveLength(30);

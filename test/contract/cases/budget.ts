@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
-import { createOperation, deleteOperation, itemWith, updateOperation, written } from '../contract-kit.ts';
+import { deleteOperation, updateOperation, written } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
 /** What work costs in HTTP requests, counted against the formula. */
@@ -13,7 +13,7 @@ export const budget = group('request budget and paging', {
     const created = await kit.create(...recordIds);
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
     proxy.forget();
-    const changed = itemWith({ title: 'Changed' });
+    const changed = kit.item('Changed');
     const updates = recordIds.map((id, index) => {
       const { versionTag, remoteId } = created[index]!;
       return updateOperation(id, changed, versionTag, remoteId);
@@ -26,29 +26,30 @@ export const budget = group('request budget and paging', {
       return deleteOperation(outcome.recordId, versionTag, remoteId);
     });
     await kit.attempt(deletions);
-    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
+    const { requestsForDeletes = dialect.requestsForCreates } = dialect;
+    expect(proxy.requests.length).toBeLessThanOrEqual(requestsForDeletes(n));
     expect(await kit.objects()).toEqual([]);
   },
   'reading everything costs no more requests than the formula': async (kit) => {
     const { dialect, proxy } = kit.target;
-    await kit.attempt(Array.from({ length: 60 }, (_, index) => createOperation(`r${index}`)));
+    await kit.attempt(Array.from({ length: 60 }, (_, index) => kit.toCreate(`r${index}`)));
     proxy.forget();
     expect(await kit.readAll()).toHaveLength(60);
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForReading(60));
   },
   'no more requests are under way at once than the connector says': async (kit) => {
-    await kit.attempt(Array.from({ length: 40 }, (_, index) => createOperation(`r${index}`)));
+    await kit.attempt(Array.from({ length: 40 }, (_, index) => kit.toCreate(`r${index}`)));
     await kit.readAll();
     expect(kit.target.proxy.maxInFlight).toBeLessThanOrEqual(kit.target.supports.concurrency);
   },
-  'a calendar of several pages is read whole': async (kit) => {
+  'a target of several pages is read whole': async (kit) => {
     required(kit.target.dialect.pageLength)(4);
-    await kit.attempt(Array.from({ length: 10 }, (_, index) => createOperation(`r${index}`)));
+    await kit.attempt(Array.from({ length: 10 }, (_, index) => kit.toCreate(`r${index}`)));
     expect(new Set((await kit.readAll()).map((item) => item.key)).size).toBe(10);
   },
   'a last page that is exactly full is read whole': async (kit) => {
     required(kit.target.dialect.pageLength)(4);
-    await kit.attempt(Array.from({ length: 8 }, (_, index) => createOperation(`r${index}`)));
+    await kit.attempt(Array.from({ length: 8 }, (_, index) => kit.toCreate(`r${index}`)));
     expect(new Set((await kit.readAll()).map((item) => item.key)).size).toBe(8);
   },
   'an empty page with a successor is not the end': async (kit) => {
@@ -59,7 +60,7 @@ export const budget = group('request budget and paging', {
   'a page that fails is an error, not the end': async (kit) => {
     const { dialect, proxy } = kit.target;
     required(dialect.pageLength)(4);
-    await kit.attempt(Array.from({ length: 10 }, (_, index) => createOperation(`r${index}`)));
+    await kit.attempt(Array.from({ length: 10 }, (_, index) => kit.toCreate(`r${index}`)));
     const pages = kit.connector.read(kit.target.container, null, AbortSignal.timeout(10_000))[Symbol.asyncIterator]();
     expect((await pages.next()).value).toHaveLength(4);
     proxy.clear();

@@ -3,7 +3,7 @@ import type { RemoteChanges } from '../../../src/connectors/connector.ts';
 import { DAY_MS, type TimeWindow } from '../../../src/model/time.ts';
 import { group } from '../contract-case.ts';
 import {
-  type ContractKit,
+  type CalendarKit,
   createOperation,
   deleteOperation,
   itemWith,
@@ -22,7 +22,7 @@ const CHANGED = itemWith({ title: 'Changed' });
 const LONG_AGO = itemWith({ time: timed('2026-12-10T09:00:00+01:00', '2026-12-10T09:30:00+01:00', 'Europe/Rome') });
 
 /** What a connector tells of what happened in a calendar since it was last asked. */
-export const changes = group('changes', {
+export const changes = group<CalendarKit>('changes', {
   'a first reading is whole, of the window, and gives a cursor': async (kit) => {
     const [a] = await kit.create('a');
     await kit.attempt([createOperation('long ago', LONG_AGO)]);
@@ -163,7 +163,7 @@ export const changes = group('changes', {
   'an expired cursor leads to a whole reading, and the next one goes on from there': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     await kit.target.server.deleteByHand((await kit.object('b')).remoteId);
-    kit.target.dialect.expireCursors();
+    required(kit.target.dialect.expireCursors)();
     const whole = await ask(kit, cursor);
     expect(whole).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], removed: [] });
     await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
@@ -181,7 +181,7 @@ export const changes = group('changes', {
   'a page of changes that fails is an error, not the end': async (kit) => {
     const cursor = await begin(kit, 'a');
     const { dialect, proxy } = kit.target;
-    proxy.add({ ...dialect.changes, after: 1, fault: { kind: 'answer', answer: dialect.unavailable() } });
+    proxy.add({ ...required(dialect.changes), after: 1, fault: { kind: 'answer', answer: dialect.unavailable() } });
     required(dialect.changesPageLength)(4);
     await kit.create(...Array.from({ length: 10 }, (_, index) => `r${index}`));
     await expect(ask(kit, cursor)).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
@@ -207,12 +207,12 @@ export const changes = group('changes', {
   },
 });
 
-async function ask(kit: ContractKit, cursor: string | null, window = WINDOW): Promise<RemoteChanges> {
+async function ask(kit: CalendarKit, cursor: string | null, window = WINDOW): Promise<RemoteChanges> {
   return await kit.connector.changes(kit.target.container, { cursor, window }, signal());
 }
 
 /** Creates records and gives the cursor after a first reading. */
-async function begin(kit: ContractKit, ...recordIds: string[]): Promise<string | null> {
+async function begin(kit: CalendarKit, ...recordIds: string[]): Promise<string | null> {
   await kit.create(...recordIds);
   const { items, cursor } = await ask(kit, null);
   expect(items).toHaveLength(recordIds.length);

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import { group } from '../contract-case.ts';
 import {
+  type CalendarKit,
   createOperation,
   deleteOperation,
   describeOutcome,
@@ -14,7 +15,7 @@ import {
 const NAME = 'Appointments';
 
 /** The calendar itself: checked, made once, gone. */
-export const containers = group('the calendar', {
+export const containers = group<CalendarKit>('the calendar', {
   'a configured calendar that is there is taken': async (kit) => {
     expect(await kit.connector.prepare(null, signal())).toBe(kit.target.container);
     expect(await kit.connector.prepare(kit.target.container, signal())).toBe(kit.target.container);

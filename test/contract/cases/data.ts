@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { createOperation, describeOutcome, itemWith, locatorOf } from '../contract-kit.ts';
+import { type CalendarKit, createOperation, describeOutcome, itemWith, locatorOf } from '../contract-kit.ts';
 
 const TEXTS: Readonly<Record<string, string>> = {
   'emoji and joined emoji': 'Check-up 🦷 👩🏽‍⚕️ 👨‍👩‍👧',
@@ -17,7 +17,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 };
 
 /** Texts arrive as they are: shown the same, read back the same, and not written again. */
-export const data = group('texts', {
+export const data = group<CalendarKit>('texts', {
   ...Object.fromEntries(Object.entries(TEXTS).map(([name, text]) => [`${name} arrive as they are`, arrives(text)])),
   'an empty description and an absent one are the same': async (kit) => {
     await kit.attempt([createOperation('a', itemWith({ description: '', location: '' }))]);
@@ -37,7 +37,7 @@ export const data = group('texts', {
   },
 });
 
-function arrives(text: string): ContractCase['run'] {
+function arrives(text: string): ContractCase<CalendarKit>['run'] {
   const oneLine = text.replaceAll('\n', ' ');
   return (kit) =>
     expectArrival(kit, itemWith({ title: first(oneLine, 300), description: text, location: first(oneLine, 200) }));
@@ -48,7 +48,7 @@ function first(text: string, length: number): string {
   return Array.from(text).slice(0, length).join('');
 }
 
-async function expectArrival(kit: Parameters<ContractCase['run']>[0], item: CalendarItem): Promise<void> {
+async function expectArrival(kit: CalendarKit, item: CalendarItem): Promise<void> {
   expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');
   const object = await kit.object('a');
   expect(object).toMatchObject({ title: item.title, description: item.description, location: item.location });

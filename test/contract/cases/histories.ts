@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { seededRandom } from '../../../sandbox/kit/random.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
+import type { Item } from '../../../src/model/items.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { type ContractKit, itemWith, keyOf, locatorOf } from '../contract-kit.ts';
+import { type AnyKit, keyOf, locatorOf } from '../contract-kit.ts';
 
 const RECORDS = ['r0', 'r1', 'r2', 'r3', 'r4', 'r5'];
 const ROUNDS = 30;
@@ -12,7 +12,8 @@ const ROUNDS = 30;
 /** What the daemon remembers of a record: what it wants there, and what its last outcome told. */
 interface Memory {
   recordId: string;
-  wanted: CalendarItem | null;
+  /** Title of the wanted item; null when nothing is wanted. */
+  wanted: string | null;
   /** An object of ours may be there. */
   linked: boolean;
   versionTag: string | null;
@@ -49,11 +50,11 @@ function newMemory(recordId: string): Memory {
 }
 
 function wishAnew(memory: Memory, random: () => number, round: number): void {
-  memory.wanted = random() < 0.25 ? null : itemWith({ title: `${memory.recordId} in round ${round}` });
+  memory.wanted = random() < 0.25 ? null : `${memory.recordId} in round ${round}`;
   memory.isPending = true;
 }
 
-async function interfere(kit: ContractKit, random: () => number): Promise<void> {
+async function interfere(kit: AnyKit, random: () => number): Promise<void> {
   const ours = (await kit.objects()).filter((object) => object.mark !== null);
   if (ours.length === 0) return;
   const { remoteId } = pick(ours, random);
@@ -61,32 +62,32 @@ async function interfere(kit: ContractKit, random: () => number): Promise<void> 
   else await kit.target.server.deleteByHand(remoteId);
 }
 
-function faultsOf(kit: ContractKit): (ProxyFault | null)[] {
+function faultsOf(kit: AnyKit): (ProxyFault | null)[] {
   const { dialect } = kit.target;
   const broken = (['cut', 'lost-answer', 'cut-body', 'html'] as const).map((kind) => ({ kind }));
   const answers = [dialect.throttled('1'), dialect.unavailable(), dialect.unauthorized()];
   return [null, null, null, ...broken, ...answers.map((answer) => ({ kind: 'answer', answer }) as const)];
 }
 
-async function push(kit: ContractKit, memories: readonly Memory[], fault: ProxyFault | null): Promise<void> {
+async function push(kit: AnyKit, memories: readonly Memory[], fault: ProxyFault | null): Promise<void> {
   const pending = memories.filter((memory) => memory.isPending);
   kit.target.proxy.clear();
   if (fault !== null) kit.target.proxy.add({ ...kit.target.dialect.writes, fault });
-  const outcomes = await kit.attempt(pending.map(toOperation));
+  const outcomes = await kit.attempt(pending.map((memory) => toOperation(kit, memory)));
   pending.forEach((memory, index) => {
     note(memory, outcomes[index]!);
   });
 }
 
-function toOperation(memory: Memory): Operation {
+function toOperation(kit: AnyKit, memory: Memory): Operation<Item> {
   const { recordId, wanted, linked, versionTag, epoch } = memory;
   const key = keyOf(recordId, epoch);
   if (wanted === null) return { kind: 'delete', recordId, key, versionTag, remoteId: null };
-  const base = { recordId, key, locator: locatorOf(recordId), item: wanted };
+  const base = { recordId, key, locator: locatorOf(recordId), item: kit.item(wanted) };
   return linked ? { kind: 'update', ...base, versionTag, remoteId: null } : { kind: 'create', ...base };
 }
 
-function note(memory: Memory, outcome: Outcome): void {
+function note(memory: Memory, outcome: Outcome<Item>): void {
   if (outcome.result === 'failed') {
     expect(outcome.error.retry, outcome.error.code).not.toBe('never');
     return;
@@ -100,9 +101,9 @@ function note(memory: Memory, outcome: Outcome): void {
   memory.versionTag = outcome.result === 'written' ? outcome.versionTag : null;
 }
 
-async function expectWishes(kit: ContractKit, memories: readonly Memory[]): Promise<void> {
+async function expectWishes(kit: AnyKit, memories: readonly Memory[]): Promise<void> {
   const wanted = memories.flatMap(({ wanted, recordId, epoch }) =>
-    wanted === null ? [] : [{ key: keyOf(recordId, epoch), locator: locatorOf(recordId), item: wanted }],
+    wanted === null ? [] : [{ key: keyOf(recordId, epoch), locator: locatorOf(recordId), item: kit.item(wanted) }],
   );
   const read = await kit.readAll();
   const byKey = (one: { key: string }, other: { key: string }) => one.key.localeCompare(other.key);

@@ -1,5 +1,6 @@
 import type { ContractCase } from '../contract-case.ts';
-import { adoption } from './adoption.ts';
+import type { CalendarKit } from '../contract-kit.ts';
+import { adoption, calendarAdoption } from './adoption.ts';
 import { authorization } from './authorization.ts';
 import { batches } from './batches.ts';
 import { budget } from './budget.ts';
@@ -9,21 +10,24 @@ import { data } from './data.ts';
 import { histories } from './histories.ts';
 import { lostAnswers } from './lost-answers.ts';
 import { notifications } from './notifications.ts';
-import { people } from './people.ts';
-import { privacy } from './privacy.ts';
-import { repetition } from './repetition.ts';
+import { calendarPeople, people } from './people.ts';
+import { calendarPrivacy, privacy } from './privacy.ts';
+import { calendarRepetition, repetition } from './repetition.ts';
 import { throttling } from './throttling.ts';
 import { times } from './times.ts';
 import { transport } from './transport.ts';
 import { twoWorkers } from './two-workers.ts';
 
-/** Every case of the contract, in the order of the table. */
-export const cases: readonly ContractCase[] = [
+/** Every case of the contract for calendars, in the order of the table. */
+export const calendarCases: readonly ContractCase<CalendarKit>[] = [
+  ...calendarRepetition,
   ...repetition,
   ...lostAnswers,
   ...twoWorkers,
   ...people,
+  ...calendarPeople,
   ...adoption,
+  ...calendarAdoption,
   ...batches,
   ...throttling,
   ...authorization,
@@ -31,6 +35,7 @@ export const cases: readonly ContractCase[] = [
   ...data,
   ...times,
   ...privacy,
+  ...calendarPrivacy,
   ...budget,
   ...changes,
   ...notifications,

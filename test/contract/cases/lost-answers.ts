@@ -1,18 +1,9 @@
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
+import type { Item } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import {
-  type ContractKit,
-  createOperation,
-  deleteOperation,
-  describeOutcome,
-  failure,
-  itemWith,
-  updateOperation,
-} from '../contract-kit.ts';
-
-const CHANGED = itemWith({ title: 'Changed' });
+import { type AnyKit, deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';
 
 /** The connection breaks, before or after the server did the work; the same operation is sent again with the same key. */
 export const lostAnswers = group('lost answers', {
@@ -27,14 +18,14 @@ export const lostAnswers = group('lost answers', {
   'a delete that is lost before the server saw it ends with nothing': lostDelete({ kind: 'cut' }),
   'a create whose answer does not come in time ends as one object': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'stall' } });
-    const [lost] = await kit.attempt([createOperation('a')], kit.worker({ timeoutMs: 300 }));
+    const [lost] = await kit.attempt([kit.toCreate('a')], kit.worker({ timeoutMs: 300 }));
     expect(failure(lost)).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
-    await expectOneAfter(kit, createOperation('a'), 'written adopted');
+    await expectOneAfter(kit, kit.toCreate('a'), 'written adopted');
   },
   'a lost answer to many creates is settled by their keys within the request budget': async (kit) => {
     const { dialect, proxy, supports } = kit.target;
     const n = Math.min(supports.batchSize, 50);
-    const operations = Array.from({ length: n }, (_, index) => createOperation(`r${index}`));
+    const operations = Array.from({ length: n }, (_, index) => kit.toCreate(`r${index}`));
     proxy.add({ ...dialect.writes, fault: { kind: 'lost-answer' } });
     const outcomes = await kit.deliver(operations);
     expect(outcomes.every((outcome) => outcome.result === 'written')).toBe(true);
@@ -43,16 +34,16 @@ export const lostAnswers = group('lost answers', {
   },
   'after a crash another worker sends the same create again and finds the first': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
-    await kit.attempt([createOperation('a')]);
-    const [outcome] = await kit.attempt([createOperation('a')], kit.worker());
+    await kit.attempt([kit.toCreate('a')]);
+    const [outcome] = await kit.attempt([kit.toCreate('a')], kit.worker());
     expect(describeOutcome(outcome)).toBe('written adopted');
     expect(await kit.objects()).toHaveLength(1);
   },
   'after a crash before the answers were noted the whole work is repeated without harm': async (kit) => {
     const [a, b] = await kit.create('a', 'b');
-    const work: Operation[] = [
-      createOperation('c'),
-      updateOperation('a', CHANGED, a!.versionTag),
+    const work: Operation<Item>[] = [
+      kit.toCreate('c'),
+      updateOperation('a', kit.item('Changed'), a!.versionTag),
       deleteOperation('b', b!.versionTag),
     ];
     await kit.attempt(work);
@@ -62,8 +53,8 @@ export const lostAnswers = group('lost answers', {
   },
   'a create sent again with newer content ends with the newer content': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
-    await kit.attempt([createOperation('a')]);
-    await expectOneAfter(kit, createOperation('a', CHANGED), 'written adopted');
+    await kit.attempt([kit.toCreate('a')]);
+    await expectOneAfter(kit, kit.toCreate('a', kit.item('Changed')), 'written adopted');
     expect((await kit.object('a')).title).toBe('Changed');
   },
 });
@@ -71,16 +62,16 @@ export const lostAnswers = group('lost answers', {
 function lostCreate(fault: ProxyFault): ContractCase['run'] {
   return async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault });
-    const [lost] = await kit.attempt([createOperation('a')]);
+    const [lost] = await kit.attempt([kit.toCreate('a')]);
     expect(failure(lost)).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
-    await expectOneAfter(kit, createOperation('a'), fault.kind === 'cut' ? 'written created' : 'written adopted');
+    await expectOneAfter(kit, kit.toCreate('a'), fault.kind === 'cut' ? 'written created' : 'written adopted');
   };
 }
 
 function lostUpdate(fault: ProxyFault): ContractCase['run'] {
   return async (kit) => {
     const [created] = await kit.create('a');
-    const update = updateOperation('a', CHANGED, created!.versionTag);
+    const update = updateOperation('a', kit.item('Changed'), created!.versionTag);
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault });
     expect(failure((await kit.attempt([update]))[0])).toMatchObject({ retry: 'later', ambiguous: true });
     await expectOneAfter(kit, update, 'written updated');
@@ -100,7 +91,7 @@ function lostDelete(fault: ProxyFault): ContractCase['run'] {
   };
 }
 
-async function expectOneAfter(kit: ContractKit, operation: Operation, effect: string): Promise<void> {
+async function expectOneAfter(kit: AnyKit, operation: Operation<Item>, effect: string): Promise<void> {
   const [outcome] = await kit.attempt([operation]);
   expect(describeOutcome(outcome)).toBe(effect);
   expect(await kit.objects()).toHaveLength(1);

@@ -3,11 +3,11 @@ import type { ChannelRequest, NotificationChannel, NotificationChannels } from '
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { group } from '../contract-case.ts';
-import { type ContractKit, signal } from '../contract-kit.ts';
+import { type CalendarKit, signal } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
 /** How a vendor is asked to tell of changes, and what it posts. */
-export const notifications = group('notifications', {
+export const notifications = group<CalendarKit>('notifications', {
   'a change by hand is told at the address, with the secret': heard(async ({ kit, open, told }) => {
     const { remoteId } = (await kit.create('a'))[0]!;
     const { request } = await open();
@@ -105,7 +105,7 @@ export const notifications = group('notifications', {
 
 /** What a case of this group works with. */
 interface Hearing {
-  kit: ContractKit;
+  kit: CalendarKit;
   channels: NotificationChannels;
   /** Opens a channel to the receiver, under a fresh id and secret. */
   open(choice?: { expiresAt?: number }): Promise<{ request: ChannelRequest; channel: NotificationChannel }>;
@@ -115,7 +115,7 @@ interface Hearing {
 
 /** Gives a case a receiver that reads as the connector does. */
 function heard(run: (hearing: Hearing) => Promise<void>) {
-  return async (kit: ContractKit) => {
+  return async (kit: CalendarKit) => {
     const read = required(kit.target.readNotification);
     const channels = required(kit.connector.channels);
     const receiver = await startReceiver((request) => {
@@ -130,7 +130,7 @@ function heard(run: (hearing: Hearing) => Promise<void>) {
   };
 }
 
-function opener(kit: ContractKit, channels: NotificationChannels, { url }: Receiver): Hearing['open'] {
+function opener(kit: CalendarKit, channels: NotificationChannels, { url }: Receiver): Hearing['open'] {
   let count = 0;
   return async ({ expiresAt = Date.now() + 2 * DAY_MS } = {}) => {
     count += 1;
@@ -141,7 +141,7 @@ function opener(kit: ContractKit, channels: NotificationChannels, { url }: Recei
   };
 }
 
-function teller(kit: ContractKit, receiver: Receiver): Hearing['told'] {
+function teller(kit: CalendarKit, receiver: Receiver): Hearing['told'] {
   return async () => {
     await required(kit.target.server.notificationsSettled)();
     const words = receiver.requests.flatMap((request) => wordsOf(kit, request));
@@ -150,7 +150,7 @@ function teller(kit: ContractKit, receiver: Receiver): Hearing['told'] {
   };
 }
 
-function wordsOf(kit: ContractKit, request: ReceivedRequest): string[] {
+function wordsOf(kit: CalendarKit, request: ReceivedRequest): string[] {
   const reading = required(kit.target.readNotification)(request);
   if (reading.kind === 'handshake') return [];
   if (reading.kind === 'unreadable') return ['unreadable'];

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { SECOND_MS } from '../../../src/model/time.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { createOperation, describeOutcome, failure } from '../contract-kit.ts';
+import { describeOutcome, failure } from '../contract-kit.ts';
 
 /** A server that asks to wait: the connector says so and does not wait itself. */
 export const throttling = group('throttling and outages', {
@@ -12,12 +12,12 @@ export const throttling = group('throttling and outages', {
   ),
   'a rate limit without a time is passed on to be tried later': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: answer(kit.target.dialect.throttled(null)) });
-    const error = failure((await kit.attempt([createOperation('a')]))[0]);
+    const error = failure((await kit.attempt([kit.toCreate('a')]))[0]);
     expect(error).toMatchObject({ actor: 'remote', retry: 'later' });
     expect(error.retryAfterMs ?? SECOND_MS).toBeGreaterThanOrEqual(SECOND_MS);
-    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written created');
+    expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
-  'a rate limit met while reading is an error, not an empty calendar': async (kit) => {
+  'a rate limit met while reading is an error, not an empty target': async (kit) => {
     await kit.create('a');
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.throttled('60')) });
     await expect(kit.readAll()).rejects.toMatchObject({
@@ -29,26 +29,26 @@ export const throttling = group('throttling and outages', {
   },
   'a server in trouble is tried later, and the work may have been done': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: answer(kit.target.dialect.unavailable()) });
-    const error = failure((await kit.attempt([createOperation('a')]))[0]);
+    const error = failure((await kit.attempt([kit.toCreate('a')]))[0]);
     expect(error).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
-    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written created');
+    expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
-  'a server in trouble while reading is an error, not an empty calendar': async (kit) => {
+  'a server in trouble while reading is an error, not an empty target': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.unavailable()) });
     await expect(kit.readAll()).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
   },
   'a latency within the time limit changes nothing': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'latency', ms: 100 } });
-    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written created');
+    expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
   'a stopped call ends soon and can be sent again': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'stall' } });
     const stop = new AbortController();
-    const call = kit.connector.apply(kit.target.container, [createOperation('a')], stop.signal);
+    const call = kit.connector.apply(kit.target.container, [kit.toCreate('a')], stop.signal);
     await expect.poll(() => kit.target.server.objects()).toHaveLength(1);
     stop.abort();
     await expect(call).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
-    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written adopted');
+    expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written adopted');
     expect(await kit.objects()).toHaveLength(1);
   },
 });
@@ -56,12 +56,12 @@ export const throttling = group('throttling and outages', {
 function throttled(retryAfter: () => string, seconds: number): ContractCase['run'] {
   return async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: answer(kit.target.dialect.throttled(retryAfter())) });
-    const error = failure((await kit.attempt([createOperation('a')]))[0]);
+    const error = failure((await kit.attempt([kit.toCreate('a')]))[0]);
     expect(error).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: false });
     expect(error.retryAfterMs).toBeGreaterThan((seconds - 5) * SECOND_MS);
     expect(error.retryAfterMs).toBeLessThanOrEqual(seconds * SECOND_MS);
     expect(kit.target.proxy.requests.length, 'the connector itself does not insist').toBeLessThanOrEqual(2);
-    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written created');
+    expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   };
 }
 

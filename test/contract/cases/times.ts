@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ItemTime } from '../../../src/model/items.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { allDay, createOperation, describeOutcome, itemWith, timed } from '../contract-kit.ts';
+import { allDay, type CalendarKit, createOperation, describeOutcome, itemWith, timed } from '../contract-kit.ts';
 
 const TIMES: Readonly<Record<string, ItemTime>> = {
   'across the gap when summer time begins': timed(
@@ -35,7 +35,7 @@ const DAYS: Readonly<Record<string, ItemTime>> = {
 };
 
 /** Instants and wall times survive the way to the server and back. */
-export const times = group('times', {
+export const times = group<CalendarKit>('times', {
   ...Object.fromEntries(Object.entries(TIMES).map(([name, time]) => [`an appointment ${name}`, keepsTime(time)])),
   ...Object.fromEntries(Object.entries(DAYS).map(([name, time]) => [`${name} without times`, keepsTime(time)])),
   'an appointment becomes a whole day and an appointment again': async (kit) => {
@@ -48,7 +48,7 @@ export const times = group('times', {
   },
 });
 
-function keepsTime(time: ItemTime): ContractCase['run'] {
+function keepsTime(time: ItemTime): ContractCase<CalendarKit>['run'] {
   return async (kit) => {
     const item = itemWith({ time });
     expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { createOperation, describeOutcome, failure, itemWith } from '../contract-kit.ts';
+import { describeOutcome, failure } from '../contract-kit.ts';
 
 const CUT_GZIP: ProxyFault = {
   kind: 'rewrite',
@@ -21,14 +21,14 @@ export const transport = group('transport', {
   'the page of a captive portal while reading is an error to be tried later': brokenReading({ kind: 'html' }),
   'the page of a captive portal in answer to a write is no success': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'html' } });
-    const [outcome] = await kit.attempt([createOperation('a')]);
+    const [outcome] = await kit.attempt([kit.toCreate('a')]);
     expect(failure(outcome).retry).toBe('later');
     expect(await kit.objects()).toEqual([]);
-    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written created');
+    expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
   'a compressed answer to a write that breaks off ends as one object': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: CUT_GZIP });
-    const outcomes = await kit.deliver([createOperation('a')]);
+    const outcomes = await kit.deliver([kit.toCreate('a')]);
     expect(outcomes[0]?.result).toBe('written');
     expect(await kit.objects()).toHaveLength(1);
   },
@@ -37,7 +37,7 @@ export const transport = group('transport', {
     const { dialect, proxy } = kit.target;
     proxy.add({ ...dialect.reads, fault: { kind: 'rewrite', answer: (answer) => dialect.withUnknownFields(answer) } });
     const items = await kit.readAll();
-    expect(items.map((item) => item.item)).toEqual([itemWith(), itemWith()]);
+    expect(items.map((item) => item.item)).toEqual([kit.item(), kit.item()]);
   },
 });
 

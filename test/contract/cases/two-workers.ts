@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
-import { createOperation, deleteOperation, itemWith, updateOperation } from '../contract-kit.ts';
+import { deleteOperation, updateOperation } from '../contract-kit.ts';
 
 /** Two workers that believe to own the same target (a lease that ran out late). */
 export const twoWorkers = group('two workers', {
   'two workers that create the same record at once leave one object': async (kit) => {
     const [one, other] = [kit.worker(), kit.worker()];
     const outcomes = await Promise.all([
-      kit.deliver([createOperation('a')], one),
-      kit.deliver([createOperation('a')], other),
+      kit.deliver([kit.toCreate('a')], one),
+      kit.deliver([kit.toCreate('a')], other),
     ]);
     expect(outcomes.flat().map((outcome) => outcome.result)).toEqual(['written', 'written']);
     expect(await kit.objects()).toHaveLength(1);
@@ -17,8 +17,8 @@ export const twoWorkers = group('two workers', {
     const [created] = await kit.create('a');
     const [one, other] = [kit.worker(), kit.worker()];
     const outcomes = await Promise.all([
-      kit.deliver([updateOperation('a', itemWith({ title: 'One' }), created!.versionTag)], one),
-      kit.deliver([updateOperation('a', itemWith({ title: 'Other' }), created!.versionTag)], other),
+      kit.deliver([updateOperation('a', kit.item('One'), created!.versionTag)], one),
+      kit.deliver([updateOperation('a', kit.item('Other'), created!.versionTag)], other),
     ]);
     expect(outcomes.flat().map((outcome) => outcome.result)).toEqual(['written', 'written']);
     expect(['One', 'Other']).toContain((await kit.object('a')).title);
@@ -27,7 +27,7 @@ export const twoWorkers = group('two workers', {
     const [created] = await kit.create('a');
     const [one, other] = [kit.worker(), kit.worker()];
     const outcomes = await Promise.all([
-      kit.deliver([updateOperation('a', itemWith({ title: 'One' }), created!.versionTag)], one),
+      kit.deliver([updateOperation('a', kit.item('One'), created!.versionTag)], one),
       kit.deliver([deleteOperation('a', created!.versionTag)], other),
     ]);
     expect(outcomes.flat().every((outcome) => outcome.result !== 'failed')).toBe(true);
