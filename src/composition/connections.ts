@@ -5,13 +5,13 @@ import type { Clock } from '../model/time.ts';
 import { HOUR_MS, SECOND_MS } from '../model/time.ts';
 import {
   type ConnectionAuthorizer,
-  createBasicAuthorizer,
   createTokenAuthorizer,
   quotaUserOf,
   type TokenAuthorizer,
 } from '../oauth/authorizer.ts';
 import { createClientCredentialsAuthorizer } from '../oauth/client-credentials.ts';
 import { spreadOf } from '../oauth/due.ts';
+import { createBasicAuthorizer } from '../oauth/fixed-login.ts';
 import type { LoginTarget } from '../oauth/login.ts';
 import { clinicProvider, googleProvider, microsoftProvider, type Provider } from '../oauth/providers.ts';
 import { createRefresher, type Refresher } from '../oauth/refresh.ts';

@@ -4,6 +4,7 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';
 import { loginEnded, notConnected } from './login-state.ts';
+import { baseUrlOf, requireBaseUrl } from './placed-tokens.ts';
 import type { Refresher } from './refresh.ts';
 import type { CredentialKeeper } from './store.ts';
 
@@ -15,6 +16,13 @@ export interface ConnectionAuthorizer {
   renew(signal: AbortSignal): Promise<string>;
   /** Opaque id (at most 40 characters) to charge a shared quota to; null when the tokens tell the vendor whom to charge. */
   quotaUser: string | null;
+  /** The header that takes the value, where it is not Authorization; lower case. */
+  headerName?: string;
+  /**
+   * Base address that the provider gave with the token, as of the last call of `header` or `renew`, which must come first. Absent
+   * where addresses are fixed.
+   */
+  baseUrl?(): string;
 }
 
 /** The authorizer of a login with tokens, and the upkeep of that login. */
@@ -30,6 +38,8 @@ export interface TokenAuthorizerOptions {
   refresher: Pick<Refresher, 'refresh'>;
   rules: RefreshRules;
   clock: Clock;
+  /** The provider tells with each token where its API is: the authorizer tells it too. Default false. */
+  isPlaced?: boolean;
 }
 
 /**
@@ -47,6 +57,8 @@ const LONGEST_COOL_DOWN_MS = 10 * MINUTE_MS;
  */
 export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAuthorizer {
   const { connection, clock, rules } = options;
+  const isPlaced = options.isPlaced ?? false;
+  let baseUrl: string | null = null;
   let failure: { error: MirrorError; untilAt: number; coolDownMs: number } | null = null;
 
   async function read(): Promise<Credential> {
@@ -99,14 +111,22 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
     return credential;
   }
 
+  /** The place is known by the time the header is given: whoever asks for both has those of one token. */
+  function given(credential: Credential): string {
+    const { accessToken } = credential.tokens;
+    if (isPlaced) baseUrl = requireBaseUrl(baseUrlOf(credential.tokens), connection);
+    return `Bearer ${accessToken}`;
+  }
+
   return {
     quotaUser: null,
-    header: async (signal) => bearer(await fresh(signal)),
+    ...(isPlaced ? { baseUrl: () => requireBaseUrl(baseUrl, connection) } : {}),
+    header: async (signal) => given(await fresh(signal)),
     async renew(signal) {
       const credential = await read();
       const { refreshedAt } = credential;
       const isJustRefreshed = refreshedAt !== null && Math.abs(clock() - refreshedAt) < RENEW_QUIET_MS;
-      return bearer(isJustRefreshed ? credential : await refresh(credential.version, signal));
+      return given(isJustRefreshed ? credential : await refresh(credential.version, signal));
     },
     async refreshIfDue(signal) {
       const credential = await options.credentials.read(connection);
@@ -118,43 +138,11 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
 }
 
 /**
- * Makes the authorizer of a login by name and password (RFC 7617), as CalDAV servers take it.
- * @throws MirrorError `settings` when the name holds a colon
- */
-export function createBasicAuthorizer(connection: string, username: string, password: string): ConnectionAuthorizer {
-  if (username.includes(':')) {
-    throw new MirrorError(`the user name of the connection "${connection}" holds a colon`, {
-      actor: 'settings',
-      code: 'username-invalid',
-      retry: 'never',
-      remedy: 'a user name for basic authentication has no colon (RFC 7617)',
-    });
-  }
-  const value = `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
-  return {
-    quotaUser: null,
-    header: async () => value,
-    async renew() {
-      throw new MirrorError(`the server refuses the name and password of the connection "${connection}"`, {
-        actor: 'authorization',
-        code: 'password-refused',
-        retry: 'never',
-        remedy: 'correct username or password in the tenant file',
-      });
-    },
-  };
-}
-
-/**
  * An id to charge a target's calls to where all targets share one account's quota: opaque, stable, 32 characters.
  * @see https://developers.google.com/workspace/calendar/api/guides/quota (quotaUser, at most 40 characters)
  */
 export function quotaUserOf(tenant: string, target: string): string {
   return createHash('sha256').update(`quota-user\n${tenant}\n${target}`).digest('base64url').slice(0, 32);
-}
-
-function bearer(credential: Credential): string {
-  return `Bearer ${credential.tokens.accessToken}`;
 }
 
 /** Waits for work that goes on when the waiting is given up. */

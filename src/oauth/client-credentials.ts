@@ -1,8 +1,8 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import * as openid from 'openid-client';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
+import { type Certificate, readCertificate } from './certificate.ts';
 import { oauthErrorCode, toMirrorError } from './errors.ts';
 import { createHeldTokenAuthorizer, type TokenOutcome } from './held-token.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
@@ -14,9 +14,15 @@ export interface ClientCredentialsSettings {
   connection: string;
   /** PEM with the private key (RSA) and its certificate, a secret; null when the provider's client secret proves who asks. */
   certificate: string | null;
-  /** Microsoft takes one scope, `<resource>/.default`: what an administrator consented to. */
-  scope: string;
+  /** Microsoft takes one scope, `<resource>/.default`: what an administrator consented to. Null: none is asked for. */
+  scope: string | null;
+  /** What to do when the application is refused, where it isn't what Microsoft's administrators do. */
+  remedy?: string;
+  /** The provider tells with each token where its API is. Default false. */
+  isPlaced?: boolean;
 }
+
+const CONSENT = 'an administrator of the directory consents to the application and its calendar permission';
 
 const NEVER_ABORTED = new AbortController().signal;
 
@@ -33,8 +39,8 @@ export function createClientCredentialsAuthorizer(
   const proof = proofOf(settings, reach.provider);
   return createHeldTokenAuthorizer(
     (now) => requestToken(proof, settings.scope, reach, now),
-    (error) => applicationError(error, settings.connection),
-    { clock: reach.clock, quotaUser: null },
+    (error) => applicationError(error, settings.connection, settings.remedy ?? CONSENT),
+    { clock: reach.clock, quotaUser: null, ...(settings.isPlaced ? { placed: settings.connection } : {}) },
   );
 }
 
@@ -56,7 +62,7 @@ function proofOf({ connection, certificate }: ClientCredentialsSettings, provide
   });
 }
 
-async function requestToken(proof: Proof, scope: string, reach: Reach, now: Instant): Promise<TokenOutcome> {
+async function requestToken(proof: Proof, scope: string | null, reach: Reach, now: Instant): Promise<TokenOutcome> {
   const { provider, clock } = reach;
   const recording = recordingFetch(reach, 'token', NEVER_ABORTED);
   const tokenEndpoint = provider.endpoints?.token ?? '';
@@ -69,18 +75,12 @@ async function requestToken(proof: Proof, scope: string, reach: Reach, now: Inst
     );
     if (isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
     configuration[openid.customFetch] = recording.fetch;
-    const answer = await openid.clientCredentialsGrant(configuration, { scope });
+    const answer = await openid.clientCredentialsGrant(configuration, scope === null ? {} : { scope });
     return { error: null, tokens: readTokens(answer, now), skewMs: recording.facts()?.skewMs ?? 0 };
   } catch (error) {
     const facts = recording.facts();
     return { error: toMirrorError(error, facts), skewMs: facts?.skewMs ?? 0 };
   }
-}
-
-interface Certificate {
-  key: KeyObject;
-  /** SHA-1 of the certificate, base64url: how Microsoft finds it among those registered. */
-  thumbprint: string;
 }
 
 /** @see https://learn.microsoft.com/entra/identity-platform/certificate-credentials */
@@ -95,24 +95,12 @@ async function signedProof({ key, thumbprint }: Certificate, tokenEndpoint: stri
   });
 }
 
-function readCertificate(pem: string): Certificate | null {
-  try {
-    const key = createPrivateKey(pem);
-    const certificate = new X509Certificate(pem);
-    if (key.asymmetricKeyType !== 'rsa' || !certificate.checkPrivateKey(key)) return null;
-    const thumbprint = Buffer.from(certificate.fingerprint.replaceAll(':', ''), 'hex').toString('base64url');
-    return { key, thumbprint };
-  } catch {
-    // What was thrown may quote the key.
-    return null;
-  }
-}
-
-function applicationError(error: MirrorError, connection: string): MirrorError {
+/** Nobody can log in again for an application: whatever is refused is set right in the settings or the organisation. */
+export function applicationError(error: MirrorError, connection: string, notAllowed: string): MirrorError {
   const code = oauthErrorCode(error);
   if (error.code === 'client-rejected') {
     return settingsError('client-rejected', `the client of the connection "${connection}" is refused`, {
-      remedy: 'check clientId, its secret or certificate (they expire), the directory, and the clock',
+      remedy: 'check clientId, its secret or certificate (they expire), the directory or login address, and the clock',
       cause: error,
     });
   }
@@ -120,10 +108,7 @@ function applicationError(error: MirrorError, connection: string): MirrorError {
   return settingsError(
     'application-not-allowed',
     `the application of the connection "${connection}" is not allowed in`,
-    {
-      remedy: 'an administrator of the directory consents to the application and its calendar permission',
-      cause: error,
-    },
+    { remedy: notAllowed, cause: error },
   );
 }
 

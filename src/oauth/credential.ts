@@ -1,5 +1,6 @@
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
+import { baseUrlOf, type PlacedTokenSet } from './placed-tokens.ts';
 import { missingScopes } from './scopes.ts';
 import type { TokenAnswer } from './token-answer.ts';
 
@@ -21,7 +22,7 @@ export function credentialFromLogin(
   const grantedScopes = answer.scopes ?? asked;
   return {
     version: Math.max(now, (before?.version ?? 0) + 1),
-    tokens: { accessToken: answer.accessToken, refreshToken: answer.refreshToken },
+    tokens: placedTokens(answer, answer.refreshToken, null),
     grantedScopes,
     obtainedAt: now,
     refreshedAt: null,
@@ -31,7 +32,7 @@ export function credentialFromLogin(
   };
 }
 
-/** The credential after a refresh. What the answer leaves out stays: the refresh token, its life, the scopes. */
+/** The credential after a refresh. What the answer leaves out stays: the refresh token, its life, the scopes, the place. */
 export function credentialFromRefresh(
   answer: TokenAnswer,
   asked: readonly string[],
@@ -43,13 +44,18 @@ export function credentialFromRefresh(
   return {
     ...before,
     version: before.version + 1,
-    tokens: { accessToken: answer.accessToken, refreshToken: answer.refreshToken ?? before.tokens.refreshToken },
+    tokens: placedTokens(answer, answer.refreshToken ?? before.tokens.refreshToken, baseUrlOf(before.tokens)),
     grantedScopes,
     refreshedAt: now,
     accessExpiresAt: endOf(answer.accessLifeMs, answer),
     refreshExpiresAt: endOf(answer.refreshLifeMs, answer) ?? (keepsToken ? before.refreshExpiresAt : null),
     ...connectedStanding(asked, grantedScopes, before, now),
   };
+}
+
+function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: string | null): PlacedTokenSet {
+  const baseUrl = answer.baseUrl ?? known;
+  return { accessToken: answer.accessToken, refreshToken, ...(baseUrl === null ? {} : { baseUrl }) };
 }
 
 /** Another state or reason; `since` moves only when one of them changes. */

@@ -1,5 +1,6 @@
 import * as openid from 'openid-client';
-import { type Actor, MirrorError, type MirrorErrorOptions, type Retry } from '../model/errors.ts';
+import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
+import { CLIENT_REJECTED, classOfError, ENDPOINT_AWAY, type ErrorClass } from './error-classes.ts';
 
 /** What is known of the HTTP answer to a call of the authorization server. */
 export interface AnswerFacts {
@@ -8,89 +9,6 @@ export interface AnswerFacts {
   /** The server's clock less ours, from its Date header; 0 when it tells none. */
   skewMs: number;
 }
-
-interface ErrorClass {
-  actor: Actor;
-  code: string;
-  retry: Retry;
-  message: string;
-  remedy?: string;
-}
-
-const LOGIN_ENDED: ErrorClass = {
-  actor: 'authorization',
-  code: 'login-ended',
-  retry: 'never',
-  message: 'the provider no longer accepts the login: it was revoked, has expired or was replaced',
-  remedy: 'a person logs in again: clinic-mirror login',
-};
-const INTERACTION_REQUIRED: ErrorClass = {
-  actor: 'authorization',
-  code: 'interaction-required',
-  retry: 'never',
-  message: 'the provider wants a person to log in again or to confirm',
-  remedy: 'a person logs in again: clinic-mirror login',
-};
-const LOGIN_REFUSED: ErrorClass = {
-  actor: 'authorization',
-  code: 'login-refused',
-  retry: 'never',
-  message: 'the person or the provider refused the access',
-  remedy: 'connect again and allow the access that is asked for',
-};
-const CLIENT_REJECTED: ErrorClass = {
-  actor: 'settings',
-  code: 'client-rejected',
-  retry: 'never',
-  message: 'the provider does not accept the client id or its secret',
-  remedy: 'check clientId and clientSecret, and that the client is still registered with the provider',
-};
-const CLIENT_NOT_ALLOWED: ErrorClass = {
-  actor: 'settings',
-  code: 'client-not-allowed',
-  retry: 'never',
-  message: 'the provider does not allow this client what is asked for',
-  remedy: 'check which grants, redirect addresses and scopes the client is registered for',
-};
-const SCOPE_REJECTED: ErrorClass = {
-  actor: 'settings',
-  code: 'scope-rejected',
-  retry: 'never',
-  message: 'the provider does not know or does not allow a scope that is asked for',
-  remedy: 'check the scopes of the client and of the profile',
-};
-const ENDPOINT_AWAY: ErrorClass = {
-  actor: 'remote',
-  code: 'token-endpoint-unavailable',
-  retry: 'later',
-  message: 'the authorization server cannot answer at present',
-};
-
-/**
- * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own
- * (https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors).
- */
-const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
-  ['invalid_grant', LOGIN_ENDED],
-  ['interaction_required', INTERACTION_REQUIRED],
-  ['login_required', INTERACTION_REQUIRED],
-  ['consent_required', INTERACTION_REQUIRED],
-  ['account_selection_required', INTERACTION_REQUIRED],
-  ['access_denied', LOGIN_REFUSED],
-  ['admin_policy_enforced', { ...LOGIN_REFUSED, remedy: "the organisation's administrator allows the access" }],
-  ['invalid_client', CLIENT_REJECTED],
-  ['deleted_client', CLIENT_REJECTED],
-  ['disabled_client', CLIENT_REJECTED],
-  ['unauthorized_client', CLIENT_NOT_ALLOWED],
-  ['org_internal', CLIENT_NOT_ALLOWED],
-  ['redirect_uri_mismatch', CLIENT_NOT_ALLOWED],
-  ['unsupported_grant_type', CLIENT_NOT_ALLOWED],
-  ['unsupported_response_type', CLIENT_NOT_ALLOWED],
-  ['invalid_scope', SCOPE_REJECTED],
-  ['temporarily_unavailable', ENDPOINT_AWAY],
-  ['server_error', ENDPOINT_AWAY],
-  ['slow_down', ENDPOINT_AWAY],
-]);
 
 /**
  * What is kept of an error of openid-client: its codes alone. The error itself holds the answer, and with it tokens, which
@@ -118,6 +36,11 @@ function answeredError(error: unknown): string | null {
   return null;
 }
 
+/** Told apart by its words, and never kept: a server may put anything there. */
+function answeredDescription(error: unknown): string {
+  return error instanceof openid.ResponseBodyError ? (error.error_description ?? '') : '';
+}
+
 function libraryCodeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
@@ -142,7 +65,7 @@ export function toMirrorError(error: unknown, facts: AnswerFacts | null): Mirror
     // Behind a gateway's 5xx the request may have been carried out; 429 and 503 say that it was not.
     return build(ENDPOINT_AWAY, { ...more, ambiguous: facts.status !== 429 && facts.status !== 503 });
   }
-  if (code !== null) return build(CLASSES.get(code) ?? unknownError(code), more);
+  if (code !== null) return build(classOfError(code, answeredDescription(error)) ?? unknownError(code), more);
   if (facts?.status === 401) return build(CLIENT_REJECTED, more);
   return libraryError(libraryCode, facts, more);
 }
@@ -155,7 +78,7 @@ function libraryError(code: string | null, facts: AnswerFacts | null, more: Part
         code: 'endpoint-unknown',
         retry: 'never',
         message: 'the authorization server does not name an endpoint that is needed',
-        remedy: 'configure the endpoint (deviceEndpoint for a login by device code)',
+        remedy: 'log in with a browser, or configure the endpoint (deviceEndpoint for a login by device code)',
       },
       more,
     );

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { abandonable, type ConnectionAuthorizer } from './authorizer.ts';
+import { requireBaseUrl } from './placed-tokens.ts';
 import type { TokenAnswer } from './token-answer.ts';
 
 /** What a request for a token came to; `skewMs` is the server's clock less ours, 0 when it told none. */
@@ -23,13 +24,14 @@ const ASSUMED_LIFE_MS = 60 * MINUTE_MS;
  * process asks for its own. One request serves all who ask meanwhile; a request that was dated wrongly is made once more by
  * the server's clock.
  * @param explain turns the failure of a request into the error to throw
+ * @param options.placed name of the connection whose provider tells with each token where its API is; absent where it doesn't
  */
 export function createHeldTokenAuthorizer(
   request: TokenRequest,
   explain: (error: MirrorError) => MirrorError,
-  { clock, quotaUser }: { clock: Clock; quotaUser: string | null },
+  { clock, quotaUser, placed }: { clock: Clock; quotaUser: string | null; placed?: string },
 ): ConnectionAuthorizer {
-  let held: { value: string; refreshAt: Instant } | null = null;
+  let held: { value: string; refreshAt: Instant; baseUrl: string | null } | null = null;
   let asking: Promise<string> | null = null;
   let skewMs = 0;
 
@@ -42,7 +44,9 @@ export function createHeldTokenAuthorizer(
     if (outcome.error !== null) throw explain(outcome.error);
     const lifeMs = outcome.tokens.accessLifeMs ?? ASSUMED_LIFE_MS;
     const refreshAt = sentAt + lifeMs - Math.min(MARGIN_MS, lifeMs / 2);
-    held = { value: `Bearer ${outcome.tokens.accessToken}`, refreshAt };
+    const { accessToken, baseUrl } = outcome.tokens;
+    if (placed !== undefined) requireBaseUrl(baseUrl, placed);
+    held = { value: `Bearer ${accessToken}`, refreshAt, baseUrl };
     return held.value;
   }
 
@@ -55,6 +59,7 @@ export function createHeldTokenAuthorizer(
 
   return {
     quotaUser,
+    ...(placed === undefined ? {} : { baseUrl: () => requireBaseUrl(held?.baseUrl ?? null, placed) }),
     header: async (signal) => (held !== null && clock() < held.refreshAt ? held.value : obtain(signal)),
     renew: obtain,
   };

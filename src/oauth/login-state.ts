@@ -1,4 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
+import { remedyOfEnd } from './error-classes.ts';
 
 /** The error of a connection that nobody has logged in to. */
 export function notConnected(connection: string): MirrorError {
@@ -13,13 +14,14 @@ export function notConnected(connection: string): MirrorError {
 /**
  * The error of a connection whose login has ended; its code is the reason: `login-ended` (revoked, expired or replaced at the
  * provider), `refresh-answer-lost` (a refresh was cut off by a crash or the network, and the provider had replaced the token
- * by one that never arrived), `interaction-required`, `login-refused` or `no-refresh-token`.
+ * by one that never arrived), `interaction-required`, `login-refused`, `no-refresh-token`, or what an administrator must set right
+ * first: `account-inactive`, `address-restricted`, `application-not-approved`.
  */
 export function loginEnded(connection: string, reason: string | null): MirrorError {
   return new MirrorError(`the login of the connection "${connection}" has ended`, {
     actor: 'authorization',
     code: reason ?? 'login-ended',
     retry: 'never',
-    remedy: `a person logs in again: clinic-mirror login <tenant> ${connection}`,
+    remedy: remedyOfEnd(reason) ?? `a person logs in again: clinic-mirror login <tenant> ${connection}`,
   });
 }

@@ -44,7 +44,7 @@ export async function beginLogin(target: LoginTarget, logins: PendingLogins, red
   const codeVerifier = randomPKCECodeVerifier();
   const url = await server.authorizationUrl({
     redirect_uri: redirectUri,
-    scope: scopes.join(' '),
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
     state,
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',

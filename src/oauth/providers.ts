@@ -3,7 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 /** Who issues the tokens, and as which client we ask. Plain data from the settings. */
 export interface Provider {
   /** Names the provider's calls in metrics: `oauth.<name>.token`. */
-  name: 'clinic' | 'google' | 'microsoft';
+  name: 'clinic' | 'google' | 'microsoft' | 'hubspot' | 'salesforce' | 'oauth';
   /** The issuer's address: the metadata and the authorization response must name the same (RFC 8414, RFC 9207). */
   issuer: string;
   clientId: string;

@@ -3,6 +3,7 @@ import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock } from '../model/time.ts';
 import { credentialFromRefresh, standing } from './credential.ts';
+import { remedyOfEnd } from './error-classes.ts';
 import { loginEnded, notConnected } from './login-state.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
@@ -134,7 +135,8 @@ export function createRefresher(options: RefresherOptions): Refresher {
     if (error.actor === 'authorization') {
       const latest = await readStored();
       if (latest.version !== before.version) return latest;
-      return endLogin(lease, before, mayHaveRotated ? 'refresh-answer-lost' : error.code);
+      const isLost = mayHaveRotated && remedyOfEnd(error.code) === null;
+      return endLogin(lease, before, isLost ? 'refresh-answer-lost' : error.code);
     }
     const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? clock()) : null;
     const next = standing(before, { state: 'connected', reason: error.code, unansweredSince }, clock());

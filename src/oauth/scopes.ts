@@ -1,8 +1,8 @@
 /**
  * Scopes of the protocol itself. Providers leave them out of their answers or write them otherwise, and what they bring is
- * seen elsewhere: `offline_access` in the refresh token.
+ * seen elsewhere: `offline_access` in the refresh token, and Salesforce's `refresh_token`, another name of it.
  */
-const PROTOCOL_SCOPES: ReadonlySet<string> = new Set(['openid', 'offline_access', 'profile', 'email']);
+const PROTOCOL_SCOPES: ReadonlySet<string> = new Set(['openid', 'offline_access', 'refresh_token', 'profile', 'email']);
 
 const GRAPH = 'https://graph.microsoft.com/';
 

@@ -2,6 +2,7 @@ import * as openid from 'openid-client';
 import type { Instant } from '../model/time.ts';
 import { toMirrorError } from './errors.ts';
 import { createMetadata } from './metadata.ts';
+import { readBaseUrl } from './placed-tokens.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 import { refreshLifeMs, secondsToMs, type TokenAnswer } from './token-answer.ts';
@@ -101,6 +102,7 @@ export function readTokens(answer: openid.TokenEndpointResponse, sentAt: Instant
     accessLifeMs: secondsToMs(answer.expires_in),
     refreshLifeMs: refreshLifeMs(answer),
     scopes: answer.scope === undefined ? null : splitScopes(answer.scope),
+    baseUrl: readBaseUrl(answer.instance_url),
     sentAt,
   };
 }
@@ -113,6 +115,8 @@ function configure(server: openid.ServerMetadata, provider: Provider): openid.Co
   const authentication =
     provider.clientSecret === null ? openid.None() : openid.ClientSecretPost(provider.clientSecret);
   const configuration = new openid.Configuration(server, provider.clientId, undefined, authentication);
-  if (isPlainHttp(provider.issuer)) openid.allowInsecureRequests(configuration);
+  // Endpoints have been found to be on this machine where they are plain http.
+  const { token_endpoint: tokenEndpoint = provider.issuer } = server;
+  if (isPlainHttp(provider.issuer) || isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
   return configuration;
 }

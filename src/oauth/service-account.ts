@@ -1,14 +1,13 @@
-import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
-import * as openid from 'openid-client';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { MirrorError } from '../model/errors.ts';
-import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { requestByAssertion, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
-import { oauthErrorCode, toMirrorError } from './errors.ts';
+import { oauthErrorCode } from './errors.ts';
 import { createHeldTokenAuthorizer, type TokenOutcome } from './held-token.ts';
-import { isPlainHttp, isSecureUrl, type Provider } from './providers.ts';
-import { type Reach, recordingFetch } from './recording-fetch.ts';
-import { readTokens } from './server.ts';
+import { isSecureUrl, type Provider } from './providers.ts';
+import type { Reach } from './recording-fetch.ts';
 
 /** A Google service account that acts for a person of its organisation (domain-wide delegation). */
 export interface ServiceAccountSettings {
@@ -22,10 +21,8 @@ export interface ServiceAccountSettings {
   quotaUser: string;
 }
 
-const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** @see https://developers.google.com/identity/protocols/oauth2/service-account#authorizingrequests (at most one hour) */
 const ASSERTION_LIFE_MS = 60 * MINUTE_MS;
-const NEVER_ABORTED = new AbortController().signal;
 
 const keyFileSchema = z.object({
   client_email: z.string().min(1),
@@ -58,32 +55,16 @@ export function createServiceAccountAuthorizer(
   );
 }
 
-async function requestToken(
+function requestToken(
   account: ServiceKey,
   { subject, scopes }: ServiceAccountSettings,
   reach: Omit<Reach, 'provider'>,
   now: Instant,
 ): Promise<TokenOutcome> {
-  const recording = recordingFetch({ ...reach, provider: providerOf(account) }, 'token', NEVER_ABORTED);
-  const configuration = configure(account, recording.fetch);
-  const claims = { iss: account.clientEmail, sub: subject, scope: scopes.join(' '), aud: account.tokenUri };
-  try {
-    const assertion = signAssertion(account, claims, now);
-    const answer = await openid.genericGrantRequest(configuration, JWT_BEARER, { assertion });
-    return { error: null, tokens: readTokens(answer, now), skewMs: recording.facts()?.skewMs ?? 0 };
-  } catch (error) {
-    const facts = recording.facts();
-    return { error: toMirrorError(error, facts), skewMs: facts?.skewMs ?? 0 };
-  }
-}
-
-function configure(account: ServiceKey, fetch: openid.CustomFetch): openid.Configuration {
-  const metadata = { issuer: new URL(account.tokenUri).origin, token_endpoint: account.tokenUri };
-  // The assertion is all the authentication there is.
-  const configuration = new openid.Configuration(metadata, account.clientEmail, undefined, () => {});
-  if (isPlainHttp(account.tokenUri)) openid.allowInsecureRequests(configuration);
-  configuration[openid.customFetch] = fetch;
-  return configuration;
+  const { clientEmail, keyId, key, tokenUri } = account;
+  const claims = { iss: clientEmail, sub: subject, scope: scopes.join(' '), aud: tokenUri };
+  const assertion = signAssertion({ key, keyId, claims, lifeMs: ASSERTION_LIFE_MS }, now);
+  return requestByAssertion(assertion, { ...reach, provider: providerOf(account) }, now);
 }
 
 function providerOf(account: ServiceKey): Provider {
@@ -92,18 +73,10 @@ function providerOf(account: ServiceKey): Provider {
     issuer: new URL(account.tokenUri).origin,
     clientId: account.clientEmail,
     clientSecret: null,
-    endpoints: null,
+    endpoints: { authorization: '', token: account.tokenUri, revocation: null },
     deviceEndpoint: null,
     loginParameters: {},
   };
-}
-
-function signAssertion(account: ServiceKey, claims: Record<string, string>, now: Instant): string {
-  const issuedAt = Math.floor(now / SECOND_MS);
-  const header = { alg: 'RS256', typ: 'JWT', ...(account.keyId === undefined ? {} : { kid: account.keyId }) };
-  const payload = { ...claims, iat: issuedAt, exp: issuedAt + ASSERTION_LIFE_MS / SECOND_MS };
-  const signed = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-  return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), account.key).toString('base64url')}`;
 }
 
 function readKeyFile({ connection, keyFile }: ServiceAccountSettings): ServiceKey {

@@ -11,6 +11,8 @@ export interface TokenAnswer {
   refreshLifeMs: number | null;
   /** Null when the answer doesn't tell: then what was asked for was granted (RFC 6749 section 5.1). */
   scopes: readonly string[] | null;
+  /** Origin of the API that the token is good for; null when the answer tells none. */
+  baseUrl: string | null;
   /** When the request was sent, by our clock: lives are counted from here, which errs to the safe side. */
   sentAt: Instant;
 }
@@ -18,7 +20,7 @@ export interface TokenAnswer {
 /**
  * Makes the answer of a token or device endpoint one that openid-client accepts. It refuses an answer as a whole for one odd
  * member, and a rotated refresh token would be lost with it: so nulls go, an `expires_in` that isn't a positive number
- * goes, numbers in text become numbers, lists of scopes become text. The id_token goes unread, since it names a person whom
+ * goes, numbers in text become numbers, lists of scopes become text, HubSpot's words for errors become those of RFC 6749. The id_token goes unread, since it names a person whom
  * we need not know, and a clock that is minutes off would void the answer.
  */
 export async function tidyAnswer(response: Response): Promise<Response> {
@@ -27,9 +29,10 @@ export async function tidyAnswer(response: Response): Promise<Response> {
   const headers = new Headers(response.headers);
   if (members === null) return new Response(text, { status: response.status, headers });
   headers.set('content-type', 'application/json');
+  const tidy = tidyMembers(members);
   // A challenge beside an error member would be read instead of it.
-  if (typeof members.error === 'string') headers.delete('www-authenticate');
-  return new Response(JSON.stringify(tidyMembers(members)), { status: response.status, headers });
+  if (typeof tidy.error === 'string') headers.delete('www-authenticate');
+  return new Response(JSON.stringify(tidy), { status: response.status, headers });
 }
 
 /** Life of the refresh token: Google's and Keycloak's names for it, seconds; 0 means without end. */
@@ -51,11 +54,34 @@ function tidyMembers(members: Record<string, unknown>): Record<string, unknown> 
     if (lifeMs === null) delete tidy[name];
     else tidy[name] = lifeMs / SECOND_MS;
   }
+  // HubSpot's name for the list.
+  tidy.scope ??= tidy.scopes;
   if (Array.isArray(tidy.scope)) tidy.scope = tidy.scope.join(' ');
   if (typeof tidy.scope !== 'string') delete tidy.scope;
   if (typeof tidy.refresh_token !== 'string' || tidy.refresh_token === '') delete tidy.refresh_token;
+  const error = standardError(tidy);
+  if (error !== null) tidy.error = error;
   if ('access_token' in tidy && typeof tidy.token_type !== 'string') tidy.token_type = 'bearer';
   return tidy;
+}
+
+/**
+ * HubSpot's words for errors, which its old endpoint tells in place of those of RFC 6749 section 5.2.
+ * @see https://developers.hubspot.com/docs/api-reference/legacy/authentication/oauth-tokens/v1/guide
+ */
+const VENDOR_ERRORS: ReadonlyMap<unknown, string> = new Map([
+  ['BAD_REFRESH_TOKEN', 'invalid_grant'],
+  ['BAD_AUTH_CODE', 'invalid_grant'],
+  ['BAD_CLIENT_ID', 'invalid_client'],
+  ['BAD_CLIENT_SECRET', 'invalid_client'],
+  ['BAD_REDIRECT_URI', 'redirect_uri_mismatch'],
+  ['BAD_GRANT_TYPE', 'unsupported_grant_type'],
+  ['BAD_SCOPE', 'invalid_scope'],
+]);
+
+/** The OAuth error that an answer tells in other words; null when it tells one already, or none. */
+function standardError(members: Readonly<Record<string, unknown>>): string | null {
+  return 'error' in members || 'access_token' in members ? null : (VENDOR_ERRORS.get(members.status) ?? null);
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

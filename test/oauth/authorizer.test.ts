@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Authorizer } from '../../src/connectors/connector.ts';
-import { type ConnectionAuthorizer, createBasicAuthorizer, quotaUserOf } from '../../src/oauth/authorizer.ts';
+import { type ConnectionAuthorizer, quotaUserOf } from '../../src/oauth/authorizer.ts';
+import { createBasicAuthorizer } from '../../src/oauth/fixed-login.ts';
 import { clinicProvider, googleProvider } from '../../src/oauth/providers.ts';
 import { missingScopes } from '../../src/oauth/scopes.ts';
 import { NEVER } from './connection.ts';

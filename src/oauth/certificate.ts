@@ -1,0 +1,22 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+
+/** A key that proves who an application is, with what the provider knows it by. */
+export interface Certificate {
+  key: KeyObject;
+  /** SHA-1 of the certificate, base64url: how Microsoft finds it among those registered. */
+  thumbprint: string;
+}
+
+/** Reads one PEM with a private RSA key and its certificate; null when it is not that. */
+export function readCertificate(pem: string): Certificate | null {
+  try {
+    const key = createPrivateKey(pem);
+    const certificate = new X509Certificate(pem);
+    if (key.asymmetricKeyType !== 'rsa' || !certificate.checkPrivateKey(key)) return null;
+    const thumbprint = Buffer.from(certificate.fingerprint.replaceAll(':', ''), 'hex').toString('base64url');
+    return { key, thumbprint };
+  } catch {
+    // What was thrown may quote the key.
+    return null;
+  }
+}

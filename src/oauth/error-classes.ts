@@ -1,0 +1,139 @@
+import type { Actor, Retry } from '../model/errors.ts';
+
+/** What an error is to us: who must act, and what to do. */
+export interface ErrorClass {
+  actor: Actor;
+  code: string;
+  retry: Retry;
+  message: string;
+  remedy?: string;
+}
+
+const LOGIN_ENDED: ErrorClass = {
+  actor: 'authorization',
+  code: 'login-ended',
+  retry: 'never',
+  message: 'the provider no longer accepts the login: it was revoked, has expired or was replaced',
+  remedy: 'a person logs in again: clinic-mirror login',
+};
+const INTERACTION_REQUIRED: ErrorClass = {
+  actor: 'authorization',
+  code: 'interaction-required',
+  retry: 'never',
+  message: 'the provider wants a person to log in again or to confirm',
+  remedy: 'a person logs in again: clinic-mirror login',
+};
+const LOGIN_REFUSED: ErrorClass = {
+  actor: 'authorization',
+  code: 'login-refused',
+  retry: 'never',
+  message: 'the person or the provider refused the access',
+  remedy: 'connect again and allow the access that is asked for',
+};
+/** Who asks is not accepted. */
+export const CLIENT_REJECTED: ErrorClass = {
+  actor: 'settings',
+  code: 'client-rejected',
+  retry: 'never',
+  message: 'the provider does not accept the client id or its secret',
+  remedy: 'check clientId and clientSecret, and that the client is still registered with the provider',
+};
+const CLIENT_NOT_ALLOWED: ErrorClass = {
+  actor: 'settings',
+  code: 'client-not-allowed',
+  retry: 'never',
+  message: 'the provider does not allow this client what is asked for',
+  remedy: 'check which grants, redirect addresses and scopes the client is registered for',
+};
+const SCOPE_REJECTED: ErrorClass = {
+  actor: 'settings',
+  code: 'scope-rejected',
+  retry: 'never',
+  message: 'the provider does not know or does not allow a scope that is asked for',
+  remedy: 'check the scopes of the client and of the profile',
+};
+/** Nothing was decided. */
+export const ENDPOINT_AWAY: ErrorClass = {
+  actor: 'remote',
+  code: 'token-endpoint-unavailable',
+  retry: 'later',
+  message: 'the authorization server cannot answer at present',
+};
+
+const ACCOUNT_INACTIVE: ErrorClass = {
+  actor: 'authorization',
+  code: 'account-inactive',
+  retry: 'never',
+  message: 'the user or the organisation behind the login is inactive at the provider',
+  remedy: 'an administrator makes the user active again, then a person logs in again: clinic-mirror login',
+};
+const ADDRESS_RESTRICTED: ErrorClass = {
+  actor: 'authorization',
+  code: 'address-restricted',
+  retry: 'never',
+  message: 'the provider does not admit the login from this address or at this hour',
+  remedy:
+    "an administrator admits this machine's address and all hours for user and application, then a person logs in again: clinic-mirror login",
+};
+const APPLICATION_NOT_APPROVED: ErrorClass = {
+  actor: 'authorization',
+  code: 'application-not-approved',
+  retry: 'never',
+  message: 'the organisation has not approved the application for this user',
+  remedy: 'an administrator approves the application for the user, then a person logs in again: clinic-mirror login',
+};
+
+/**
+ * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own
+ * (https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors) and Salesforce's own
+ * (https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_flow_errors.htm).
+ */
+const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
+  ['invalid_grant', LOGIN_ENDED],
+  ['interaction_required', INTERACTION_REQUIRED],
+  ['login_required', INTERACTION_REQUIRED],
+  ['consent_required', INTERACTION_REQUIRED],
+  ['account_selection_required', INTERACTION_REQUIRED],
+  ['access_denied', LOGIN_REFUSED],
+  ['admin_policy_enforced', { ...LOGIN_REFUSED, remedy: "the organisation's administrator allows the access" }],
+  ['invalid_client', CLIENT_REJECTED],
+  ['deleted_client', CLIENT_REJECTED],
+  ['disabled_client', CLIENT_REJECTED],
+  ['invalid_client_id', CLIENT_REJECTED],
+  ['invalid_client_credentials', CLIENT_REJECTED],
+  ['inactive_user', ACCOUNT_INACTIVE],
+  ['inactive_org', ACCOUNT_INACTIVE],
+  ['invalid_app_access', APPLICATION_NOT_APPROVED],
+  ['rate_limit_exceeded', ENDPOINT_AWAY],
+  ['unauthorized_client', CLIENT_NOT_ALLOWED],
+  ['org_internal', CLIENT_NOT_ALLOWED],
+  ['redirect_uri_mismatch', CLIENT_NOT_ALLOWED],
+  ['unsupported_grant_type', CLIENT_NOT_ALLOWED],
+  ['unsupported_response_type', CLIENT_NOT_ALLOWED],
+  ['invalid_scope', SCOPE_REJECTED],
+  ['temporarily_unavailable', ENDPOINT_AWAY],
+  ['server_error', ENDPOINT_AWAY],
+  ['slow_down', ENDPOINT_AWAY],
+]);
+
+/**
+ * What Salesforce tells in the description of `invalid_grant`. Each needs a person, and other things done first than a login that
+ * has just ended: logging in again alone would be refused.
+ */
+const GRANT_DESCRIPTIONS: readonly [RegExp, ErrorClass][] = [
+  [/\binactive (user|org)|\buser (is )?inactive\b/i, ACCOUNT_INACTIVE],
+  [/\bip restricted\b|\binvalid login hours\b/i, ADDRESS_RESTRICTED],
+  [/\bapproved (this consumer|to access)\b/i, APPLICATION_NOT_APPROVED],
+];
+
+/** What an OAuth error code is to us, told apart by its description where the code says too little; null when it is unknown. */
+export function classOfError(code: string, description: string): ErrorClass | null {
+  const told = code === 'invalid_grant' ? GRANT_DESCRIPTIONS.find(([words]) => words.test(description)) : undefined;
+  return told?.[1] ?? CLASSES.get(code) ?? null;
+}
+
+/** What to do about a login that ended for this reason; null when logging in again is all. */
+export function remedyOfEnd(reason: string | null): string | null {
+  const found = [ACCOUNT_INACTIVE, ADDRESS_RESTRICTED, APPLICATION_NOT_APPROVED].find(({ code }) => code === reason);
+  return found?.remedy ?? null;
+}

@@ -1,0 +1,34 @@
+import type { TokenSet } from '../model/credentials.ts';
+import { MirrorError } from '../model/errors.ts';
+import { isSecureUrl } from './providers.ts';
+
+/** Tokens with the place where they are good: sealed and stored together, so that no worker has one without the other. */
+export interface PlacedTokenSet extends TokenSet {
+  /** Origin of the API; null where the provider tells none. */
+  baseUrl?: string | null;
+}
+
+/** The place of stored tokens; null when none was told, or a login from before knew none. */
+export function baseUrlOf(tokens: TokenSet): string | null {
+  const { baseUrl } = tokens as PlacedTokenSet;
+  return typeof baseUrl === 'string' ? baseUrl : null;
+}
+
+/**
+ * The origin in Salesforce's `instance_url`; null when it is none, or not one that tokens may be sent to.
+ * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_web_server_flow.htm
+ */
+export function readBaseUrl(instanceUrl: unknown): string | null {
+  return typeof instanceUrl === 'string' && isSecureUrl(instanceUrl) ? new URL(instanceUrl).origin : null;
+}
+
+/** @throws MirrorError `authorization`, code `instance-unknown`: a new login brings it */
+export function requireBaseUrl(baseUrl: string | null, connection: string): string {
+  if (baseUrl !== null) return baseUrl;
+  throw new MirrorError(`it is not known where the API of the connection "${connection}" is`, {
+    actor: 'authorization',
+    code: 'instance-unknown',
+    retry: 'never',
+    remedy: `a person logs in again: clinic-mirror login <tenant> ${connection}; for a login without a person check the client's loginUrl`,
+  });
+}

@@ -1,0 +1,70 @@
+import { MirrorError } from '../model/errors.ts';
+import { MINUTE_MS } from '../model/time.ts';
+import { requestByAssertion, signAssertion } from './assertion.ts';
+import type { ConnectionAuthorizer } from './authorizer.ts';
+import { readCertificate } from './certificate.ts';
+import { applicationError, createClientCredentialsAuthorizer } from './client-credentials.ts';
+import { remedyOfEnd } from './error-classes.ts';
+import { createHeldTokenAuthorizer } from './held-token.ts';
+import type { Reach } from './recording-fetch.ts';
+
+/** An application at Salesforce that logs in without a person. */
+export interface SalesforceAppSettings {
+  connection: string;
+  /** PEM with the private key (RSA) and its certificate, a secret. */
+  certificate: string | null;
+  /** User name that it acts as; null: the user whom the organisation set for the application. */
+  subject: string | null;
+}
+
+/** Salesforce takes assertions that end at most three minutes ahead; our clock may be some seconds off. */
+const ASSERTION_LIFE_MS = 2 * MINUTE_MS;
+const APPROVE =
+  'an administrator approves the application for its user, switches on this way to log in, and checks that the user is active';
+
+/**
+ * Makes the authorizer of an application's own login: by certificate as a named user (JWT bearer, RFC 7523), else by its secret
+ * (client credentials). Token and place of the API live in this process alone; there is nothing to refresh.
+ * @throws MirrorError `settings` at once when secret or certificate is missing or unreadable, later when it is refused
+ * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_jwt_flow.htm
+ * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_client_credentials_flow.htm
+ */
+export function createSalesforceAppAuthorizer(settings: SalesforceAppSettings, reach: Reach): ConnectionAuthorizer {
+  const { connection, subject } = settings;
+  if (subject === null) {
+    return createClientCredentialsAuthorizer(
+      { connection, certificate: null, scope: null, remedy: APPROVE, isPlaced: true },
+      reach,
+    );
+  }
+  const key = keyOf(settings);
+  const claims = { iss: reach.provider.clientId, sub: subject, aud: audienceOf(reach.provider.issuer) };
+  return createHeldTokenAuthorizer(
+    (now) => requestByAssertion(signAssertion({ key, claims, lifeMs: ASSERTION_LIFE_MS }, now), reach, now),
+    (error) => applicationError(error, connection, remedyOfEnd(error.code) ?? APPROVE),
+    { clock: reach.clock, quotaUser: null, placed: connection },
+  );
+}
+
+/**
+ * What an assertion names as its audience: the vendor's common login servers stand for the organisations' own addresses; any
+ * other server is named as it is.
+ */
+export function audienceOf(loginUrl: string): string {
+  const { hostname, origin } = new URL(loginUrl);
+  if (!hostname.endsWith('.my.salesforce.com')) return origin;
+  return hostname.endsWith('.sandbox.my.salesforce.com')
+    ? 'https://test.salesforce.com'
+    : 'https://login.salesforce.com';
+}
+
+function keyOf({ connection, certificate }: SalesforceAppSettings) {
+  const read = certificate === null ? null : readCertificate(certificate);
+  if (read !== null) return read.key;
+  throw new MirrorError(`the connection "${connection}" has no readable certificate`, {
+    actor: 'settings',
+    code: 'client-certificate',
+    retry: 'never',
+    remedy: 'give the client a certificate: one PEM file with the private RSA key and its certificate',
+  });
+}
