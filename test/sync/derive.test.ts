@@ -1,0 +1,590 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/model/pieces.ts';
+import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../../src/model/time.ts';
+import { createLedger, type DerivedFields, type LedgerInvoice, type LedgerRules } from '../../src/sync/derive.ts';
+import { appointmentOf, NOW, STATUSES } from './arbitraries.ts';
+
+const RULES: LedgerRules = {
+  zone: 'Europe/Rome',
+  historyDays: 30,
+  periodDays: 10,
+  lapsedAfterDays: 20,
+  countsInvoices: true,
+};
+
+/** Zones of today's rules: half hours, no change of clocks, and changes at midnight that skip or repeat it. */
+const ZONES = [
+  'Europe/Rome',
+  'UTC',
+  'America/Havana',
+  'Atlantic/Azores',
+  'Africa/Cairo',
+  'America/Santiago',
+  'Asia/Kathmandu',
+  'Australia/Lord_Howe',
+  'Pacific/Auckland',
+];
+
+/** NOW is 10:00 in Rome, so its day began then. */
+const TODAY = NOW - 10 * HOUR_MS;
+
+function timed(id: string, startAt: Instant, minutes: number, changes: Partial<Appointment> = {}): Appointment {
+  return appointmentOf(id, { time: { kind: 'timed', startAt, endAt: startAt + minutes * MINUTE_MS }, ...changes });
+}
+
+function invoiceOf(id: string, changes: Partial<LedgerInvoice> = {}): LedgerInvoice {
+  return {
+    id,
+    patientId: 'p1',
+    documentType: 'Invoice',
+    status: 'Issued',
+    issueDate: '2026-06-10',
+    currency: 'EUR',
+    totalAmount: '100.00',
+    paidAmount: '0.00',
+    ...changes,
+  };
+}
+
+function derived(appointments: Appointment[], now = NOW, rules: Partial<LedgerRules> = {}): DerivedFields {
+  const ledger = createLedger({ ...RULES, ...rules });
+  for (const appointment of appointments) ledger.put(appointment);
+  return ledger.of('p1', now);
+}
+
+function billed(invoices: LedgerInvoice[], rules: Partial<LedgerRules> = {}) {
+  const ledger = createLedger({ ...RULES, ...rules });
+  for (const invoice of invoices) ledger.putInvoice(invoice);
+  const { invoiced, paid } = ledger.of('p1', NOW);
+  return { invoiced, paid };
+}
+
+describe('an appointment of yesterday', () => {
+  test.each<[string, Partial<Appointment>, visits: number, noShows: number]>([
+    ['that was completed is a visit', { status: 'completed' }, 1, 0],
+    ['of a patient who arrived is a visit', { status: 'arrived' }, 1, 0],
+    ['that is still said to go on is a visit', { status: 'in_progress' }, 1, 0],
+    ['that nobody touched after the booking is a visit', { status: 'booked' }, 1, 0],
+    ['that was confirmed is a visit', { status: 'confirmed' }, 1, 0],
+    ['without any status is a visit', { status: 'unknown', rawStatus: null }, 1, 0],
+    ['with a status that nobody explained is none', { status: 'unknown', rawStatus: 'Odd' }, 0, 0],
+    ['to which nobody came is a no-show', { status: 'no_show' }, 0, 1],
+    ['that was cancelled is nothing', { status: 'cancelled' }, 0, 0],
+    ['that is blocked time is nothing', { status: 'completed', patientId: null }, 0, 0],
+  ])('%s', (_, changes, visits, noShows) => {
+    const startAt = NOW - DAY_MS;
+    const fields = derived([timed('1', startAt, 30, changes)]);
+    expect(fields).toMatchObject({ visits, noShows, nextAppointmentAt: null });
+    expect(fields.lastVisitAt).toBe(visits === 1 ? startAt : null);
+    expect(fields.firstSeenAt).toBe(visits === 1 ? startAt : null);
+    expect(fields.standing).toBe(visits === 1 ? 'active' : 'lapsed');
+  });
+});
+
+describe('an appointment of tomorrow', () => {
+  test.each<[string, Partial<Appointment>, isNext: boolean]>([
+    ['that is booked is the next', { status: 'booked' }, true],
+    ['with a status that nobody explained is the next', { status: 'unknown', rawStatus: 'Odd' }, true],
+    ['that is said to be over already is the next, until its day', { status: 'completed' }, true],
+    ['that was cancelled is not', { status: 'cancelled' }, false],
+    ['to which the patient will not come is not', { status: 'no_show' }, false],
+  ])('%s', (_, changes, isNext) => {
+    const startAt = NOW + DAY_MS;
+    expect(derived([timed('1', startAt, 30, changes)])).toMatchObject({
+      nextAppointmentAt: isNext ? startAt : null,
+      standing: isNext ? 'new' : 'lapsed',
+      visits: 0,
+      noShows: 0,
+    });
+  });
+});
+
+describe('an appointment of today', () => {
+  const ahead = NOW + HOUR_MS;
+
+  test('is the next until it begins', () => {
+    const appointments = [timed('1', ahead, 30)];
+    expect(derived(appointments, ahead - 1).nextAppointmentAt).toBe(ahead);
+    expect(derived(appointments, ahead).nextAppointmentAt).toBeNull();
+  });
+
+  test('that nobody marked is no visit before midnight, and its patient has not lapsed meanwhile', () => {
+    const appointments = [timed('1', ahead, 30)];
+    const midnight = TODAY + DAY_MS;
+    expect(derived(appointments, midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
+    expect(derived(appointments, midnight)).toMatchObject({ visits: 1, lastVisitAt: ahead, standing: 'active' });
+  });
+
+  test('is a visit as soon as the patient arrived, even before its time', () => {
+    const fields = derived([timed('1', ahead, 30, { status: 'arrived' })]);
+    expect(fields).toMatchObject({ visits: 1, lastVisitAt: ahead, nextAppointmentAt: null, standing: 'active' });
+  });
+
+  test('that ends at midnight belongs to the day before', () => {
+    const appointments = [timed('1', TODAY + 23 * HOUR_MS, 60)];
+    expect(derived(appointments, TODAY + DAY_MS).visits).toBe(1);
+  });
+
+  test('that goes past midnight is a visit from the next midnight on', () => {
+    const appointments = [timed('1', TODAY + 23 * HOUR_MS, 61)];
+    expect(derived(appointments, TODAY + DAY_MS)).toMatchObject({ visits: 0, standing: 'new' });
+    expect(derived(appointments, TODAY + 2 * DAY_MS)).toMatchObject({ visits: 1, standing: 'active' });
+  });
+});
+
+test('a whole day counts like any other appointment, from the midnight at which it begins', () => {
+  const [startAt, endAt] = [TODAY + DAY_MS, TODAY + 2 * DAY_MS];
+  const time = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-17', startAt, endAt } as const;
+  expect(derived([appointmentOf('1', { time })])).toMatchObject({ nextAppointmentAt: startAt, visits: 0 });
+  expect(derived([appointmentOf('1', { time })], endAt)).toMatchObject({ lastVisitAt: startAt, visits: 1 });
+});
+
+describe('a day at the edge', () => {
+  test.each([
+    ['of the period', RULES.periodDays, { visits: 1, standing: 'active' }, { visits: 0, standing: 'active' }],
+    ['of lapsing', RULES.lapsedAfterDays, { standing: 'active' }, { standing: 'lapsed', visits: 0 }],
+    ['of the history', RULES.historyDays, { standing: 'lapsed' }, { firstSeenAt: null, lastVisitAt: null }],
+  ])('%s is inside from its first moment on', (_, days, inside, outside) => {
+    const edge = TODAY - days * DAY_MS;
+    expect(derived([timed('1', edge, 30)])).toMatchObject({ lastVisitAt: edge, ...inside });
+    expect(derived([timed('1', edge - 1, 30)])).toMatchObject(outside);
+  });
+
+  test('is found where the clocks changed in between', () => {
+    const now = Date.parse('2026-04-02T12:00:00+02:00');
+    const edge = Date.parse('2026-03-23T00:00:00+01:00');
+    expect(derived([timed('1', edge, 30)], now).visits).toBe(1);
+    expect(derived([timed('1', edge - 1, 30)], now).visits).toBe(0);
+  });
+
+  test('is found in every zone, also where midnight is skipped or comes twice', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...ZONES), instantsOf2026, fc.integer({ min: 1, max: 400 }), (zone, now, days) => {
+        const edge = createLedger({ ...RULES, zone, historyDays: days }).historyFrom(now);
+        const date = daysBefore(localDate(zone, now), days);
+        expect([localDate(zone, edge - 1) < date, localDate(zone, edge)]).toEqual([true, date]);
+      }),
+    );
+  });
+});
+
+describe('standing', () => {
+  const visit = (daysAgo: number) => timed(`visit-${daysAgo}`, NOW - daysAgo * DAY_MS, 30, { status: 'completed' });
+  const ahead = timed('ahead', NOW + DAY_MS, 30);
+
+  test.each<[string, Appointment[], DerivedFields['standing']]>([
+    ['a first appointment ahead: new', [ahead], 'new'],
+    ['a visit lately: active', [visit(19)], 'active'],
+    ['a visit long ago, and an appointment ahead: active', [visit(25), ahead], 'active'],
+    ['a visit long ago, and nothing ahead: lapsed', [visit(25)], 'lapsed'],
+    ['visits long ago and lately: active', [visit(25), visit(3)], 'active'],
+    ['nobody came, and nothing ahead: lapsed', [{ ...visit(3), status: 'no_show' }], 'lapsed'],
+    ['nothing known: lapsed', [], 'lapsed'],
+  ])('%s', (_, appointments, standing) => {
+    expect(derived(appointments).standing).toBe(standing);
+  });
+});
+
+describe('amounts', () => {
+  test.each<[string, Partial<LedgerInvoice>[], invoiced: number | null, paid: number | null]>([
+    ['are nothing without a document', [], 0, 0],
+    ['are exact to the cent', [{ totalAmount: '0.1' }, { totalAmount: '0.20', paidAmount: '0.3' }], 0.3, 0.3],
+    ['count receipts', [{ documentType: 'Receipt', totalAmount: '80', paidAmount: '80.00' }], 80, 80],
+    [
+      'are less a credit note, written with either sign',
+      [
+        { totalAmount: '100', paidAmount: '100' },
+        { documentType: 'CreditNote', totalAmount: '30', paidAmount: '30' },
+        { documentType: 'CreditNote', totalAmount: '-20', paidAmount: '-20' },
+      ],
+      50,
+      50,
+    ],
+    ['leave out drafts and cancelled documents', [{ status: 'Draft' }, { status: 'Cancelled' }], 0, 0],
+    ['count a document with a status that nobody explained', [{ status: 'Sent', paidAmount: '5' }], 100, 5],
+    ['take paid for all, where no amount is told', [{ status: 'Paid', paidAmount: null }], 100, 100],
+    ['take issued for nothing yet, where no amount is told', [{ status: 'Issued', paidAmount: null }], 100, 0],
+    ['are unknown where a part is paid that nobody tells', [{ status: 'PartiallyPaid', paidAmount: null }], 100, null],
+    ['are unknown where one total is', [{}, { totalAmount: null }], null, 0],
+    ['are unknown where one is absurd', [{ totalAmount: '1234567890' }], null, 0],
+    ['are unknown in several currencies', [{}, { currency: 'CHF' }], null, null],
+    ['take a document without a currency for one in the same', [{}, { currency: null }], 200, 0],
+    ['leave out what is older than the history', [{ issueDate: '2026-05-15' }, { issueDate: '2026-05-16' }], 100, 0],
+    ['count documents without a date', [{ issueDate: null }], 100, 0],
+    ['round fractions of a cent away from zero', [{ totalAmount: '1.005', paidAmount: '-1.005' }], 1.01, -1.01],
+    ['leave out documents of nobody', [{ patientId: null }], 0, 0],
+  ])('%s', (_, invoices, invoiced, paid) => {
+    const numbered = invoices.map((changes, index) => invoiceOf(String(index), changes));
+    expect(billed(numbered)).toEqual({ invoiced, paid });
+  });
+
+  test('are unknown where invoices are not read', () => {
+    expect(billed([invoiceOf('1')], { countsInvoices: false })).toEqual({ invoiced: null, paid: null });
+  });
+});
+
+describe('a complete reading', () => {
+  const day = (days: number) => timed(`in-${days}`, NOW + days * DAY_MS, 30);
+  const tomorrow: TimeWindow = { fromAt: NOW + HOUR_MS, toAt: NOW + 2 * DAY_MS };
+
+  test('forgets what it does not show, and nothing beside its window', () => {
+    const ledger = createLedger(RULES);
+    for (const days of [-1, 1, 3]) ledger.put(day(days));
+    atOnce(ledger.replaceWindow(tomorrow, []));
+    expect(ledger.of('p1', NOW)).toMatchObject({ visits: 1, nextAppointmentAt: NOW + 3 * DAY_MS });
+  });
+
+  test('keeps what is known of rows that are there and cannot be used', () => {
+    const ledger = createLedger(RULES);
+    ledger.put(day(1));
+    atOnce(ledger.replaceWindow(tomorrow, [], new Set(['in-1'])));
+    expect(ledger.of('p1', NOW).nextAppointmentAt).toBe(NOW + DAY_MS);
+  });
+
+  test('covers the history only when readings reach from its beginning to now without a gap', () => {
+    const ledger = createLedger(RULES);
+    const from = ledger.historyFrom(NOW);
+    const read = (fromAt: Instant, toAt: Instant) => atOnce(ledger.replaceWindow({ fromAt, toAt }, []));
+    expect(ledger.covers(NOW)).toBe(false);
+    read(from, NOW - 2 * DAY_MS);
+    read(NOW - DAY_MS, NOW + DAY_MS);
+    expect(ledger.covers(NOW)).toBe(false);
+    read(from, NOW - DAY_MS);
+    expect(ledger.covers(NOW)).toBe(true);
+    expect(ledger.covers(NOW + DAY_MS + 1)).toBe(false);
+  });
+
+  test('of invoices forgets what it does not show of its time', () => {
+    const ledger = createLedger(RULES);
+    ledger.putInvoice(invoiceOf('old', { issueDate: '2026-05-31', totalAmount: '1' }));
+    ledger.putInvoice(invoiceOf('gone', { issueDate: '2026-06-01', totalAmount: '10' }));
+    ledger.putInvoice(invoiceOf('odd', { issueDate: '2026-06-02', totalAmount: '100' }));
+    atOnce(ledger.replaceInvoices('2026-06-01', [invoiceOf('new', { totalAmount: '1000' })], new Set(['odd'])));
+    expect(ledger.of('p1', NOW).invoiced).toBe(1_101);
+    atOnce(ledger.replaceInvoices(null, []));
+    expect(ledger.of('p1', NOW).invoiced).toBe(0);
+  });
+});
+
+test('what was pruned changes no later answer, and what was removed leaves nothing', () => {
+  const ledger = createLedger(RULES);
+  ledger.put(timed('old', NOW - 31 * DAY_MS, 30));
+  ledger.put(timed('long', NOW - 31 * DAY_MS, 33 * 24 * 60));
+  ledger.put(timed('kept', NOW - 29 * DAY_MS, 30));
+  ledger.putInvoice(invoiceOf('old', { issueDate: '2026-05-01' }));
+  ledger.putInvoice(invoiceOf('kept'));
+  const before = ledger.of('p1', NOW);
+  ledger.prune(NOW);
+  expect(ledger.size()).toEqual({ appointments: 2, invoices: 1 });
+  expect(ledger.of('p1', NOW)).toEqual(before);
+  for (const id of ['long', 'kept', 'kept']) ledger.remove(id);
+  ledger.removeInvoice('kept');
+  expect(ledger.size()).toEqual({ appointments: 0, invoices: 0 });
+  expect(ledger.of('p1', NOW)).toEqual(createLedger(RULES).of('p1', NOW));
+});
+
+// From here on: random histories against a recomputation from the definitions, with calendar dates as texts.
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** The date on the wall, `YYYY-MM-DD`. */
+function localDate(zone: string, at: Instant): string {
+  const format =
+    formats.get(zone) ??
+    new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  formats.set(zone, format);
+  return format.format(at);
+}
+
+function daysBefore(date: string, days: number): string {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number);
+  return new Date(Date.UTC(year, month - 1, day - days)).toISOString().slice(0, 10);
+}
+
+interface World {
+  appointments: Map<string, Appointment>;
+  invoices: Map<string, LedgerInvoice>;
+}
+
+function recomputed(world: World, rules: LedgerRules, patientId: string, now: Instant): DerivedFields {
+  const today = localDate(rules.zone, now);
+  const own = [...world.appointments.values()]
+    .filter((appointment) => appointment.patientId === patientId)
+    .map(({ status, rawStatus, time: { startAt, endAt } }) => ({
+      status: status === 'unknown' && rawStatus === null ? 'booked' : status,
+      startAt,
+      firstDate: localDate(rules.zone, startAt),
+      lastDate: localDate(rules.zone, endAt > startAt ? endAt - 1 : startAt),
+    }));
+  const isOf = (...statuses: AppointmentStatus[]) => statuses.includes.bind(statuses);
+  const came = isOf('arrived', 'in_progress', 'completed');
+  const untouched = isOf('booked', 'confirmed');
+  const known = own.filter(({ firstDate }) => firstDate >= daysBefore(today, rules.historyDays));
+  const visits = known.filter(
+    ({ status, firstDate, lastDate }) =>
+      (came(status) && firstDate <= today) || (untouched(status) && lastDate < today),
+  );
+  const expected = own.filter(
+    ({ status, firstDate, lastDate }) =>
+      (came(status) && firstDate > today) || (isOf('booked', 'confirmed', 'unknown')(status) && lastDate >= today),
+  );
+  const inPeriod = <One extends { firstDate: string }>(list: One[]) =>
+    list.filter(({ firstDate }) => firstDate >= daysBefore(today, rules.periodDays)).length;
+  const starts = visits.map(({ startAt }) => startAt).sort((one, other) => one - other);
+  const lastVisitAt = starts.at(-1) ?? null;
+  const isRecent = visits.some(({ firstDate }) => firstDate >= daysBefore(today, rules.lapsedAfterDays));
+  const next = expected.map(({ startAt }) => startAt).filter((startAt) => startAt > now);
+  return {
+    lastVisitAt,
+    nextAppointmentAt: next.length === 0 ? null : Math.min(...next),
+    visits: inPeriod(visits),
+    noShows: inPeriod(known.filter(({ status, firstDate }) => status === 'no_show' && firstDate <= today)),
+    firstSeenAt: starts[0] ?? null,
+    standing: expected.length > 0 ? (lastVisitAt === null ? 'new' : 'active') : isRecent ? 'active' : 'lapsed',
+    ...recomputedAmounts(world, rules, patientId, daysBefore(today, rules.historyDays)),
+  };
+}
+
+function recomputedAmounts(world: World, { countsInvoices }: LedgerRules, patientId: string, fromDate: string) {
+  const own = [...world.invoices.values()].filter(
+    (invoice) =>
+      invoice.patientId === patientId &&
+      !['Draft', 'Cancelled'].includes(invoice.status ?? '') &&
+      (invoice.issueDate === null || invoice.issueDate >= fromDate),
+  );
+  const isMixed = new Set(own.flatMap(({ currency }) => (currency === null ? [] : [currency]))).size > 1;
+  const total = (amountOf: (invoice: LedgerInvoice) => string | null) => {
+    const amounts = own.map((invoice) => {
+      const amount = amountOf(invoice);
+      const cents = amount === null ? Number.NaN : Math.round(Number(amount) * 100);
+      return invoice.documentType === 'CreditNote' ? -Math.abs(cents) : cents;
+    });
+    const cents = amounts.reduce((one, other) => one + other, 0);
+    return !countsInvoices || isMixed || Number.isNaN(cents) ? null : cents / 100;
+  };
+  return {
+    invoiced: total(({ totalAmount }) => totalAmount),
+    paid: total(({ paidAmount, status, totalAmount }) => {
+      if (paidAmount !== null) return paidAmount;
+      return status === 'Paid' ? totalAmount : status === 'Issued' ? '0' : null;
+    }),
+  };
+}
+
+const QUARTER_MS = 15 * MINUTE_MS;
+const instantsOf2026 = fc.nat(365 * 96).map((quarter) => Date.UTC(2026, 0, 1) + quarter * QUARTER_MS);
+const someIds = fc.nat(11).map(String);
+const somePatients = fc.constantFrom('p1', 'p2', 'p3');
+
+/** Within 40 days of an instant, on quarters of an hour so that midnights are met; many at the edges of local days. */
+function instantsAround(zone: string, now: Instant): fc.Arbitrary<Instant> {
+  const anywhere = fc.integer({ min: -40 * 96, max: 40 * 96 }).map((quarter) => now + quarter * QUARTER_MS);
+  const edges = fc.tuple(fc.integer({ min: 1, max: 40 }), fc.constantFrom(-1, 0, 1)).map(([days, beside]) => {
+    return createLedger({ ...RULES, zone, historyDays: days }).historyFrom(now) + beside;
+  });
+  return fc.oneof({ weight: 3, arbitrary: anywhere }, { weight: 1, arbitrary: edges });
+}
+
+function appointmentsAround(zone: string, now: Instant): fc.Arbitrary<Appointment> {
+  return fc
+    .record({
+      id: someIds,
+      startAt: instantsAround(zone, now),
+      minutes: fc.oneof(fc.constantFrom(0, 15, 30, 60), fc.nat(3 * 24 * 60)),
+      patientId: fc.option(somePatients, { freq: 8 }),
+      status: fc.constantFrom(...STATUSES),
+      rawStatus: fc.constantFrom(null, 'Word'),
+    })
+    .map(({ id, startAt, minutes, ...changes }) => timed(id, startAt, minutes, changes));
+}
+
+const decimals = fc
+  .tuple(fc.integer({ min: -500_000, max: 500_000 }), fc.constantFrom(1, 2))
+  .map(([cents, digits]) => (digits === 1 ? (Math.round(cents / 10) / 10).toFixed(1) : (cents / 100).toFixed(2)));
+
+function invoicesAround(zone: string, now: Instant): fc.Arbitrary<LedgerInvoice> {
+  return fc.record({
+    id: someIds,
+    patientId: fc.option(somePatients, { freq: 8 }),
+    documentType: fc.constantFrom('Invoice', 'CreditNote', 'Receipt', null),
+    status: fc.constantFrom('Draft', 'Issued', 'PartiallyPaid', 'Paid', 'Cancelled', 'Odd', null),
+    issueDate: fc.option(
+      fc.integer({ min: -3, max: 40 }).map((days) => daysBefore(localDate(zone, now), days)),
+      { freq: 8 },
+    ),
+    currency: fc.oneof(
+      { weight: 9, arbitrary: fc.constantFrom('EUR', null) },
+      { weight: 1, arbitrary: fc.constant('CHF') },
+    ),
+    totalAmount: fc.option(decimals, { freq: 12 }),
+    paidAmount: fc.option(decimals, { freq: 4 }),
+  });
+}
+
+type Ledger = ReturnType<typeof createLedger>;
+
+/** One thing that happens, to the ledger and to the plain lists beside it. */
+type Step = (ledger: Ledger, world: World) => void;
+
+function putting(appointment: Appointment): Step {
+  return (ledger, { appointments }) => {
+    ledger.put(appointment);
+    appointments.set(appointment.id, appointment);
+  };
+}
+
+function reading(window: TimeWindow, shown: Appointment[], present: Set<string>): Step {
+  const isIn = ({ time: { startAt, endAt } }: Appointment) =>
+    startAt < window.toAt && (endAt > window.fromAt || startAt >= window.fromAt);
+  const read = shown.filter(isIn);
+  return (ledger, { appointments }) => {
+    atOnce(ledger.replaceWindow(window, read, present));
+    for (const [id, known] of appointments) if (isIn(known) && !present.has(id)) appointments.delete(id);
+    for (const one of read) appointments.set(one.id, one);
+  };
+}
+
+function readingInvoices(fromDate: string | null, shown: LedgerInvoice[]): Step {
+  const isMeant = ({ issueDate }: LedgerInvoice) => fromDate === null || (issueDate !== null && issueDate >= fromDate);
+  const read = shown.filter(isMeant);
+  return (ledger, { invoices }) => {
+    atOnce(ledger.replaceInvoices(fromDate, read));
+    for (const [id, known] of invoices) if (isMeant(known)) invoices.delete(id);
+    for (const one of read) invoices.set(one.id, one);
+  };
+}
+
+function stepsAround(zone: string, now: Instant): fc.Arbitrary<Step> {
+  const appointments = appointmentsAround(zone, now);
+  const invoices = invoicesAround(zone, now);
+  const windows = fc
+    .tuple(instantsAround(zone, now), fc.nat(60 * 24 * 60))
+    .map(([fromAt, minutes]) => ({ fromAt, toAt: fromAt + minutes * MINUTE_MS }));
+  const removals = someIds.map(
+    (id): Step =>
+      (ledger, world) => {
+        ledger.remove(id);
+        world.appointments.delete(id);
+      },
+  );
+  const invoiceRemovals = someIds.map(
+    (id): Step =>
+      (ledger, world) => {
+        ledger.removeInvoice(id);
+        world.invoices.delete(id);
+      },
+  );
+  const invoicePuts = invoices.map(
+    (one): Step =>
+      (ledger, world) => {
+        ledger.putInvoice(one);
+        world.invoices.set(one.id, one);
+      },
+  );
+  const readings = fc
+    .tuple(windows, fc.array(appointments, { maxLength: 8 }), fc.array(someIds, { maxLength: 2 }))
+    .map(([window, shown, present]) => reading(window, shown, new Set(present)));
+  const invoiceReadings = fc
+    .tuple(fc.option(fc.nat(40)), fc.array(invoices, { maxLength: 5 }))
+    .map(([days, shown]) => readingInvoices(days === null ? null : daysBefore(localDate(zone, now), days), shown));
+  const pruning = fc.constant<Step>((ledger) => ledger.prune(now));
+  return fc.oneof(
+    { weight: 8, arbitrary: appointments.map(putting) },
+    { weight: 4, arbitrary: invoicePuts },
+    { weight: 1, arbitrary: fc.oneof(removals, invoiceRemovals, readings, invoiceReadings, pruning) },
+  );
+}
+
+/** A clinic's zone and rules, a moment, and later moments at which it is asked. */
+const settings = fc.record({
+  rules: fc.record({
+    zone: fc.constantFrom(...ZONES),
+    historyDays: fc.integer({ min: 1, max: 40 }),
+    periodDays: fc.integer({ min: 1, max: 40 }),
+    lapsedAfterDays: fc.integer({ min: 1, max: 40 }),
+    countsInvoices: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+  }),
+  now: instantsOf2026,
+  hoursLater: fc.array(fc.nat(24 * 20), { maxLength: 3 }),
+});
+
+describe('a ledger', () => {
+  test('answers like a recomputation from scratch, whatever happened before', () => {
+    const histories = settings.chain((setting) =>
+      fc.tuple(
+        fc.constant(setting),
+        fc.array(stepsAround(setting.rules.zone, setting.now), { minLength: 1, maxLength: 40 }),
+      ),
+    );
+    fc.assert(
+      fc.property(histories, ([{ rules, now, hoursLater }, steps]) => {
+        const ledger = createLedger(rules);
+        const world: World = { appointments: new Map(), invoices: new Map() };
+        const check = (at: Instant) => {
+          for (const patientId of ['p1', 'p2', 'p3', 'nobody']) {
+            expect(ledger.of(patientId, at)).toEqual(recomputed(world, rules, patientId, at));
+          }
+        };
+        for (const step of steps) {
+          step(ledger, world);
+          check(now);
+        }
+        for (const hours of hoursLater) check(now + hours * HOUR_MS);
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  test('does not depend on the order in which records come', () => {
+    const histories = settings.chain((setting) => {
+      const { zone } = setting.rules;
+      return fc.tuple(
+        fc.constant(setting),
+        fc.uniqueArray(appointmentsAround(zone, setting.now), { selector: ({ id }) => id }),
+        fc.uniqueArray(invoicesAround(zone, setting.now), { selector: ({ id }) => id }),
+      );
+    });
+    fc.assert(
+      fc.property(histories, fc.func(fc.nat()), ([{ rules, now }, appointments, invoices], rank) => {
+        const one = createLedger(rules);
+        const other = createLedger(rules);
+        const puts = [
+          ...appointments.map((each) => (ledger: Ledger) => ledger.put(each)),
+          ...invoices.map((each) => (ledger: Ledger) => ledger.putInvoice(each)),
+        ];
+        const shuffled = puts
+          .map((put, index) => ({ put, rank: rank(index) }))
+          .sort((a, b) => a.rank - b.rank)
+          .map(({ put }) => put);
+        for (const put of puts) put(one);
+        for (const put of shuffled) put(other);
+        for (const patientId of ['p1', 'p2', 'p3']) expect(other.of(patientId, now)).toEqual(one.of(patientId, now));
+      }),
+    );
+  });
+
+  test('says the same all day long, but for appointments that begin', () => {
+    const histories = settings.chain((setting) =>
+      fc.tuple(
+        fc.constant(setting),
+        fc.array(appointmentsAround(setting.rules.zone, setting.now), { maxLength: 12 }),
+        fc.nat(24 * 60),
+      ),
+    );
+    fc.assert(
+      fc.property(histories, ([{ rules, now }, appointments, minutes]) => {
+        const later = now + minutes * MINUTE_MS;
+        fc.pre(localDate(rules.zone, now) === localDate(rules.zone, later));
+        const ledger = createLedger(rules);
+        for (const appointment of appointments) ledger.put(appointment);
+        const before = ledger.of('p1', now);
+        const after = ledger.of('p1', later);
+        const hasBegun = before.nextAppointmentAt !== null && before.nextAppointmentAt <= later;
+        const { nextAppointmentAt } = hasBegun ? after : before;
+        expect(after).toEqual({ ...before, nextAppointmentAt });
+      }),
+    );
+  });
+});
