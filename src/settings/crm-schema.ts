@@ -1,29 +1,52 @@
 import { z } from 'zod';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
+import { CRM_TRANSFORMS, type CrmTransform } from './crm-sources.ts';
 
 /** A property as the CRM names it. */
 const property = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, 'give the name that the CRM uses in its API, not its label');
 
-/** What can be done to a value on its way, in the order that they are listed in. */
-export const TRANSFORMS = ['e164', 'lower', 'upper', 'title-case', 'date', 'year', 'first-line'] as const;
+/** What can be done to a value on its way; what each takes and gives stands in {@link CRM_TRANSFORMS}. */
+export const TRANSFORMS = Object.keys(CRM_TRANSFORMS) as CrmTransform[];
+
+const KINDS = ['text', 'number', 'boolean', 'date', 'instant'] as const;
 
 /** Where a property's value comes from. */
-const source = z.strictObject({
-  from: text.optional().describe('A field of the record, such as lastName or derived.nextAppointmentAt'),
-  value: z.union([text, z.number(), z.boolean()]).optional().describe('The same for every record'),
-  expression: text
-    .optional()
-    .describe('A JSONata expression over the record; needs expressions: allowed in the same target'),
-  transforms: z.array(z.enum(TRANSFORMS)).default([]).describe('Applied in this order'),
-  kind: z
-    .enum(['text', 'number', 'boolean', 'date', 'instant'])
-    .optional()
-    .describe('What an expression gives; text unless told'),
-});
+const source = z
+  .strictObject({
+    from: text.optional().describe('A field of the record, such as lastName or derived.nextAppointmentAt'),
+    value: z
+      .union([z.string(), z.number(), z.boolean()], { error: 'give a text, a number, true or false' })
+      .optional()
+      .describe('The same for every record, written as it stands here'),
+    expression: text
+      .optional()
+      .describe('A JSONata expression over the record; needs expressions: allowed in the same target'),
+    transforms: z.array(z.enum(TRANSFORMS)).max(10).default([]).describe('Applied in this order'),
+    kind: z.enum(KINDS).optional().describe('What an expression gives; text unless told'),
+  })
+  .refine(
+    ({ from, value, expression }) => [from, value, expression].filter((one) => one !== undefined).length === 1,
+    'give exactly one of from, value and expression',
+  )
+  .refine(
+    ({ kind, expression }) => kind === undefined || expression !== undefined,
+    'kind belongs to an expression alone',
+  )
+  .refine(
+    ({ value, transforms }) => value === undefined || transforms.length === 0,
+    'write the value as it should be, without transforms',
+  );
 
-const rule = z.union([text.transform((from) => source.parse({ from })), source]);
+/** Of one property: the name of a field, or how its value is made. */
+const rule = z.union([text.transform((from): z.output<typeof source> => ({ from, transforms: [] })), source]);
+
+/** How the value of one property is made, as read. */
+export type CrmRule = z.output<typeof source>;
+
+/** Days that the derived fields reckon with, unless told. */
+export const DEFAULT_DAYS = { historyDays: 1_096, periodDays: 365, lapsedAfterDays: 548 } as const;
 
 /** What a target in a CRM follows, and how records become its objects. */
 export const crmSchema = z.strictObject({
@@ -48,7 +71,9 @@ export const crmSchema = z.strictObject({
     .enum(['keep', 'remove'])
     .default('keep')
     .describe('Patients that the clinic has closed: kept up to date like others, or removed'),
-  mapping: mapOf(rule, property).describe('What each property of the CRM holds'),
+  mapping: mapOf(rule, property)
+    .refine((rules) => rules.size > 0, 'name at least one property')
+    .describe('What each property of the CRM holds'),
   sensitive: mapOf(text, text)
     .prefault({})
     .describe('Sensitive fields that may be mapped, each with the reason: who decided, and on what ground'),
@@ -60,10 +85,14 @@ export const crmSchema = z.strictObject({
     .describe('Country of phone numbers that are written without one'),
   derived: z
     .strictObject({
-      historyDays: wholeNumber(1, 3_660).default(1_096).describe('Days before today whose appointments count'),
-      periodDays: wholeNumber(1, 3_660).default(365).describe('Days before today in which visits and no-shows count'),
+      historyDays: wholeNumber(1, 3_660)
+        .default(DEFAULT_DAYS.historyDays)
+        .describe('Days before today whose appointments count'),
+      periodDays: wholeNumber(1, 3_660)
+        .default(DEFAULT_DAYS.periodDays)
+        .describe('Days before today in which visits and no-shows count'),
       lapsedAfterDays: wholeNumber(1, 3_660)
-        .default(548)
+        .default(DEFAULT_DAYS.lapsedAfterDays)
         .describe('A patient without a visit for so long, and without an appointment ahead, has lapsed'),
     })
     .prefault({})
