@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { calendarCases } from './cases/index.ts';
+import { calendarCases, crmCases } from './cases/index.ts';
 import type { ContractCase } from './contract-case.ts';
 import { createKit } from './contract-kit.ts';
 import type { ContractTarget } from './contract-target.ts';
+import { createCrmKit } from './crm-kit.ts';
+import type { CrmTarget } from './crm-target.ts';
 import { type CaseResult, saveReport } from './report.ts';
 
 /** What a connector's test file may say beside its target. */
@@ -23,6 +25,18 @@ export function describeConnector(
   options: ContractOptions = {},
 ): void {
   describeCases(name, calendarCases, open, createKit, options);
+}
+
+/**
+ * The same for a connector of a CRM: what any object meets, then what is a CRM's own. Items are contacts; cases of activities and
+ * deals work on their streams of the same account.
+ */
+export function describeCrmConnector(
+  name: string,
+  open: () => Promise<CrmTarget>,
+  options: ContractOptions = {},
+): void {
+  describeCases(name, crmCases, open, createCrmKit, options);
 }
 
 function describeCases<Target extends { close(): Promise<void> }, Kit>(

@@ -1,11 +1,20 @@
 import type { ContractCase } from '../contract-case.ts';
 import type { CalendarKit } from '../contract-kit.ts';
+import type { CrmKit } from '../crm-kit.ts';
 import { adoption, calendarAdoption } from './adoption.ts';
 import { authorization } from './authorization.ts';
 import { batches } from './batches.ts';
 import { budget } from './budget.ts';
 import { changes } from './changes.ts';
 import { containers } from './containers.ts';
+import { crmActivities } from './crm-activities.ts';
+import { crmChanges } from './crm-changes.ts';
+import { crmData } from './crm-data.ts';
+import { crmErasing } from './crm-erasing.ts';
+import { crmFamilies } from './crm-families.ts';
+import { crmPeople } from './crm-people.ts';
+import { crmProperties } from './crm-properties.ts';
+import { crmRepetition } from './crm-repetition.ts';
 import { data } from './data.ts';
 import { histories } from './histories.ts';
 import { lostAnswers } from './lost-answers.ts';
@@ -40,5 +49,29 @@ export const calendarCases: readonly ContractCase<CalendarKit>[] = [
   ...changes,
   ...notifications,
   ...containers,
+  ...histories,
+];
+
+/** Cases that a CRM's contacts meet like any object, and those of their own. */
+export const crmCases: readonly ContractCase<CrmKit>[] = [
+  ...crmRepetition,
+  ...repetition,
+  ...lostAnswers,
+  ...twoWorkers,
+  ...people,
+  ...crmPeople,
+  ...crmFamilies,
+  ...adoption,
+  ...batches,
+  ...throttling,
+  ...authorization,
+  ...transport,
+  ...crmData,
+  ...crmActivities,
+  ...crmErasing,
+  ...privacy,
+  ...budget,
+  ...crmChanges,
+  ...crmProperties,
   ...histories,
 ];

@@ -1,0 +1,46 @@
+import { expect } from 'vitest';
+import type { RemoteChanges } from '../../../src/connectors/connector.ts';
+import type { CrmItem } from '../../../src/model/items.ts';
+import type { TimeWindow } from '../../../src/model/time.ts';
+import { group } from '../contract-case.ts';
+import { keyOf, OTHER_MARK, signal } from '../contract-kit.ts';
+import type { CrmKit } from '../crm-kit.ts';
+
+/** Spring 2027, in which the suite's items lie. */
+const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: Date.parse('2027-05-01T00:00:00Z') };
+
+/** CRMs are read whole: whatever the cursor, the answer is all that is ours. */
+export const crmChanges = group<CrmKit>('changes', {
+  'every reading is whole and of what is ours': async (kit) => {
+    await kit.create('a', 'b');
+    await kit.target.server.putForeign('Foreign');
+    await kit.attempt([kit.toCreate('theirs')], kit.worker({ mark: OTHER_MARK }));
+    const changes = await ask(kit);
+    expect(changes).toMatchObject({ scope: 'whole', removed: [] });
+    expect(changes.items.map(({ key }) => key).sort()).toEqual([keyOf('a'), keyOf('b')].sort());
+    expect(changes.items.map(({ item }) => item)).toEqual([kit.item(), kit.item()]);
+  },
+  'what was edited by hand shows, what was deleted does not': async (kit) => {
+    await kit.create('a', 'b', 'c');
+    await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
+    await kit.target.server.deleteByHand((await kit.object('b')).remoteId);
+    await kit.target.server.removeMarkByHand((await kit.object('c')).remoteId);
+    expect((await ask(kit)).items).toMatchObject([{ key: keyOf('a'), item: kit.item('By hand') }]);
+  },
+  'a cursor, its own or an invented one, changes nothing': async (kit) => {
+    await kit.create('a');
+    const first = await ask(kit);
+    for (const cursor of [first.cursor, '', 'x', '{}', 'x'.repeat(100_000)]) {
+      expect(await ask(kit, cursor)).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], removed: [] });
+    }
+  },
+  'a reading that breaks off is an error, not emptiness': async (kit) => {
+    await kit.create('a');
+    kit.target.proxy.add({ ...kit.target.dialect.reads, fault: { kind: 'cut-body' } });
+    await expect(ask(kit)).rejects.toMatchObject({ name: 'MirrorError', retry: 'later' });
+  },
+});
+
+async function ask(kit: CrmKit, cursor: string | null = null): Promise<RemoteChanges<CrmItem>> {
+  return await kit.connector.changes(kit.target.container, { cursor, window: WINDOW }, signal());
+}

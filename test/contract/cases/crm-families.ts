@@ -1,0 +1,87 @@
+import { expect } from 'vitest';
+import { group } from '../contract-case.ts';
+import { keyOf, locatorOf, updateOperation, written } from '../contract-kit.ts';
+import type { CrmKit } from '../crm-kit.ts';
+
+const SHARED = { email: 'family@clinic.example', phone: '+390551234567' };
+const FAMILY = ['mother', 'father', 'daughter', 'son'];
+
+/** People who share what a CRM takes for a person's own: each stays one object, and nobody's is written over. */
+export const crmFamilies = group<CrmKit>('families', {
+  'a family of four with one e-mail address and one phone becomes four objects': async (kit) => {
+    await createFamily(kit);
+    const objects = await Promise.all(FAMILY.map((member) => kit.object(member)));
+    expect(new Set(objects.map(({ remoteId }) => remoteId)).size).toBe(4);
+    expect(objects.map(({ title }) => title)).toEqual(FAMILY);
+    expect(objects.map(({ values }) => values.phone)).toEqual(FAMILY.map(() => SHARED.phone));
+    expect(objects.some(({ values }) => values.email === SHARED.email)).toBe(true);
+  },
+  'what became of the address of each is told, so that nothing is written again': async (kit) => {
+    const outcomes = await createFamily(kit);
+    const read = new Map((await kit.readAll()).map((item) => [item.key, item.item]));
+    for (const { recordId, stored } of outcomes) {
+      const sent = kit.row({ ...SHARED, title: recordId });
+      expect(read.get(keyOf(recordId))).toEqual(stored ?? sent);
+      expect([SHARED.email, null]).toContain((await kit.object(recordId)).values.email);
+    }
+  },
+  'a member who changes, and one who leaves, leave the others as they are': async (kit) => {
+    const outcomes = await createFamily(kit);
+    const before = new Map((await kit.objects()).map((object) => [object.remoteId, object]));
+    const son = outcomes[3]!;
+    const [changed] = await kit.deliver([
+      updateOperation('son', kit.row({ ...SHARED, title: 'Married' }), son.versionTag, son.remoteId),
+    ]);
+    written(changed);
+    const father = await kit.object('father');
+    await kit.target.server.deleteByHand(father.remoteId);
+    for (const member of ['mother', 'daughter']) {
+      const object = await kit.object(member);
+      expect(object).toEqual(before.get(object.remoteId));
+    }
+    expect((await kit.object('son')).title).toBe('Married');
+  },
+  'the address of one who left can be had by the next': async (kit) => {
+    const outcomes = await createFamily(kit);
+    for (const { recordId, remoteId, versionTag } of outcomes.slice(0, 3)) {
+      await kit.deliver([{ kind: 'delete', recordId, key: keyOf(recordId), versionTag, remoteId }]);
+    }
+    const [outcome] = await kit.deliver([updateOperation('son', kit.row({ ...SHARED, title: 'son' }), null)]);
+    written(outcome);
+    expect((await kit.object('son')).values).toMatchObject(SHARED);
+  },
+  'values that differ only in case are two objects': async (kit) => {
+    const outcomes = await kit.deliver([
+      kit.toCreate('a', kit.row({ title: 'de luca', email: 'Anna@Clinic.example' })),
+      kit.toCreate('b', kit.row({ title: 'De Luca', email: 'anna@clinic.example' })),
+    ]);
+    expect(outcomes.map(({ result }) => result)).toEqual(['written', 'written']);
+    expect([(await kit.object('a')).title, (await kit.object('b')).title]).toEqual(['de luca', 'De Luca']);
+  },
+  'an object made by hand with the same name, address and phone is never touched': async (kit) => {
+    const { server } = kit.target;
+    const remoteId = await server.addByHand({ ...SHARED, title: 'Appointment', number: 1 });
+    const before = (await kit.objects()).filter((object) => object.remoteId === remoteId);
+    expect(before).toHaveLength(1);
+    const [created] = await kit.deliver([kit.toCreate('a', kit.row(SHARED))]);
+    const { versionTag, remoteId: ours } = written(created);
+    const changed = kit.row({ ...SHARED, number: 2 });
+    const [updated] = await kit.deliver([updateOperation('a', changed, versionTag, ours)]);
+    written(updated);
+    expect((await kit.object('a')).remoteId).not.toBe(remoteId);
+    expect((await kit.objects()).filter((object) => object.remoteId === remoteId)).toEqual(before);
+    const [deleted] = await kit.deliver([
+      { kind: 'delete', recordId: 'a', key: keyOf('a'), versionTag: null, remoteId: null, erase: true },
+    ]);
+    expect(deleted?.result).toBe('deleted');
+    expect(await kit.objects()).toEqual(before);
+    expect(before[0]).not.toMatchObject({ locator: locatorOf('a') });
+  },
+});
+
+async function createFamily(kit: CrmKit) {
+  const outcomes = await kit.deliver(
+    FAMILY.map((member) => kit.toCreate(member, kit.row({ ...SHARED, title: member }))),
+  );
+  return outcomes.map((outcome) => written(outcome));
+}

@@ -1,0 +1,91 @@
+import { expect } from 'vitest';
+import { group } from '../contract-case.ts';
+import {
+  deleteOperation,
+  describeOutcome,
+  keyOf,
+  OTHER_MARK,
+  signal,
+  updateOperation,
+  written,
+} from '../contract-kit.ts';
+import type { CrmKit } from '../crm-kit.ts';
+import { required } from './batches.ts';
+
+/**
+ * A person's hands in the CRM. There an object is ours by its key, which is unique and written by us alone, and by its stamp, which
+ * says for which target: an upsert can't look at the stamp first, reading does.
+ */
+export const crmPeople = group<CrmKit>('people and foreign objects', {
+  'an object whose key and stamp were emptied is no longer ours: it stays as it is, and an update makes another':
+    async (kit) => {
+      const [created] = await kit.create('a');
+      const { remoteId } = await kit.object('a');
+      await kit.target.server.removeMarkByHand(remoteId);
+      const before = (await kit.objects()).find((object) => object.remoteId === remoteId);
+      expect(await kit.readAll()).toEqual([]);
+      const [outcome] = await kit.deliver([updateOperation('a', kit.item('Changed'), created!.versionTag, remoteId)]);
+      expect(describeOutcome(outcome)).toBe('written recreated');
+      expect((await kit.object('a')).remoteId).not.toBe(remoteId);
+      expect((await kit.objects()).find((object) => object.remoteId === remoteId)).toEqual(before);
+    },
+  'an object whose key and stamp were emptied is not deleted': async (kit) => {
+    const [created] = await kit.create('a');
+    const { remoteId } = await kit.object('a');
+    await kit.target.server.removeMarkByHand(remoteId);
+    const before = await kit.objects();
+    const outcomes = [
+      ...(await kit.attempt([deleteOperation('a', created!.versionTag, remoteId)])),
+      ...(await kit.attempt([deleteOperation('a', null)])),
+    ];
+    expect(outcomes.map(describeOutcome)).toEqual(['deleted already-gone', 'deleted already-gone']);
+    expect(await kit.objects()).toEqual(before);
+  },
+  'an object whose stamp alone was emptied is not read, and is ours again after the next update': async (kit) => {
+    const [created] = await kit.create('a');
+    const { remoteId } = await kit.object('a');
+    await kit.target.server.removeStampByHand(remoteId);
+    expect(await kit.readAll()).toEqual([]);
+    const [outcome] = await kit.deliver([
+      updateOperation('a', kit.item('Changed'), created!.versionTag, created!.remoteId),
+    ]);
+    expect(outcome?.result).toBe('written');
+    expect(await kit.object('a')).toMatchObject({ title: 'Changed', remoteId });
+    expect(await kit.readAll()).toHaveLength(1);
+  },
+  'objects of another target are neither read nor found': async (kit) => {
+    const other = kit.worker({ mark: OTHER_MARK });
+    const [theirs] = await kit.attempt([kit.toCreate('theirs')], other);
+    await kit.create('a');
+    expect((await kit.readAll()).map(({ key }) => key)).toEqual([keyOf('a')]);
+    expect(await kit.connector.find(kit.target.container, [keyOf('theirs')], signal())).toEqual([]);
+    const [left] = await kit.readAll(other);
+    expect(left).toMatchObject({ key: keyOf('theirs'), versionTag: written(theirs).versionTag });
+  },
+  'an object of ours that a person joined into a stranger leaves one object for each of us in the end': async (kit) => {
+    const [created] = await kit.create('a', 'b');
+    const stranger = await kit.target.server.addByHand({ title: 'Stranger', number: 1 });
+    const { remoteId } = await kit.object('a');
+    const left = await required(kit.target.server.mergeByHand)(stranger, remoteId);
+    const [outcome] = await kit.deliver([
+      updateOperation('a', kit.item('Changed'), created!.versionTag, created!.remoteId),
+    ]);
+    expect(outcome?.result).toBe('written');
+    expect((await kit.object('a')).title).toBe('Changed');
+    expect((await kit.object('b')).title).toBe('Appointment');
+    expect((await kit.objects()).map((object) => object.remoteId)).toContain(left);
+    expect(await kit.readAll()).toHaveLength(2);
+  },
+  'two objects of ours that a person joined are two again after the next updates, and stay so': async (kit) => {
+    await kit.create('a', 'b');
+    const [a, b] = [await kit.object('a'), await kit.object('b')];
+    await required(kit.target.server.mergeByHand)(a.remoteId, b.remoteId);
+    const updates = ['a', 'b'].map((id) => updateOperation(id, kit.item(`Title of ${id}`), null));
+    for (let round = 0; round < 2; round += 1) {
+      const outcomes = await kit.deliver(updates);
+      expect(outcomes.map(({ result }) => result)).toEqual(['written', 'written']);
+      expect([(await kit.object('a')).title, (await kit.object('b')).title]).toEqual(['Title of a', 'Title of b']);
+      expect(await kit.readAll()).toHaveLength(2);
+    }
+  },
+});

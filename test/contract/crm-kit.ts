@@ -1,0 +1,88 @@
+import { expect } from 'vitest';
+import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
+import type { Operation, Outcome } from '../../src/model/operations.ts';
+import type { StreamName } from '../../src/model/streams.ts';
+import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
+import { type ContractKit, createKitOf, describeOutcome, keyOf, written } from './contract-kit.ts';
+import { CRM_ROLES, type CrmRole, type CrmTarget, type CrmValues, type RemoteRow } from './crm-target.ts';
+
+/** What a case of CRMs works with. */
+export interface CrmKit extends ContractKit<CrmItem, RemoteRow> {
+  target: CrmTarget;
+  /** An ordinary item with these values in place of its own, and belonging to another contact when one is given. */
+  row(values: Partial<CrmValues>, belonging?: Partial<CrmTarget['belonging']>): CrmItem;
+  /** A kit on another stream of the same account. */
+  beside(stream: StreamName): Promise<CrmKit>;
+  /**
+   * Expects a write and that an audit right after it would find nothing: what is read back equals what the outcome told to be
+   * stored, else what was sent, to the fingerprint. Gives the object as a person sees it.
+   */
+  expectKept(operation: Extract<Operation<CrmItem>, { item: CrmItem }>, outcome?: Outcome<CrmItem>): Promise<RemoteRow>;
+}
+
+/** Values of an ordinary item: one for each kind of property. */
+const ORDINARY: CrmValues = {
+  title: 'Appointment',
+  email: null,
+  phone: null,
+  note: null,
+  number: 7,
+  boolean: true,
+  date: '2027-03-10',
+  instant: '2027-03-10T08:00:00.000Z',
+};
+
+const TELLING = {
+  title: 'TitleCanary',
+  email: 'mailcanary@clinic.example',
+  phone: '+390551239876',
+  note: 'NoteCanary',
+} as const;
+
+/** Prepares a case on a fresh CRM. */
+export function createCrmKit(target: CrmTarget): CrmKit {
+  const row: CrmKit['row'] = (values, belonging = {}) => ({
+    properties: toProperties(target.names, { ...ORDINARY, ...values }),
+    ...target.belonging,
+    ...belonging,
+  });
+  const kit = createKitOf<CrmItem, RemoteRow>(target, {
+    item: (title = ORDINARY.title as string) => row({ title }),
+    telling: () => ({
+      item: row(TELLING),
+      changed: row({ ...TELLING, number: 8 }),
+      texts: Object.values(TELLING),
+    }),
+  });
+  return {
+    ...kit,
+    target,
+    row,
+    beside: async (stream) => createCrmKit(await target.beside(stream)),
+    async expectKept(operation, outcome) {
+      const { stored = operation.item } = written(outcome ?? (await kit.attempt([operation]))[0]);
+      const read = (await kit.readAll()).find(({ key }) => key === operation.key);
+      expect(read?.item).toEqual(stored);
+      expect(fingerprintOf(target, read!.item!)).toBe(fingerprintOf(target, stored));
+      return await kit.object(operation.recordId);
+    },
+  };
+}
+
+function toProperties(names: CrmTarget['names'], values: CrmValues): Record<string, PropertyValue> {
+  const roles = Object.keys(CRM_ROLES) as CrmRole[];
+  return Object.fromEntries(roles.map((role) => [names[role], values[role]]));
+}
+
+/** As the daemon would compare it. */
+function fingerprintOf({ stream, names }: CrmTarget, item: CrmItem): string {
+  const form = crmForm(stream, Object.values(names));
+  return createTargetIdentity(new Uint8Array(32), 'clinic', 'target', form).fingerprint(item);
+}
+
+/** Creates a contact with this title on the patients' kit; gives its key and remote id. */
+export async function createContact(patients: CrmKit, recordId: string): Promise<{ key: string; remoteId: string }> {
+  const [outcome] = await patients.attempt([patients.toCreate(recordId, patients.item(recordId))]);
+  expect(describeOutcome(outcome)).toBe('written created');
+  return { key: keyOf(recordId), remoteId: (await patients.object(recordId)).remoteId };
+}
