@@ -1,0 +1,175 @@
+import type { PropertyKind, PropertyValue } from '../../model/items.ts';
+import { type ExpressionOutline, outlineExpression } from '../../settings/crm-expressions.ts';
+import type { CrmFile, CrmRule } from '../../settings/crm-schema.ts';
+import { type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-sources.ts';
+import type { Mapped, MappedRecord, Mapping, MappingSource } from './contract.ts';
+import type { EvaluateExpressions } from './evaluate.ts';
+import type { ExpressionOutcome, ExpressionRule } from './expressions.ts';
+import { type FieldRules, type FieldValue, fieldReader } from './fields.ts';
+import { cleanLines, guardFormula } from './text.ts';
+import { asProperty, transformed } from './transforms.ts';
+import { inputReader } from './tree.ts';
+
+/** One property: where its value comes from and what becomes of it. */
+interface CompiledRule {
+  name: string;
+  kind: PropertyKind;
+  transforms: readonly CrmTransform[];
+  /** Kind before the transforms. */
+  given: SourceKind;
+  origin:
+    | { field: string; read: (source: MappingSource) => FieldValue }
+    | { constant: PropertyValue }
+    | { expression: ExpressionRule; outline: ExpressionOutline | null };
+}
+
+/**
+ * Prepares a target's mapping. Same record, same answer, whatever the time: nothing in it asks for the clock.
+ * @param crm as the checks of the configuration passed it
+ * @param zone the clinic's zone, in which days begin
+ * @param evaluate works out expressions, in threads; never called for a mapping without
+ * @throws TypeError for a mapping that the checks would refuse
+ */
+export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExpressions): Mapping {
+  const rules: FieldRules = { zone, region: crm.region };
+  const compiled = [...crm.mapping]
+    .map(([name, rule]) => compileRule(name, rule, crm, rules))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  const expressions = compiled.flatMap(({ origin }) => ('expression' in origin ? [origin.expression] : []));
+  const readInput = inputReader(crm, rules);
+  const isPlain = expressions.length === 0;
+  return {
+    properties: compiled.map(({ name, kind }) => ({ name, kind })),
+    needs: needsOf(compiled),
+    isPlain,
+    mapNow(source) {
+      if (!isPlain) throw new TypeError('a mapping with expressions takes time: use mapAll');
+      return mapPlain(compiled, source, rules);
+    },
+    async mapAll(sources, signal) {
+      if (isPlain) return sources.map((source) => mapPlain(compiled, source, rules));
+      const outcomes = await evaluate(expressions, sources.map(readInput), signal);
+      return sources.map((source, index) => mapWith(compiled, source, outcomes[index] ?? [], rules));
+    },
+  };
+}
+
+function compileRule(name: string, rule: CrmRule, { stream }: CrmFile, rules: FieldRules): CompiledRule {
+  const { from, value, expression, transforms } = rule;
+  if (from !== undefined) {
+    const source = crmSourceOf(stream, from);
+    if (source === null) throw new TypeError(`${stream} have no field of this name`);
+    const origin = { field: from, read: fieldReader(stream, from, rules) };
+    return { name, kind: lastKind(source.kind, transforms), transforms, given: source.kind, origin };
+  }
+  if (expression !== undefined) {
+    const given = rule.kind ?? 'text';
+    const origin = { expression: { expression, kind: given }, outline: outlineExpression(expression) };
+    return { name, kind: lastKind(given, transforms), transforms, given, origin };
+  }
+  if (value === undefined) throw new TypeError('a property is made of nothing');
+  const kind = typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'boolean';
+  return { name, kind, transforms: [], given: kind, origin: { constant: value } };
+}
+
+function lastKind(kind: SourceKind, transforms: readonly CrmTransform[]): SourceKind {
+  const after = kindAfter(kind, transforms);
+  if ('misfit' in after) throw new TypeError('a transform does not fit what it is given');
+  return after.kind;
+}
+
+function mapPlain(compiled: readonly CompiledRule[], source: MappingSource, rules: FieldRules): MappedRecord {
+  return collect(
+    compiled,
+    (rule) => {
+      if ('constant' in rule.origin) return rule.origin.constant;
+      return 'read' in rule.origin ? rule.origin.read(source) : null;
+    },
+    rules,
+  );
+}
+
+/** @param outcomes of the expressions, in the order of the rules */
+function mapWith(
+  compiled: readonly CompiledRule[],
+  source: MappingSource,
+  outcomes: readonly ExpressionOutcome[],
+  rules: FieldRules,
+): Mapped {
+  const named = compiled.filter(({ origin }) => 'expression' in origin).map(({ name }, index) => ({ name, index }));
+  const results = new Map<string, PropertyValue>();
+  for (const { name, index } of named) {
+    const outcome = outcomes[index] ?? { fault: 'expression-failed' as const };
+    if ('fault' in outcome) return { fault: outcome.fault, property: name };
+    results.set(name, outcome.value);
+  }
+  return collect(
+    compiled,
+    ({ name, origin }) => {
+      if ('constant' in origin) return origin.constant;
+      return 'read' in origin ? origin.read(source) : (results.get(name) ?? null);
+    },
+    rules,
+  );
+}
+
+function collect(
+  compiled: readonly CompiledRule[],
+  read: (rule: CompiledRule) => FieldValue,
+  rules: FieldRules,
+): MappedRecord {
+  const unusablePhones: string[] = [];
+  const properties = compiled.map((rule) => {
+    const { value, isPhoneUnusable } = finish(rule, read(rule), rules);
+    if (isPhoneUnusable) unusablePhones.push(rule.name);
+    return [rule.name, value] as const;
+  });
+  const mapped = { properties: Object.fromEntries(properties) };
+  return unusablePhones.length === 0 ? mapped : { ...mapped, unusablePhones };
+}
+
+/** What the operator wrote is written as it stands; what comes from records is transformed and guarded. */
+function finish(
+  { origin, transforms, kind, given }: CompiledRule,
+  value: FieldValue,
+  rules: FieldRules,
+): { value: PropertyValue; isPhoneUnusable: boolean } {
+  if ('constant' in origin) return { value, isPhoneUnusable: false };
+  const start = 'expression' in origin ? asField(value, given) : value;
+  const done = transformed(start, transforms, rules);
+  const property = asProperty(done.value, kind);
+  const isText = kind === 'text' && typeof property === 'string';
+  return { value: isText ? guardFormula(property) : property, isPhoneUnusable: done.isPhoneUnusable };
+}
+
+/** What an expression gave, as if a field had given it. */
+function asField(result: FieldValue, kind: SourceKind): FieldValue {
+  if (typeof result !== 'string') return result;
+  if (kind === 'instant') return Date.parse(result);
+  return cleanLines(result) || null;
+}
+
+const AMOUNTS = ['invoiced', 'paid', 'open'];
+
+/** What must be read beside the records themselves; where an expression doesn't tell, all of it. */
+function needsOf(compiled: readonly CompiledRule[]): Mapping['needs'] {
+  const uses = (isMeant: (field: string) => boolean) =>
+    compiled.some(({ origin }) => {
+      if ('field' in origin) return isMeant(origin.field);
+      if (!('expression' in origin)) return false;
+      return origin.outline === null || origin.outline.isOpen || namedIn(origin.outline).some(isMeant);
+    });
+  const derived = (field: string) => (field.startsWith('derived.') ? field.slice('derived.'.length) : null);
+  return {
+    history: uses((field) => derived(field) !== null),
+    invoices: uses((field) => AMOUNTS.includes(derived(field) ?? '')),
+    doctors: uses((field) => field === 'doctors'),
+    treatment: uses((field) => field === 'treatment'),
+  };
+}
+
+/** The fields that an expression may mean by the names in it; `derived` alone means all that is derived. */
+function namedIn({ names, texts }: ExpressionOutline): string[] {
+  const words = [...names, ...texts];
+  return words.includes('derived') ? [...words, ...words.map((word) => `derived.${word}`)] : words;
+}

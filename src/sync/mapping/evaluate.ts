@@ -1,0 +1,131 @@
+import { MirrorError } from '../../model/errors.ts';
+import type { ExpressionInput, ExpressionOutcome, ExpressionRule } from './expressions.ts';
+import type { ExpressionThread, ThreadAnswer } from './thread.ts';
+
+/**
+ * Works every rule out over every input.
+ * @returns for each input the outcomes of the rules, in their order
+ * @throws MirrorError `expressions-unavailable` when threads don't start; nobody must act, it is tried again
+ */
+export type EvaluateExpressions = (
+  rules: readonly ExpressionRule[],
+  inputs: readonly ExpressionInput[],
+  signal: AbortSignal,
+) => Promise<ExpressionOutcome[][]>;
+
+/** Bounds of expressions. */
+export interface ExpressionLimits {
+  /** Processor time that one expression may take for one record. It is noticed up to {@link TICK_MS} late. */
+  processorMs: number;
+  /** Time by the clock, for a thread that gets no processor time or waits for nothing. */
+  elapsedMs: number;
+  /** What is too slow this often in one evaluation is not tried with the records that are left. */
+  slowRecords: number;
+}
+
+/** Simple expressions take a tenth of a millisecond. */
+export const EXPRESSION_LIMITS: ExpressionLimits = { processorMs: 50, elapsedMs: 5_000, slowRecords: 20 };
+
+/** How often a silent thread is looked at. */
+const TICK_MS = 20;
+/** A thread must have loaded and compiled by then, also on a machine under load. */
+const START_MS = 30_000;
+/** Records that are given to a thread at once. */
+const RECORDS_AT_ONCE = 500;
+
+/**
+ * Evaluates in threads, one at a time. What takes too long has its thread ended, fails alone with `expression-too-slow`, and the
+ * next thread goes on behind it.
+ */
+export function createEvaluator(
+  startThread: () => ExpressionThread,
+  limits: ExpressionLimits = EXPRESSION_LIMITS,
+): EvaluateExpressions {
+  return async (rules, inputs, signal) => {
+    const run: Run = { rules, limits, signal, startThread, thread: null, slow: 0 };
+    const outcomes: ExpressionOutcome[] = [];
+    try {
+      for (let record = 0; record < inputs.length && rules.length > 0; record += RECORDS_AT_ONCE) {
+        outcomes.push(...(await evaluateSome(run, inputs.slice(record, record + RECORDS_AT_ONCE))));
+      }
+    } finally {
+      await run.thread?.end();
+    }
+    return inputs.map((_, record) => outcomes.slice(record * rules.length, (record + 1) * rules.length));
+  };
+}
+
+interface Run {
+  rules: readonly ExpressionRule[];
+  limits: ExpressionLimits;
+  signal: AbortSignal;
+  startThread(): ExpressionThread;
+  thread: ExpressionThread | null;
+  slow: number;
+}
+
+async function evaluateSome(run: Run, inputs: readonly ExpressionInput[]): Promise<ExpressionOutcome[]> {
+  const outcomes: ExpressionOutcome[] = [];
+  const wanted = inputs.length * run.rules.length;
+  while (outcomes.length < wanted) {
+    run.signal.throwIfAborted();
+    if (run.slow >= run.limits.slowRecords) {
+      outcomes.push({ fault: 'expression-too-slow' });
+      continue;
+    }
+    run.thread ??= run.startThread();
+    run.thread.ask({ rules: run.rules, inputs, from: outcomes.length });
+    await becomesReady(run.thread);
+    const fault = await listen(run, run.thread, outcomes, wanted);
+    if (fault === null) continue;
+    outcomes.push({ fault });
+    run.slow += 1;
+    await run.thread.end();
+    run.thread = null;
+  }
+  return outcomes;
+}
+
+async function becomesReady(thread: ExpressionThread): Promise<void> {
+  if ((await thread.next(START_MS)) === 'ready') return;
+  throw new MirrorError('no thread for expressions could be started', {
+    actor: 'remote',
+    code: 'expressions-unavailable',
+    retry: 'later',
+    remedy: 'look at the memory of the machine',
+  });
+}
+
+/** Takes outcomes in until all are there (null), or what comes next has gone beyond its bounds. */
+async function listen(
+  run: Run,
+  thread: ExpressionThread,
+  outcomes: ExpressionOutcome[],
+  wanted: number,
+): Promise<'expression-too-slow' | 'expression-failed' | null> {
+  while (outcomes.length < wanted) {
+    run.signal.throwIfAborted();
+    const answer = await nextWithin(thread, run.limits);
+    if (answer === 'silent') return 'expression-too-slow';
+    // It took more memory than a thread may have.
+    if (answer === 'ended' || answer === 'ready') return 'expression-failed';
+    outcomes.push(answer);
+  }
+  return null;
+}
+
+/** The next answer, for as long as the thread's processor time allows; `silent` means that it does no longer. */
+async function nextWithin(
+  thread: ExpressionThread,
+  { processorMs, elapsedMs }: ExpressionLimits,
+): Promise<ThreadAnswer | 'silent' | 'ended'> {
+  let usedBefore: number | null = null;
+  for (let waitedMs = 0; waitedMs < elapsedMs; waitedMs += TICK_MS) {
+    const answer = await thread.next(TICK_MS);
+    if (answer !== 'silent') return answer;
+    const used = await thread.processorMs();
+    usedBefore ??= used;
+    if (used !== null && usedBefore !== null && used - usedBefore >= processorMs) return thread.next(0);
+  }
+  return 'silent';
+}

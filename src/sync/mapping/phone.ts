@@ -1,0 +1,14 @@
+import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+
+/**
+ * A valid telephone number in E.164 (`+390612345678`).
+ * @param region ISO 3166 country of numbers without an international prefix
+ * @returns null for anything else: text beside the number, or an extension, which E.164 would lose
+ */
+export function toE164(written: string, region: string): string | null {
+  const country: CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
+  const options = country === undefined ? { extract: false } : { defaultCountry: country, extract: false };
+  const number = parsePhoneNumberFromString(written, options);
+  if (number === undefined || !number.isValid() || number.ext !== undefined) return null;
+  return number.number;
+}
