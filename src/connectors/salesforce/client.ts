@@ -1,0 +1,174 @@
+import type { HttpResponse } from '../../http/door.ts';
+import { isHtml } from '../../http/json.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import type { ConnectorContext } from '../connector.ts';
+import type { WireAnswer } from '../wire.ts';
+import {
+  htmlAnswer,
+  instanceUnknown,
+  redirectedElsewhere,
+  refusalOf,
+  unexpectedAnswer,
+  wholeRefusalOf,
+} from './errors.ts';
+import { CALL_TIMEOUT_MS } from './limits.ts';
+import { orgOf } from './org.ts';
+import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
+
+/** One call to the org: a path with its query from `/services` on. */
+export interface OrgCall {
+  label: string;
+  method: 'GET' | 'POST';
+  path: string;
+  headers?: Record<string, string>;
+  body?: object;
+}
+
+/** One part of a composite; its path begins below the version. */
+export interface Part {
+  method: 'GET' | 'PATCH' | 'DELETE';
+  path: string;
+  body?: object;
+}
+
+/** The org, as the login reaches it. Both methods are one API call each, and throw MirrorError when the whole was refused. */
+export interface OrgClient {
+  /** Gives the body of a success. */
+  send(call: OrgCall, signal: AbortSignal): Promise<unknown>;
+  /**
+   * Runs at most five parts one after the other, each for itself.
+   * @returns answers in the parts' order, null for one that the answer lacks
+   */
+  composite(label: string, parts: readonly Part[], signal: AbortSignal): Promise<(WireAnswer | null)[]>;
+  /** Path of a resource in the version that is asked for. */
+  pathOf(resource: string): string;
+}
+
+type ClientContext = Pick<ConnectorContext<SalesforceSettings>, 'settings' | 'authorizer' | 'http' | 'clock'>;
+
+/** Opens the way to the org of a login. */
+export function createOrgClient(context: ClientContext): OrgClient {
+  const { settings, authorizer, clock } = context;
+  const org = orgOf(authorizer);
+  const pathOf = (resource: string) => `/services/data/v${settings.apiVersion}${resource}`;
+  const answerTo = (call: OrgCall, signal: AbortSignal) =>
+    org.run(async () => {
+      org.requireCalls(settings.stopAtShare, clock());
+      return toAnswer(await sendWithLogin(context, call, signal));
+    }, signal);
+  return {
+    pathOf,
+    async send(call, signal) {
+      const answer = await answerTo(call, signal);
+      if (answer.status !== 200) throw refusalOf(answer);
+      return answer.body;
+    },
+    async composite(label, parts, signal) {
+      const body = {
+        allOrNone: false,
+        // Else reads may overtake the writes before them (REST API Developer Guide, Composite Request Body).
+        collateSubrequests: false,
+        compositeRequest: parts.map(({ method, path, body: content }, index) => ({
+          method,
+          url: pathOf(path),
+          referenceId: `part${index}`,
+          ...(content === undefined ? {} : { body: content }),
+        })),
+      };
+      const answer = await answerTo({ label, method: 'POST', path: pathOf('/composite'), body }, signal);
+      if (answer.status !== 200) throw wholeRefusalOf(answer);
+      return toParts(answer.body, parts.length);
+    },
+  };
+}
+
+/**
+ * Sends with the login's header to the address that came with it. After a 401, a redirect or a connection that failed the login is
+ * renewed, and the call goes once more to the address of then: an org moves (Salesforce help, "Org Migration").
+ */
+async function sendWithLogin(context: ClientContext, call: OrgCall, signal: AbortSignal): Promise<HttpResponse> {
+  const { authorizer, clock } = context;
+  const authorization = await authorizer.header(signal);
+  const address = addressOf(context);
+  const met = await sendOnce(context, call, authorization, address, signal).catch((error) => {
+    const failure = asMirrorError(error);
+    if (failure.code !== 'connection-failed' || !orgOf(authorizer).maySeekAddress(clock())) throw failure;
+    return failure;
+  });
+  const failed = met instanceof MirrorError ? met : null;
+  if (!(met instanceof MirrorError) && met.status !== 401 && !isRedirect(met.status)) return met;
+  const renewed = await authorizer.renew(signal).catch((error) => {
+    throw failed ?? error;
+  });
+  const newAddress = addressOf(context);
+  if (newAddress === address && failed !== null) throw failed;
+  if (newAddress === address && isRedirect(met.status ?? 0)) throw redirectedElsewhere(met.status ?? 0);
+  const again = await sendOnce(context, call, renewed, newAddress, signal);
+  if (isRedirect(again.status)) throw redirectedElsewhere(again.status);
+  return again;
+}
+
+function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+function addressOf({ authorizer, settings }: ClientContext): string {
+  const address = authorizer.baseUrl?.() ?? settings.instanceUrl;
+  if (address === undefined) throw instanceUnknown();
+  return address.replace(/\/+$/, '');
+}
+
+async function sendOnce(
+  { authorizer, http, clock }: ClientContext,
+  { label, method, path, headers, body }: OrgCall,
+  authorization: string,
+  address: string,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const answer = await http.send({
+    label,
+    method,
+    url: `${address}${path}`,
+    headers: {
+      [authorizer.headerName ?? 'authorization']: authorization,
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    timeoutMs: CALL_TIMEOUT_MS,
+    signal,
+  });
+  orgOf(authorizer).noteUsage(answer.headers, clock());
+  return answer;
+}
+
+/** The body matters where a success was promised; a refusal without one speaks by its status. */
+function toAnswer(response: HttpResponse): WireAnswer {
+  const { status, retryAfterMs } = response;
+  const body = parseJson(response);
+  if (status === 200 && body === undefined) throw isHtml(response) ? htmlAnswer() : unexpectedAnswer(true);
+  return { status, body, retryAfterMs };
+}
+
+function parseJson({ body }: HttpResponse): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parts by the names that we gave them. */
+function toParts(body: unknown, count: number): (WireAnswer | null)[] {
+  const composite = compositeSchema.safeParse(body);
+  if (!composite.success) throw unexpectedAnswer(true);
+  const parts = new Map<string, WireAnswer>();
+  for (const each of composite.data.compositeResponse) {
+    const part = partSchema.safeParse(each);
+    if (!part.success) continue;
+    const { referenceId, httpStatusCode, body: content } = part.data;
+    parts.set(referenceId, { status: httpStatusCode, body: content, retryAfterMs: null });
+  }
+  return Array.from({ length: count }, (_, index) => parts.get(`part${index}`) ?? null);
+}

@@ -1,0 +1,83 @@
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { CrmItem } from '../../model/items.ts';
+import type { Operation, Outcome } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import { createOrgClient, type OrgClient } from './client.ts';
+import { type Deletion, remove } from './deleting.ts';
+import { type Description, describe, requireFit } from './description.ts';
+import { isTargetWide } from './errors.ts';
+import type { Write } from './from-model.ts';
+import { findByKey, readPages, type Scope } from './reading.ts';
+import type { SalesforceSettings } from './schemas.ts';
+import { upsert } from './writing.ts';
+
+/** Opens one Salesforce target: an object of an org. Throws TypeError without the part `crm`, which every target of it has. */
+export function openSalesforce(context: ConnectorContext<SalesforceSettings>): Connector<CrmItem> {
+  const { settings, mark, crm } = context;
+  if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
+  const client = createOrgClient(context);
+  let known: Description | null = null;
+  const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
+    known ??= await describe(client, settings, crm, signal);
+    return { client, form: known.form, mark };
+  };
+  async function* read(window: TimeWindow | null, signal: AbortSignal) {
+    yield* readPages(await scopeFor(signal), window, signal);
+  }
+  return {
+    /** The container is the object in the org: another org under the same login is another container. */
+    async prepare(_, signal) {
+      known = await describe(client, settings, crm, signal);
+      requireFit(known);
+      return `${known.orgId}/${known.form.object}`;
+    },
+    async apply(_, operations, signal) {
+      const { scope, failures } = watched(await scopeFor(signal));
+      const deletions = operations.filter(isDeletion);
+      const outcomes = await upsert(scope, operations.filter(isWrite), signal);
+      const [failure] = failures;
+      if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
+      else outcomes.push(...deletions.map(({ recordId }) => ({ recordId, result: 'failed', error: failure }) as const));
+      throwShared(outcomes, failures);
+      return outcomes;
+    },
+    read: (_, window, signal) => read(window, signal),
+    find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
+    async changes(_, { window }, signal) {
+      return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
+    },
+  };
+}
+
+function isWrite(operation: Operation<CrmItem>): operation is Write {
+  return operation.kind !== 'delete';
+}
+
+function isDeletion(operation: Operation<CrmItem>): operation is Deletion {
+  return operation.kind === 'delete';
+}
+
+/** The same scope, which takes note of calls that failed as a whole. */
+function watched(scope: Scope): { scope: Scope; failures: Set<MirrorError> } {
+  const failures = new Set<MirrorError>();
+  const client: OrgClient = {
+    ...scope.client,
+    composite: (...call) =>
+      scope.client.composite(...call).catch((error) => {
+        const failure = asMirrorError(error);
+        failures.add(failure);
+        throw failure;
+      }),
+  };
+  return { scope: { ...scope, client }, failures };
+}
+
+/** Throws when no operation came through because calls failed as a whole, or because each met what ails the whole target. */
+function throwShared(outcomes: readonly Outcome<CrmItem>[], failures: ReadonlySet<MirrorError>): void {
+  const errors = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome.error] : []));
+  const [first] = errors;
+  if (first === undefined || errors.length < outcomes.length) return;
+  const isOfAll = errors.every((error) => failures.has(error));
+  if (isOfAll || errors.every((error) => isTargetWide(error) && error.code === first.code)) throw first;
+}

@@ -1,0 +1,114 @@
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import type { CrmItem } from '../../model/items.ts';
+import type { Operation, Outcome } from '../../model/operations.ts';
+import { fromStamp } from '../stamp.ts';
+import type { WireAnswer } from '../wire.ts';
+import type { Part } from './client.ts';
+import type { RecordForm } from './description.ts';
+import { answerMissing, isGone, isRace, keyAmbiguous, refusalOf, rowErrorOf, unexpectedAnswer } from './errors.ts';
+import { COLLECTION_SIZE, COMPOSITE_PARTS, QUERY_KEYS } from './limits.ts';
+import { quoted, runQueries, type Scope, slices } from './reading.ts';
+import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
+
+/** An operation that deletes. */
+export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
+
+/**
+ * Deletes what bears the keys and our mark: it is looked up first, since an id may be that of a record which is ours no more, and
+ * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin").
+ * @returns one outcome per deletion; never throws
+ */
+export async function remove(
+  scope: Scope,
+  deletions: readonly Deletion[],
+  signal: AbortSignal,
+): Promise<Outcome<CrmItem>[]> {
+  const queries = slices(deletions, QUERY_KEYS).map((slice) => lookUpQuery(scope.form, slice));
+  let records: SeenRecord[];
+  try {
+    records = (await runQueries(scope.client, 'salesforce.find', queries, signal)).flat();
+  } catch (error) {
+    const failure = asMirrorError(error);
+    return deletions.map(({ recordId }) => ({ recordId, result: 'failed', error: failure }));
+  }
+  const idsOf = ownIds(scope, records);
+  const ids = [...new Set(deletions.flatMap((deletion) => idsOf(deletion) ?? []))];
+  const results = await deleteIds(scope, ids, signal);
+  const raced = ids.filter((id) => isRaced(results.get(id)));
+  for (const [id, result] of await deleteIds(scope, raced, signal)) results.set(id, result);
+  return deletions.map((deletion) => toOutcome(deletion, idsOf(deletion), results));
+}
+
+/** What a deletion means: ids of records of ours, none when it is gone already, null when several bear its key. */
+function ownIds({ form, mark }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
+  const ours = records.filter((record) => fromStamp(mark, record[form.stampField]) !== null);
+  const byKey = Map.groupBy(ours, (record) => record[form.keyField]);
+  const byId = new Map(ours.map((record) => [record.Id, record]));
+  return ({ key, remoteId }) => {
+    const bearers = byKey.get(key) ?? [];
+    if (bearers.length > 1) return null;
+    const known = byId.get(remoteId ?? '');
+    // A person may have emptied the key of the record that we wrote.
+    const keyless = known !== undefined && known[form.keyField] === null ? [known] : [];
+    return [...bearers, ...keyless].map(({ Id }) => Id);
+  };
+}
+
+function lookUpQuery({ object, keyField, stampField }: RecordForm, deletions: readonly Deletion[]): string {
+  const keys = deletions.map(({ key }) => quoted(key)).join(',');
+  const ids = deletions.flatMap(({ remoteId }) => (remoteId === null ? [] : quoted(remoteId)));
+  const orIds = ids.length === 0 ? '' : ` OR Id IN (${ids.join(',')})`;
+  return `SELECT Id, ${keyField}, ${stampField} FROM ${object} WHERE ${keyField} IN (${keys})${orIds}`;
+}
+
+type Results = Map<string, RowResult | MirrorError>;
+
+async function deleteIds({ client }: Scope, ids: readonly string[], signal: AbortSignal): Promise<Results> {
+  const results: Results = new Map();
+  for (const some of slices(slices(ids, COLLECTION_SIZE), COMPOSITE_PARTS)) {
+    let answers: (WireAnswer | null)[];
+    try {
+      answers = await client.composite('salesforce.delete', some.map(deletionPart), signal);
+    } catch (error) {
+      const failure = asMirrorError(error);
+      for (const id of some.flat()) results.set(id, failure);
+      continue;
+    }
+    some.forEach((group, index) => {
+      for (const [id, result] of resultsOf(group, answers[index] ?? null)) results.set(id, result);
+    });
+  }
+  return results;
+}
+
+function deletionPart(ids: readonly string[]): Part {
+  return { method: 'DELETE', path: `/composite/sobjects?ids=${ids.join(',')}&allOrNone=false` };
+}
+
+/** Results have no names, only places: with one too few nothing can be said of any. */
+function resultsOf(ids: readonly string[], answer: WireAnswer | null): [string, RowResult | MirrorError][] {
+  const same = (error: MirrorError) => ids.map((id): [string, MirrorError] => [id, error]);
+  if (answer === null) return same(answerMissing());
+  if (answer.status !== 200) return same(refusalOf(answer));
+  const results = rowResultsSchema.safeParse(answer.body);
+  if (!results.success || results.data.length !== ids.length) return same(unexpectedAnswer(true));
+  return ids.map((id, index) => [id, results.data[index]!]);
+}
+
+function isRaced(result: RowResult | MirrorError | undefined): boolean {
+  return (
+    result !== undefined && !(result instanceof MirrorError) && !result.success && !isGone(result) && isRace(result)
+  );
+}
+
+function toOutcome({ recordId }: Deletion, ids: string[] | null, results: Results): Outcome<CrmItem> {
+  if (ids === null) return { recordId, result: 'failed', error: keyAmbiguous() };
+  let isDeleted = false;
+  for (const id of ids) {
+    const result = results.get(id) ?? answerMissing();
+    if (result instanceof MirrorError) return { recordId, result: 'failed', error: result };
+    if (result.success) isDeleted = true;
+    else if (!isGone(result)) return { recordId, result: 'failed', error: rowErrorOf(result, new Set()) };
+  }
+  return { recordId, result: 'deleted', effect: isDeleted ? 'deleted' : 'already-gone' };
+}

@@ -1,0 +1,93 @@
+import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
+import type { Operation, RemoteItem } from '../../model/operations.ts';
+import { fromStamp, toStamp } from '../stamp.ts';
+import type { RecordForm } from './description.ts';
+import type { SeenRecord } from './schemas.ts';
+
+/** An operation that writes. */
+export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
+
+/** A row of a collection: the key, the stamp, every mapped property, and the contact by its key, or none. */
+export function toRow(form: RecordForm, mark: string, { key, locator, item }: Write): Record<string, unknown> {
+  const { contactKey, startAt, properties } = item;
+  const values = form.properties.map(({ name, kind }) => [name, toWire(kind, properties[name] ?? null)]);
+  return {
+    attributes: { type: form.object },
+    [form.keyField]: key,
+    [form.stampField]: toStamp(mark, { locator, contactKey, startAt }),
+    ...Object.fromEntries(values),
+    ...contactOf(form, contactKey),
+  };
+}
+
+function contactOf({ contact }: RecordForm, contactKey: string | null): Record<string, unknown> {
+  if (contact === null) return {};
+  if (contactKey === null || contact.relationship === null) return { [contact.field]: null };
+  return { [contact.relationship]: { attributes: { type: contact.object }, [contact.keyField]: contactKey } };
+}
+
+/** A checkbox knows no empty; numbers and texts are told apart by JSON, which Salesforce holds against the field's type. */
+function toWire(kind: PropertyKind, value: PropertyValue): PropertyValue {
+  if (kind === 'boolean') return value ?? false;
+  return kind === 'text' && value !== null ? String(value) : value;
+}
+
+/** Names of the fields that are read. */
+export function fieldsOf({ keyField, stampField, properties, contact }: RecordForm): string[] {
+  const names = ['Id', keyField, stampField, ...properties.map(({ name }) => name)];
+  return contact === null ? names : [...names, contact.field];
+}
+
+/** The record that this one refers to as its contact; null when there is none. */
+export function contactIdOf({ contact }: RecordForm, record: SeenRecord): string | null {
+  const id = contact === null ? null : record[contact.field];
+  return typeof id === 'string' ? id : null;
+}
+
+/**
+ * A record as an object of ours; null when it doesn't bear our mark.
+ * @param contactKey key of the contact that it refers to
+ */
+export function toRemoteItem(
+  form: RecordForm,
+  mark: string,
+  record: SeenRecord,
+  contactKey: string | null,
+): RemoteItem<CrmItem> | null {
+  const stamp = fromStamp(mark, record[form.stampField]);
+  if (stamp === null) return null;
+  const key = record[form.keyField];
+  const properties = propertiesOf(form, record);
+  return {
+    key: typeof key === 'string' ? key : '',
+    locator: stamp.locator,
+    remoteId: record.Id,
+    versionTag: null,
+    item: properties === null ? null : { properties, contactKey, startAt: stamp.startAt },
+  };
+}
+
+/** Null when a field holds something else than its kind. */
+function propertiesOf({ properties }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
+  const values: Record<string, PropertyValue> = {};
+  for (const { name, kind } of properties) {
+    const value = fromWire(kind, record[name] ?? null);
+    if (value === undefined) return null;
+    values[name] = value;
+  }
+  return values;
+}
+
+function fromWire(kind: PropertyKind, value: unknown): PropertyValue | undefined {
+  if (value === null) return null;
+  if (kind === 'number') return typeof value === 'number' ? value : undefined;
+  if (kind === 'boolean') return typeof value === 'boolean' ? value : undefined;
+  if (typeof value !== 'string') return undefined;
+  return kind === 'instant' ? toInstant(value) : value;
+}
+
+/** Salesforce writes `2027-03-01T09:00:00.000+0000`, without the colon that ISO 8601 has in its extended form. */
+function toInstant(text: string): string | undefined {
+  const at = Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'));
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}

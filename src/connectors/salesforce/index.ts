@@ -1,0 +1,24 @@
+import type { CrmItem } from '../../model/items.ts';
+import type { ConnectorModule } from '../connector.ts';
+import { openSalesforce } from './connector.ts';
+import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { type SalesforceSettings, settingsSchema } from './schemas.ts';
+
+/** Salesforce's REST API: contacts or person accounts, events and opportunities of an org, or objects of one's own. */
+export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
+  name: 'salesforce',
+  streams: ['patients', 'appointments', 'invoices'],
+  holds: 'objects',
+  supports: {
+    operations: ['create', 'update', 'delete'],
+    batchSize: BATCH_SIZE,
+    concurrency: CONCURRENCY,
+    createsContainer: false,
+    revivesKeys: true,
+    erases: 'bin',
+  },
+  connectionKinds: ['salesforce', 'salesforce-app'],
+  neededScopes: () => ['api', 'refresh_token'],
+  settingsSchema,
+  open: openSalesforce,
+};

@@ -1,0 +1,75 @@
+import { MirrorError } from '../../model/errors.ts';
+import type { Instant } from '../../model/time.ts';
+import type { Authorizer } from '../connector.ts';
+import { apiLimitNear } from './errors.ts';
+import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS } from './limits.ts';
+
+/** What the targets of one login in this process have in common: turns at one org, and its count of API calls. */
+export class Org {
+  #last: Promise<void> = Promise.resolve();
+  #usage: { share: number; at: Instant } | null = null;
+  #addressSoughtAt: Instant | null = null;
+
+  /**
+   * Runs the work when those before it are done: writes that overlap would lock each other's parents out.
+   * @throws MirrorError `remote`, code `aborted`, when the signal ends the waiting; and what the work throws
+   */
+  async run<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    const before = this.#last;
+    const { promise: mine, resolve: done } = Promise.withResolvers<void>();
+    this.#last = before.then(() => mine);
+    try {
+      await until(before, signal);
+      return await work();
+    } finally {
+      done();
+    }
+  }
+
+  /** Takes note of the org's count in `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
+  noteUsage(headers: Headers, now: Instant): void {
+    const [, used, limit] = /(?:^|[;,\s])api-usage=(\d+)\/(\d+)/.exec(headers.get('sforce-limit-info') ?? '') ?? [];
+    if (used !== undefined && Number(limit) > 0) this.#usage = { share: Number(used) / Number(limit), at: now };
+  }
+
+  /**
+   * Whether another call may be made. What was told an hour ago counts no more: a call then finds out.
+   * @throws MirrorError `remote`, code `api-limit-near`, with the rest to keep
+   */
+  requireCalls(stopAtShare: number, now: Instant): void {
+    if (this.#usage === null || now - this.#usage.at >= API_LIMIT_PAUSE_MS) return;
+    if (this.#usage.share >= stopAtShare) throw apiLimitNear(stopAtShare);
+  }
+
+  /** Whether the login may be asked for another address, since the known one does not answer. */
+  maySeekAddress(now: Instant): boolean {
+    if (this.#addressSoughtAt !== null && now - this.#addressSoughtAt < ADDRESS_RENEWAL_MS) return false;
+    this.#addressSoughtAt = now;
+    return true;
+  }
+}
+
+const orgs = new WeakMap<Authorizer, Org>();
+
+/** The org behind a login; targets of one connection have one authorizer. */
+export function orgOf(authorizer: Authorizer): Org {
+  const org = orgs.get(authorizer) ?? new Org();
+  orgs.set(authorizer, org);
+  return org;
+}
+
+async function until(before: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(stoppedWaiting());
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await Promise.race([stopped, before]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function stoppedWaiting(): MirrorError {
+  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later' });
+}

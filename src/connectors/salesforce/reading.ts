@@ -1,0 +1,151 @@
+import type { CrmItem } from '../../model/items.ts';
+import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import type { WireAnswer } from '../wire.ts';
+import type { OrgClient, Part } from './client.ts';
+import type { ContactReference, RecordForm } from './description.ts';
+import { answerMissing, refusalOf, unexpectedAnswer } from './errors.ts';
+import { contactIdOf, fieldsOf, toRemoteItem } from './from-model.ts';
+import { COMPOSITE_PARTS, MAX_PAGES, PAGE_SIZE, QUERY_KEYS } from './limits.ts';
+import { pageSchema, type SeenRecord } from './schemas.ts';
+
+/** What the calls of one target have in common. */
+export interface Scope {
+  client: OrgClient;
+  form: RecordForm;
+  mark: string;
+}
+
+/** Every record that bears our mark, page by page; contacts whenever, others by the time in their stamp. */
+export async function* readPages(
+  scope: Scope,
+  window: TimeWindow | null,
+  signal: AbortSignal,
+): AsyncGenerator<RemoteItem<CrmItem>[]> {
+  const { client, form, mark } = scope;
+  const contacts = new Map<string, string>();
+  const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.stampField} LIKE ${quoted(`${mark}.%`)}`;
+  let path: string | null = client.pathOf(queryPath(soql));
+  for (let pages = 0; path !== null; pages += 1) {
+    if (pages === MAX_PAGES) throw unexpectedAnswer(false);
+    const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
+    const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers }, signal);
+    const page = pageSchema.safeParse(body);
+    if (!page.success) throw unexpectedAnswer(false);
+    const items = await toItems(scope, page.data.records, contacts, signal);
+    const wanted = items.filter(({ item }) => window === null || form.stream === 'patients' || isWithin(item, window));
+    if (wanted.length > 0) yield wanted;
+    path = page.data.done ? null : nextPath(client, page.data.nextRecordsUrl);
+  }
+}
+
+/** Those of the keys that are there and bear our mark. */
+export async function findByKey(
+  scope: Scope,
+  keys: readonly ItemKey[],
+  signal: AbortSignal,
+): Promise<RemoteItem<CrmItem>[]> {
+  const { client, form } = scope;
+  const queries = slices(keys, QUERY_KEYS).map((slice) => byKeyQuery(form, slice));
+  const records = await runQueries(client, 'salesforce.find', queries, signal);
+  return toItems(scope, records.flat(), new Map(), signal);
+}
+
+/** The query for what bears one of the keys. */
+export function byKeyQuery(form: RecordForm, keys: readonly ItemKey[]): string {
+  return `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.keyField} IN (${keys.map(quoted).join(',')})`;
+}
+
+/** A query as a part of a composite. */
+export function queryPart(soql: string): Part {
+  return { method: 'GET', path: queryPath(soql) };
+}
+
+/**
+ * Runs queries whose results each fit on one page, five to an API call.
+ * @throws MirrorError also when a result is not whole: what isn't in it could not be said to be absent
+ */
+export async function runQueries(
+  client: OrgClient,
+  label: string,
+  queries: readonly string[],
+  signal: AbortSignal,
+): Promise<SeenRecord[][]> {
+  const results: SeenRecord[][] = [];
+  for (const slice of slices(queries, COMPOSITE_PARTS)) {
+    const answers = await client.composite(label, slice.map(queryPart), signal);
+    results.push(...answers.map(wholeResult));
+  }
+  return results;
+}
+
+/** Every record that a query found. @throws MirrorError when the query was refused, or its result is not whole */
+export function wholeResult(answer: WireAnswer | null): SeenRecord[] {
+  if (answer === null) throw answerMissing();
+  if (answer.status !== 200) throw refusalOf(answer);
+  const page = pageSchema.safeParse(answer.body);
+  if (!page.success || !page.data.done) throw unexpectedAnswer(false);
+  return page.data.records;
+}
+
+/** A text in SOQL (SOQL and SOSL Reference, Quoted String Escape Sequences). */
+export function quoted(text: string): string {
+  return `'${text.replace(/['\\]/g, '\\$&')}'`;
+}
+
+/** A list in pieces of at most `size`. */
+export function slices<Entry>(list: readonly Entry[], size: number): Entry[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+    list.slice(index * size, (index + 1) * size),
+  );
+}
+
+function queryPath(soql: string): string {
+  return `/query?q=${encodeURIComponent(soql)}`;
+}
+
+/** The path of the next page; an answer names no other host and no other resource. */
+function nextPath(client: OrgClient, address: string | undefined): string {
+  const prefix = client.pathOf('/query/');
+  if (address === undefined || !address.startsWith(prefix) || !/^[\w-]+$/.test(address.slice(prefix.length))) {
+    throw unexpectedAnswer(false);
+  }
+  return address;
+}
+
+/** Which contact a record belongs to is what it refers to, not what its stamp says: a person may have changed it. */
+async function toItems(
+  { client, form, mark }: Scope,
+  records: readonly SeenRecord[],
+  contacts: Map<string, string>,
+  signal: AbortSignal,
+): Promise<RemoteItem<CrmItem>[]> {
+  const ids = new Set(records.flatMap((record) => contactIdOf(form, record) ?? []));
+  const unknown = [...ids].filter((id) => !contacts.has(id));
+  if (form.contact !== null) await learnContacts(client, form.contact, unknown, contacts, signal);
+  return records.flatMap((record) => {
+    const contactId = contactIdOf(form, record);
+    return toRemoteItem(form, mark, record, contactId === null ? null : (contacts.get(contactId) ?? '')) ?? [];
+  });
+}
+
+/** Keys of contacts by their ids; a contact without a key is left out. */
+async function learnContacts(
+  client: OrgClient,
+  { object, keyField }: ContactReference,
+  ids: readonly string[],
+  contacts: Map<string, string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const queries = slices(ids, QUERY_KEYS).map(
+    (slice) => `SELECT Id, ${keyField} FROM ${object} WHERE Id IN (${slice.map(quoted).join(',')})`,
+  );
+  for (const record of (await runQueries(client, 'salesforce.contacts', queries, signal)).flat()) {
+    const key = record[keyField];
+    if (typeof key === 'string') contacts.set(record.Id, key);
+  }
+}
+
+function isWithin(item: CrmItem | null, { fromAt, toAt }: TimeWindow): boolean {
+  return item === null || (item.startAt >= fromAt && item.startAt < toAt);
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { baseAddress } from '../../settings/common-schemas.ts';
+import { API_VERSION, STOP_AT_SHARE } from './limits.ts';
+
+/** An object or a field as the API names it (Object Reference, Naming Conventions). */
+const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, 'give the API name, such as Contact or Clinic_Key__c');
+
+/** The vendor's part of a target in the tenant file. */
+export const settingsSchema = z.strictObject({
+  object: apiName
+    .optional()
+    .describe('Object that is written; Contact for patients, Event for appointments, Opportunity for invoices'),
+  keyField: apiName
+    .default('Clinic_Key__c')
+    .describe('Text field of the object, External ID and Unique, that holds the key'),
+  stampField: apiName
+    .default('Clinic_Stamp__c')
+    .describe('Text field of the object, 255 characters, that tells whose record it is'),
+  contactField: apiName
+    .optional()
+    .describe('Field that refers to the contact; WhoId of an Event, else Contact__c. Not for patients'),
+  contactObject: apiName.default('Contact').describe("The patients' target's object"),
+  contactKeyField: apiName.default('Clinic_Key__c').describe("The patients' target's keyField"),
+  apiVersion: z
+    .string()
+    .regex(/^\d{2,3}\.0$/, 'give the version as in 68.0')
+    .default(API_VERSION)
+    .describe('Version of the REST API; at least 50.0'),
+  stopAtShare: z
+    .number()
+    .min(0.05)
+    .max(1)
+    .default(STOP_AT_SHARE)
+    .describe("Share of the org's API calls in 24 hours, by whomever made, at which this target rests"),
+  instanceUrl: baseAddress
+    .optional()
+    .describe("The org's address; needed only where the login does not bring it along"),
+});
+
+/** Settings of one Salesforce target, checked. */
+export type SalesforceSettings = z.infer<typeof settingsSchema>;
+
+// What Salesforce answers: only the fields that are used, so that the API may grow without breaking us.
+
+/** A refusal of a whole request: a list of errors. Messages repeat what was sent, so they are not read. */
+export const refusalSchema = z.array(z.object({ errorCode: z.string() })).min(1);
+
+/** The answer to a composite; each part is parsed alone. */
+export const compositeSchema = z.object({ compositeResponse: z.array(z.unknown()) });
+
+/** One part of a composite's answer. */
+export const partSchema = z.object({
+  referenceId: z.string(),
+  httpStatusCode: z.number().int(),
+  body: z.unknown().optional(),
+});
+
+const rowErrorSchema = z.object({ statusCode: z.string(), fields: z.array(z.string()).nullish() });
+
+/** What became of one row of a collection; results come in the order of the rows. */
+export const rowResultSchema = z.object({
+  id: z.string().nullish(),
+  success: z.boolean(),
+  created: z.boolean().optional(),
+  errors: z.array(rowErrorSchema).nullish(),
+});
+
+/** A collection's results. */
+export const rowResultsSchema = z.array(rowResultSchema);
+
+/** What became of one row. */
+export type RowResult = z.infer<typeof rowResultSchema>;
+
+/** One page of a query; each record is read alone. */
+export const pageSchema = z.object({
+  done: z.boolean(),
+  nextRecordsUrl: z.string().optional(),
+  records: z.array(z.looseObject({ Id: z.string().regex(/^\w{15,18}$/) })),
+});
+
+/** A record as a query shows it. */
+export type SeenRecord = z.infer<typeof pageSchema>['records'][number];
+
+const fieldSchema = z.object({
+  name: z.string(),
+  type: z.string(),
+  length: z.number().default(0),
+  createable: z.boolean().default(false),
+  updateable: z.boolean().default(false),
+  externalId: z.boolean().default(false),
+  unique: z.boolean().default(false),
+  relationshipName: z.string().nullish(),
+  referenceTo: z.array(z.string()).nullish(),
+});
+
+/** A field as describe tells it; those that the login may not see are missing. */
+export type DescribedField = z.infer<typeof fieldSchema>;
+
+/** An object as describe tells it. */
+export const describeSchema = z.object({
+  name: z.string(),
+  createable: z.boolean().default(false),
+  updateable: z.boolean().default(false),
+  deletable: z.boolean().default(false),
+  fields: z.array(fieldSchema),
+});

@@ -1,0 +1,206 @@
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { CrmItem } from '../../model/items.ts';
+import type { ItemKey, Outcome } from '../../model/operations.ts';
+import type { WireAnswer } from '../wire.ts';
+import type { Part } from './client.ts';
+import {
+  answerMissing,
+  contactMissing,
+  isContactMissing,
+  isKeyInBin,
+  isRace,
+  isTargetWide,
+  refusalOf,
+  rowErrorOf,
+  unexpectedAnswer,
+} from './errors.ts';
+import { fieldsOf, toRemoteItem, toRow, type Write } from './from-model.ts';
+import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, MAX_HALVINGS } from './limits.ts';
+import { byKeyQuery, queryPart, type Scope, slices, wholeResult } from './reading.ts';
+import { type RowResult, rowResultsSchema } from './schemas.ts';
+
+/** Collections of one composite call: each is followed by the query that reads back what became of it. */
+const COLLECTIONS = BATCH_SIZE / COLLECTION_SIZE;
+
+interface Row {
+  write: Write;
+  /** As it is sent. */
+  content: Record<string, unknown>;
+  /** It met a race before: a second one is the caller's. */
+  isSecondTry: boolean;
+}
+
+/**
+ * Upserts by key, as often as wished the same. Rows of one contact stand together, since each write locks its parent. A row that met a
+ * race is tried once more; a collection that is refused for one of its rows is halved until that row stands alone.
+ * @returns one outcome per write; never throws
+ */
+export async function upsert(scope: Scope, writes: readonly Write[], signal: AbortSignal): Promise<Outcome<CrmItem>[]> {
+  const run = new UpsertRun(scope, signal);
+  await run.work(intoCollections(writes.map((write) => toSend(scope, write)).sort(byContact)));
+  return run.outcomes;
+}
+
+/** Rows that are on their way, and what became of the others. */
+class UpsertRun {
+  readonly outcomes: Outcome<CrmItem>[] = [];
+  readonly #scope: Scope;
+  readonly #signal: AbortSignal;
+  readonly #known: ReadonlySet<string>;
+  #waiting: Row[][] = [];
+  #raced: Row[] = [];
+  #halvings = 0;
+
+  constructor(scope: Scope, signal: AbortSignal) {
+    this.#scope = scope;
+    this.#signal = signal;
+    const { form } = scope;
+    this.#known = new Set([...fieldsOf(form), ...(form.contact === null ? [] : [form.contact.field])]);
+  }
+
+  async work(collections: Row[][]): Promise<void> {
+    this.#waiting = collections;
+    while (this.#waiting.length > 0) {
+      await this.#sendSome();
+      if (this.#waiting.length === 0) this.#waiting = intoCollections(this.#raced.splice(0));
+    }
+  }
+
+  /** One API call: collections, each followed by the query for what it wrote. */
+  async #sendSome(): Promise<void> {
+    const collections = this.#waiting.splice(0, COLLECTIONS);
+    const { client, form } = this.#scope;
+    const parts = collections.flatMap((rows): Part[] => [
+      collectionPart(this.#scope, rows),
+      queryPart(
+        byKeyQuery(
+          form,
+          rows.map(({ write }) => write.key),
+        ),
+      ),
+    ]);
+    let answers: (WireAnswer | null)[];
+    try {
+      answers = await client.composite('salesforce.upsert', parts, this.#signal);
+    } catch (error) {
+      this.#giveUp([...collections.flat(), ...this.#waiting.splice(0).flat(), ...this.#raced.splice(0)], error);
+      return;
+    }
+    collections.forEach((rows, index) => {
+      this.#settle(rows, answers[2 * index] ?? null, answers[2 * index + 1] ?? null);
+    });
+  }
+
+  #settle(rows: Row[], answer: WireAnswer | null, readBack: WireAnswer | null): void {
+    if (answer === null) {
+      this.#giveUp(rows, answerMissing());
+      return;
+    }
+    if (answer.status !== 200) {
+      this.#refuse(rows, refusalOf(answer), answer.status);
+      return;
+    }
+    const results = rowResultsSchema.safeParse(answer.body);
+    // Results have no names, only places: with one too few nothing can be said of any.
+    if (!results.success || results.data.length !== rows.length) {
+      this.#giveUp(rows, unexpectedAnswer(true));
+      return;
+    }
+    const stored = storedItems(this.#scope, rows, readBack);
+    rows.forEach((row, index) => {
+      const result = results.data[index]!;
+      if (!result.success && !row.isSecondTry && isRace(result)) this.#raced.push({ ...row, isSecondTry: true });
+      else this.outcomes.push(this.#outcomeOf(row, result, stored));
+    });
+  }
+
+  /** The whole collection was refused, and nothing of it written. */
+  #refuse(rows: Row[], error: MirrorError, status: number): void {
+    if (isTargetWide(error)) {
+      this.#giveUp([...rows, ...this.#waiting.splice(0).flat()], error);
+      return;
+    }
+    const isOnesFault = rows.length > 1 && (status === 400 || status === 413) && this.#halvings < MAX_HALVINGS;
+    if (!isOnesFault) {
+      this.#giveUp(rows, error);
+      return;
+    }
+    this.#halvings += 1;
+    const middle = Math.ceil(rows.length / 2);
+    this.#waiting.push(rows.slice(0, middle), rows.slice(middle));
+  }
+
+  #giveUp(rows: readonly Row[], error: unknown): void {
+    const failure = asMirrorError(error);
+    for (const { write } of rows) this.outcomes.push({ recordId: write.recordId, result: 'failed', error: failure });
+  }
+
+  #outcomeOf({ write }: Row, result: RowResult, stored: ReadonlyMap<ItemKey, CrmItem>): Outcome<CrmItem> {
+    const { recordId, key, kind, item } = write;
+    if (result.success && result.id) {
+      const isNew = result.created === true;
+      const effect = kind === 'create' ? (isNew ? 'created' : 'adopted') : isNew ? 'recreated' : 'updated';
+      const asStored = stored.get(key);
+      const outcome = { recordId, result: 'written', effect, versionTag: null, remoteId: result.id } as const;
+      return asStored === undefined ? outcome : { ...outcome, stored: asStored };
+    }
+    if (result.success) return { recordId, result: 'failed', error: unexpectedAnswer(true) };
+    if (isKeyInBin(result)) return { recordId, result: 'key-burnt' };
+    const lacksContact = item.contactKey !== null && isContactMissing(result);
+    return { recordId, result: 'failed', error: lacksContact ? contactMissing() : rowErrorOf(result, this.#known) };
+  }
+}
+
+/** What the org made of the rows: it trims, changes case, rounds, and runs triggers. Empty when it can't be read. */
+function storedItems({ form, mark }: Scope, rows: readonly Row[], readBack: WireAnswer | null): Map<ItemKey, CrmItem> {
+  const contactKeys = new Map(rows.map(({ write }) => [write.key, write.item.contactKey]));
+  const stored = new Map<ItemKey, CrmItem>();
+  let records: ReturnType<typeof wholeResult>;
+  try {
+    records = wholeResult(readBack);
+  } catch {
+    return stored;
+  }
+  for (const record of records) {
+    const key = record[form.keyField];
+    const remote = toRemoteItem(form, mark, record, contactKeys.get(String(key)) ?? null);
+    if (remote !== null && remote.item !== null) stored.set(remote.key, remote.item);
+  }
+  return stored;
+}
+
+function collectionPart({ form }: Scope, rows: readonly Row[]): Part {
+  return {
+    method: 'PATCH',
+    path: `/composite/sobjects/${form.object}/${form.keyField}`,
+    body: { allOrNone: false, records: rows.map(({ content }) => content) },
+  };
+}
+
+function toSend({ form, mark }: Scope, write: Write): Row {
+  return { write, content: toRow(form, mark, write), isSecondTry: false };
+}
+
+/** Contacts first by none: a parent's children stand together, in an order that is the same each time. */
+function byContact({ write: one }: Row, { write: other }: Row): number {
+  const [a, b] = [`${one.item.contactKey ?? ''} ${one.key}`, `${other.item.contactKey ?? ''} ${other.key}`];
+  return a < b ? -1 : 1;
+}
+
+/** Pieces of at most so many rows, and of at most so many bytes unless one row alone has more. */
+function intoCollections(rows: readonly Row[]): Row[][] {
+  const collections: Row[][] = [];
+  for (const piece of slices(rows, COLLECTION_SIZE)) {
+    let bytes = Number.POSITIVE_INFINITY;
+    for (const row of piece) {
+      const size = Buffer.byteLength(JSON.stringify(row.content));
+      if (bytes + size > COLLECTION_BYTES) {
+        collections.push([]);
+        bytes = 0;
+      }
+      collections.at(-1)!.push(row);
+      bytes += size;
+    }
+  }
+  return collections;
+}
