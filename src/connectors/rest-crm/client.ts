@@ -1,0 +1,132 @@
+import type { HttpDoor, HttpResponse } from '../../http/door.ts';
+import { isHtml, readJson } from '../../http/json.ts';
+import type { Authorizer } from '../connector.ts';
+import { isSuccess, type WireAnswer } from '../wire.ts';
+import type { CrmCall } from './description.ts';
+import { hasError, loginRefused, toMirrorError, unusableId } from './errors.ts';
+import type { RestCrmSettings } from './schemas.ts';
+import { renderBody, renderText, type TemplateValues } from './templates.ts';
+
+/** An answer that is a success, or one of the statuses that the call takes for "nothing". */
+export interface CrmAnswer extends WireAnswer {
+  isNothing: boolean;
+  /** The address that the answer's Link header gives as the next page (RFC 8288). */
+  nextLink: string | null;
+}
+
+/** Sends calls of a description. */
+export interface CrmClient {
+  /**
+   * Sends one call; after a 401 once more with a renewed login.
+   * @param label constant name of the call, for figures
+   * @throws MirrorError for everything that is no success
+   */
+  send(label: string, call: CrmCall, values: TemplateValues, signal: AbortSignal): Promise<CrmAnswer>;
+  /** The same at an address that the CRM gave, which the caller has checked. */
+  follow(label: string, call: CrmCall, url: string, signal: AbortSignal): Promise<CrmAnswer>;
+}
+
+/** What calls are sent with. */
+export interface CrmClientOptions {
+  http: HttpDoor;
+  authorizer: Authorizer;
+  settings: RestCrmSettings;
+}
+
+/** The client of one target. */
+export function createCrmClient({ http, authorizer, settings }: CrmClientOptions): CrmClient {
+  const { baseUrl, description } = settings;
+  const exchange = async (label: string, call: CrmCall, url: string, values: TemplateValues, signal: AbortSignal) => {
+    const body = call.body === undefined ? undefined : JSON.stringify(renderBody(call.body, values));
+    const headers = {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headersOf({ ...description.headers, ...call.headers }, values),
+    };
+    const sendWith = (login: string) =>
+      http.send({
+        label,
+        method: call.method,
+        url,
+        headers: {
+          ...headers,
+          [authorizer.headerName ?? 'authorization']: withScheme(login, authorizer, description.scheme),
+        },
+        ...(body === undefined ? {} : { body }),
+        signal,
+      });
+    const first = await sendWith(await authorizer.header(signal));
+    const response = first.status === 401 ? await sendWith(await authorizer.renew(signal)) : first;
+    return toAnswer(label, call, response, description.errors);
+  };
+  return {
+    send: (label, call, values, signal) => exchange(label, call, addressOf(baseUrl, call, values), values, signal),
+    follow: (label, call, url, signal) => exchange(label, call, url, {}, signal),
+  };
+}
+
+/** The address of a call. A value can't leave its segment of the path, nor its parameter. */
+export function addressOf(baseUrl: string, { path, query }: CrmCall, values: TemplateValues): string {
+  const segments = path.split('/').map((segment) => {
+    const rendered = renderText(segment, values, encodeURIComponent);
+    // A segment of dots would lead up, and an empty one to the list of all.
+    if (segment.includes('{{') && /^\.{0,2}$/.test(rendered)) throw unusableId();
+    return rendered;
+  });
+  const parameters = Object.entries(query).flatMap(([name, template]) => {
+    const value = renderBody(template, values);
+    if (value === null || value === '') return [];
+    return (Array.isArray(value) ? value : [value]).map(
+      (one) => `${encodeURIComponent(name)}=${encodeURIComponent(String(one))}`,
+    );
+  });
+  return `${baseUrl}${segments.join('/')}${parameters.length === 0 ? '' : `?${parameters.join('&')}`}`;
+}
+
+function headersOf(templates: Record<string, string>, values: TemplateValues): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, template] of Object.entries(templates)) {
+    const value = renderText(template, values).replaceAll(/[^\x20-\x7e]/g, '');
+    if (value !== '') headers[name.toLowerCase()] = value;
+  }
+  return headers;
+}
+
+/** The description's word in place of the connection's, as in `Zoho-oauthtoken …`. */
+function withScheme(login: string, { headerName }: Authorizer, scheme: string | undefined): string {
+  if (scheme === undefined || (headerName ?? 'authorization') !== 'authorization') return login;
+  return `${scheme} ${login.slice(login.indexOf(' ') + 1)}`;
+}
+
+function toAnswer(
+  label: string,
+  call: CrmCall,
+  response: HttpResponse,
+  errors: RestCrmSettings['description']['errors'],
+): CrmAnswer {
+  const { status, retryAfterMs, headers } = response;
+  const isOk = status >= 200 && status < 300;
+  const answer: CrmAnswer = {
+    status,
+    retryAfterMs,
+    body: bodyOf(label, response, isOk),
+    // A page of a proxy says nothing of what the CRM has.
+    isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
+    nextLink: /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(headers.get('link') ?? '')?.[1] ?? null,
+  };
+  if (status === 401) throw loginRefused(status);
+  if (!isSuccess(answer) && !answer.isNothing) throw toMirrorError(answer, errors);
+  if (isOk && !call.partial && hasError(answer, errors)) throw toMirrorError(answer, errors);
+  return answer;
+}
+
+/** An unreadable body matters only where one was promised: a refusal speaks by its status. */
+function bodyOf(label: string, response: HttpResponse, isOk: boolean): unknown {
+  if (response.status === 204 || (isOk && response.body.length === 0)) return undefined;
+  try {
+    return readJson(response, label);
+  } catch (error) {
+    if (isOk) throw error;
+    return undefined;
+  }
+}

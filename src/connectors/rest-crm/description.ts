@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { isPath } from './json-paths.ts';
+import { BATCH_SIZE } from './limits.ts';
+import { type Placeholder, placeholdersIn } from './templates.ts';
+import { BOOLEAN_STYLES, DATE_STYLES, INSTANT_STYLES, NULL_STYLES } from './values.ts';
+
+const path = z.string().refine(isPath, 'give names between dots, as in data.people, or list[name=value] to choose');
+const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, 'give the name that the CRM uses in its API');
+const whole = (least: number, most: number) => z.int().min(least).max(most);
+
+/** Headers that the connector or the transport set. */
+const OWN_HEADERS = /^(authorization|content-type|content-length|host|connection|transfer-encoding|cookie)$/i;
+const headers = z.record(
+  z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .refine((name) => !OWN_HEADERS.test(name), 'this header is set by the program'),
+  z.string().regex(/^[\x20-\x7e]*$/),
+);
+
+/** A request. Only the placeholders that `knows` may stand in it. */
+function call(...knows: Placeholder[]) {
+  const known = new Set<string>(knows);
+  return z
+    .strictObject({
+      method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+      /** Below the base address; placeholders are percent-encoded. */
+      path: z.string().regex(/^\/[^?#\\]*$/, 'begin with a slash; a query goes under query'),
+      query: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+      headers: headers.default({}),
+      /** JSON with placeholders. */
+      body: z.unknown().optional(),
+      /** The answer tells of errors row by row, so that one of them is no failure of all. */
+      partial: z.boolean().default(false),
+      /** Statuses beside 200 to 299 that mean: nothing is there (a search or a list), or gone already (a delete). */
+      nothing: z.array(whole(400, 499)).default([]),
+    })
+    .superRefine((value, context) => {
+      const strange = placeholdersIn(value).find((name) => !known.has(name));
+      if (strange === undefined) return;
+      const message = `{{${strange}}} has no meaning here; there are ${knows.map((name) => `{{${name}}}`).join(', ') || 'none'}`;
+      context.addIssue({ code: 'custom', message });
+    });
+}
+
+const SELECT = ['fields', 'keyField', 'stampField'] as const;
+const WRITE = ['key', 'properties', 'contactId', 'startAt'] as const;
+
+const paging = z.discriminatedUnion('by', [
+  z.strictObject({ by: z.literal('none') }),
+  z.strictObject({
+    by: z.literal('page'),
+    first: whole(0, 1).default(1),
+    more: path.optional(),
+    total: path.optional(),
+  }),
+  z.strictObject({ by: z.literal('offset'), more: path.optional(), total: path.optional() }),
+  z.strictObject({ by: z.literal('cursor'), next: path, more: path.optional() }),
+  z.strictObject({ by: z.literal('link'), next: z.union([z.literal('header'), path]) }),
+]);
+
+const resource = z.strictObject({
+  /** Holds the key: a text property, unique where the CRM can enforce it. */
+  keyField: field,
+  /** Holds the stamp: a text property of at least 200 characters. */
+  stampField: field.optional(),
+  /** Where a row has its id, and what changes with each change. */
+  row: z.strictObject({ id: path.default('id'), versionTag: path.optional() }).prefault({}),
+  find: z.strictObject({
+    call: call('key', 'keys', 'mark', ...SELECT),
+    rows: path,
+    /** Keys of one request; above 1 the request has `{{keys}}`. */
+    size: whole(1, 200).default(1),
+    /** Around each key in `{{keys}}`, which is a list; in a longer text they stand with commas between. */
+    quote: z.string().max(1).default(''),
+  }),
+  /** Reads one by id; a status in `nothing` means that it is gone. */
+  get: z.strictObject({ call: call('id', ...SELECT), row: path.default('') }).optional(),
+  create: z.strictObject({ call: call(...WRITE, ...SELECT), row: path.optional(), id: path.optional() }),
+  update: z.strictObject({ call: call('id', 'versionTag', ...WRITE, ...SELECT), row: path.optional() }),
+  upsert: z
+    .strictObject({
+      call: call('rows', ...SELECT),
+      /** One row of `{{rows}}`. */
+      body: z.unknown(),
+      size: whole(1, BATCH_SIZE),
+      /** One answer for each row, in the order of the rows. */
+      rows: path,
+      status: path.describe('Where a row says whether it was taken'),
+      taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
+      id: path,
+      effect: path.optional(),
+      created: z.string().default('insert'),
+    })
+    .refine(({ body }) => placeholdersIn(body).every((name) => (WRITE as readonly string[]).includes(name)), {
+      message: `a row may hold ${WRITE.map((name) => `{{${name}}}`).join(', ')}`,
+      path: ['body'],
+    })
+    .optional(),
+  delete: z.strictObject({ call: call('id', 'key', 'versionTag') }),
+  /** Sent after a delete when a person is to be forgotten. */
+  erase: z.strictObject({ call: call('id', 'key') }).optional(),
+  list: z.strictObject({
+    call: call('page', 'offset', 'size', 'cursor', 'mark', ...SELECT),
+    rows: path,
+    size: whole(1, 2_000).default(100),
+    paging,
+  }),
+  /** The CRM's own list of properties, to check names against. */
+  fields: z
+    .strictObject({
+      call: call(),
+      at: path.describe('A list of descriptions, or an object by name'),
+      name: path.optional().describe('Where a description has its name; absent for an object by name'),
+      depth: z.enum(['first-name', 'whole-name']).default('first-name'),
+    })
+    .optional(),
+});
+
+/** What a status or an error code of the CRM means. */
+export const MEANINGS = ['retry', 'throttled', 'login', 'forbidden', 'refused', 'changed', 'several'] as const;
+
+/** One of {@link MEANINGS}. */
+export type Meaning = (typeof MEANINGS)[number];
+
+/** The whole description of a CRM's REST API. */
+export const descriptionSchema = z.strictObject({
+  /** The word before the token in the Authorization header, in place of the connection's own. */
+  scheme: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
+    .optional(),
+  headers: headers.default({}),
+  values: z
+    .strictObject({
+      date: z.enum(DATE_STYLES).default('date'),
+      instant: z.enum(INSTANT_STYLES).default('iso'),
+      boolean: z.enum(BOOLEAN_STYLES).default('boolean'),
+      null: z.enum(NULL_STYLES).default('null'),
+    })
+    .prefault({}),
+  /** What a dot in a property's name means: an object within the object, or nothing. */
+  names: z.enum(['nested', 'flat']).default('nested'),
+  errors: z
+    .strictObject({
+      /** Where an answer, or the row of one, has the error's code: the first that is there counts. */
+      code: z.array(path).default([]),
+      /** Something here means an error, whatever the status. */
+      present: z.array(path).default(['error', 'errors']),
+      statuses: z.record(z.string().regex(/^[345]\d\d$/), z.enum(MEANINGS)).default({}),
+      codes: z.record(z.string(), z.enum(MEANINGS)).default({}),
+    })
+    .prefault({}),
+  streams: z
+    .strictObject({ patients: resource.optional(), appointments: resource.optional(), invoices: resource.optional() })
+    .superRefine((streams, context) => {
+      for (const stream of ['appointments', 'invoices'] as const) {
+        const described = streams[stream];
+        if (described === undefined) continue;
+        if (described.stampField === undefined) {
+          context.addIssue({
+            code: 'custom',
+            message: 'needed here: contact and date are read from it',
+            path: [stream, 'stampField'],
+          });
+        }
+        if (streams.patients === undefined) {
+          context.addIssue({
+            code: 'custom',
+            message: 'needed to find the contact that it belongs to',
+            path: ['patients'],
+          });
+        }
+      }
+    }),
+});
+
+/** A description as read, with all defaults. */
+export type CrmDescription = z.output<typeof descriptionSchema>;
+/** A description as it is written. */
+export type WrittenDescription = z.input<typeof descriptionSchema>;
+/** How one kind of record is found and written. */
+export type CrmResource = NonNullable<CrmDescription['streams']['patients']>;
+/** One request of a description. */
+export type CrmCall = CrmResource['find']['call'];

@@ -1,0 +1,98 @@
+import type { CrmItem, PropertyValue } from '../../model/items.ts';
+import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import { fromStamp, toStamp } from '../stamp.ts';
+import type { CrmResource } from './description.ts';
+import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
+import type { Scope } from './scope.ts';
+import type { TemplateValues } from './templates.ts';
+import { readValue, renderValue } from './values.ts';
+
+/** Keys are 32 characters of base32hex; anything else in the key's property was written by somebody else. */
+const KEY = /^[0-9a-v]{32}$/;
+
+/** An object of the CRM as far as it can be told whose it is. */
+export interface CrmRow {
+  id: string;
+  key: ItemKey | null;
+  /** `ours`: bears our mark; `bare`: no stamp, or none is kept; `foreign`: another's. */
+  owner: 'ours' | 'bare' | 'foreign';
+  remote: Omit<RemoteItem<CrmItem>, 'key'>;
+  body: JsonObject;
+}
+
+/** What a write's templates are filled with. */
+export function writeValues(
+  scope: Scope,
+  { key, locator, item }: { key: ItemKey; locator: string; item: CrmItem },
+  contactId: string | null,
+): TemplateValues {
+  const { description, resource, properties, mark } = scope;
+  const { values, names } = description;
+  const body = newObject();
+  const put = (name: string, value: PropertyValue) => {
+    if (names === 'nested') setAt(body, name, value);
+    else body[name] = value;
+  };
+  for (const { name, kind } of properties) put(name, renderValue(item.properties[name] ?? null, kind, values));
+  put(resource.keyField, key);
+  if (resource.stampField !== undefined) {
+    put(resource.stampField, toStamp(mark, { locator, contactKey: item.contactKey, startAt: item.startAt }));
+  }
+  const startAt = renderValue(new Date(item.startAt).toISOString(), 'instant', values);
+  return { key, properties: body, contactId, startAt };
+}
+
+/** Reads a row of the CRM; null for what has no id. */
+export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmRow | null {
+  if (!isObject(row)) return null;
+  const id = idAt(row, resource.row.id);
+  if (id === null) return null;
+  const read = (name: string) => (scope.description.names === 'nested' ? valueAt(row, name) : row[name]);
+  const key = read(resource.keyField);
+  const stampText = resource.stampField === undefined ? null : (read(resource.stampField) ?? null);
+  const stamp = fromStamp(scope.mark, stampText);
+  const tag = resource.row.versionTag === undefined ? null : (valueAt(row, resource.row.versionTag) ?? null);
+  // Without a stamp only a contact is wholly there: nothing else is known of it.
+  const isReadable = stamp !== null || (resource.stampField === undefined && scope.stream === 'patients');
+  return {
+    id,
+    key: typeof key === 'string' && KEY.test(key) ? key : null,
+    owner: stamp !== null ? 'ours' : stampText === null || stampText === '' ? 'bare' : 'foreign',
+    remote: {
+      locator: stamp?.locator ?? null,
+      remoteId: id,
+      versionTag: tag === null ? null : String(tag),
+      item: isReadable
+        ? {
+            properties: propertiesIn(scope, read),
+            contactKey: stamp?.contactKey ?? null,
+            startAt: stamp?.startAt ?? 0,
+          }
+        : null,
+    },
+    body: row,
+  };
+}
+
+/** The id at a path: a text, or a number as text. */
+export function idAt(body: unknown, path: string): string | null {
+  const id = valueAt(body, path);
+  return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
+}
+
+/** Whether an object says already what it should. */
+export function isSameItem(scope: Scope, row: CrmRow, { locator, item }: { locator: string; item: CrmItem }): boolean {
+  const stored = row.remote.item;
+  if (stored === null || (scope.resource.stampField !== undefined && row.remote.locator !== locator)) return false;
+  return (
+    stored.contactKey === item.contactKey &&
+    stored.startAt === item.startAt &&
+    scope.properties.every(({ name }) => (stored.properties[name] ?? null) === (item.properties[name] ?? null))
+  );
+}
+
+function propertiesIn({ properties, description }: Scope, read: (name: string) => unknown): CrmItem['properties'] {
+  const found: Record<string, PropertyValue> = newObject() as Record<string, PropertyValue>;
+  for (const { name, kind } of properties) found[name] = readValue(read(name), kind, description.values);
+  return { ...found };
+}

@@ -1,0 +1,24 @@
+import type { CrmItem } from '../../model/items.ts';
+import type { ConnectorModule } from '../connector.ts';
+import { openRestCrm } from './connector.ts';
+import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { type RestCrmSettings, settingsSchema } from './schemas.ts';
+
+/** Any CRM with a REST API, by a description of how it is called. */
+export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
+  name: 'rest-crm',
+  streams: ['patients', 'appointments', 'invoices'],
+  holds: 'objects',
+  supports: {
+    operations: ['create', 'update', 'delete'],
+    batchSize: BATCH_SIZE,
+    concurrency: CONCURRENCY,
+    createsContainer: false,
+    revivesKeys: true,
+    erases: 'bin',
+  },
+  connectionKinds: ['bearer', 'api-key', 'basic', 'oauth'],
+  neededScopes: () => [],
+  settingsSchema,
+  open: openRestCrm,
+};

@@ -1,0 +1,16 @@
+import { SECOND_MS } from '../../model/time.ts';
+
+/** Operations of one `apply`. Zoho CRM takes as many rows in one upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
+export const BATCH_SIZE = 100;
+
+/** Writers at once for one target: between the look by key and the create nobody else may create. */
+export const CONCURRENCY = 1;
+
+/** Pages of one list; a CRM that never comes to an end is given up. Our choice. */
+export const MAX_PAGES = 20_000;
+
+/** Wait after a rate limit that came without Retry-After. Our choice. */
+export const RATE_LIMIT_PAUSE_MS = 30 * SECOND_MS;
+
+/** A key that no record has: 32 characters as keys have, which a keyed hash gives once in 2^160 times. */
+export const KEY_OF_NOTHING = '0'.repeat(32);

@@ -1,0 +1,101 @@
+import type { CrmItem } from '../../model/items.ts';
+import type { RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import type { CrmAnswer } from './client.ts';
+import { pagingBroken } from './errors.ts';
+import { readRow } from './from-model.ts';
+import { valueAt } from './json-paths.ts';
+import { MAX_PAGES } from './limits.ts';
+import { rowsIn } from './lookup.ts';
+import { type Scope, selection } from './scope.ts';
+
+/**
+ * Every object that bears our mark, page by page; of appointments and invoices those that begin in the window. Without a stamp
+ * nothing is known as ours.
+ */
+export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
+  if (scope.resource.stampField === undefined) return;
+  for await (const rows of listPages(scope)) {
+    const items = rows.flatMap((raw): RemoteItem<CrmItem>[] => {
+      const row = readRow(scope, scope.resource, raw);
+      if (row === null || row.key === null || row.owner !== 'ours') return [];
+      return isIn(window, scope, row.remote.item) ? [{ key: row.key, ...row.remote }] : [];
+    });
+    if (items.length > 0) yield items;
+  }
+}
+
+function isIn(window: TimeWindow | null, { stream }: Scope, item: CrmItem | null): boolean {
+  if (window === null || stream === 'patients' || item === null) return true;
+  return item.startAt >= window.fromAt && item.startAt < window.toAt;
+}
+
+/** Where a list stands. */
+interface Place {
+  page: number;
+  offset: number;
+  cursor: string | null;
+  url: string | null;
+}
+
+/**
+ * The rows of a list. A short page ends nothing, since a CRM may give less than it was asked for: an empty page does, or the CRM's
+ * own word.
+ */
+async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
+  const { call, rows: path, size, paging } = scope.resource.list;
+  let place: Place | null = { page: paging.by === 'page' ? paging.first : 1, offset: 0, cursor: null, url: null };
+  const seen = new Set<string>();
+  for (let pages = 0; place !== null; pages += 1) {
+    if (pages >= MAX_PAGES) throw pagingBroken();
+    const { url, ...values }: Place = place;
+    const answer: CrmAnswer =
+      url === null
+        ? await scope.client.send(
+            'rest-crm.list',
+            call,
+            { ...selection(scope, scope.resource), ...values, size, mark: scope.mark },
+            scope.signal,
+          )
+        : await scope.client.follow('rest-crm.list', call, url, scope.signal);
+    const rows = rowsIn(answer, path);
+    if (rows.length > 0) yield rows;
+    place = nextPlace(scope, place, answer, rows.length);
+    const name: string | null = place?.cursor ?? place?.url ?? null;
+    if (name !== null && seen.has(name)) throw pagingBroken();
+    if (name !== null) seen.add(name);
+  }
+}
+
+function nextPlace({ resource, baseUrl }: Scope, place: Place, answer: CrmAnswer, count: number): Place | null {
+  const { paging } = resource.list;
+  if (paging.by === 'none' || answer.isNothing) return null;
+  const offset = place.offset + count;
+  if (paging.by === 'page' || paging.by === 'offset') {
+    const { more, total } = paging;
+    const whole = total === undefined ? null : Number(valueAt(answer.body, total));
+    const isLast = count === 0 || (more !== undefined && !valueAt(answer.body, more)) || isReached(offset, whole);
+    return isLast ? null : { ...place, page: place.page + 1, offset };
+  }
+  if (paging.by === 'cursor') {
+    const cursor = valueAt(answer.body, paging.next);
+    const isLast = paging.more !== undefined && !valueAt(answer.body, paging.more);
+    return isLast || cursor === undefined || cursor === null || cursor === ''
+      ? null
+      : { ...place, cursor: String(cursor) };
+  }
+  const link = paging.next === 'header' ? answer.nextLink : valueAt(answer.body, paging.next);
+  return typeof link === 'string' && link !== '' ? { ...place, url: ownAddress(baseUrl, link) } : null;
+}
+
+/** A total of -1 or -2 is no total (docs.espocrm.com/development/api/crud). */
+function isReached(offset: number, total: number | null): boolean {
+  return total !== null && total >= 0 && offset >= total;
+}
+
+/** The login goes nowhere but to the CRM. */
+function ownAddress(baseUrl: string, link: string): string {
+  const url = URL.parse(link, `${baseUrl}/`);
+  if (url === null || url.origin !== new URL(baseUrl).origin) throw pagingBroken();
+  return url.href;
+}

@@ -1,0 +1,58 @@
+import type { ItemKey } from '../../model/operations.ts';
+import type { CrmAnswer } from './client.ts';
+import type { CrmResource } from './description.ts';
+import { unexpectedAnswer } from './errors.ts';
+import { type CrmRow, readRow } from './from-model.ts';
+import { isObject, valueAt } from './json-paths.ts';
+import { type Scope, selection } from './scope.ts';
+
+/**
+ * Objects that bear the keys, by key; a key that is not there has none. Rows that the CRM gives beside are left out, whatever its
+ * search made of the question.
+ */
+export async function findByKeys(
+  scope: Scope,
+  resource: CrmResource,
+  keys: readonly ItemKey[],
+): Promise<Map<ItemKey, CrmRow[]>> {
+  const found = new Map<ItemKey, CrmRow[]>();
+  const wanted = [...new Set(keys)];
+  const { size } = resource.find;
+  for (let start = 0; start < wanted.length; start += size) {
+    const asked = new Set(wanted.slice(start, start + size));
+    for (const row of await search(scope, resource, [...asked])) {
+      if (row.key === null || !asked.has(row.key)) continue;
+      found.set(row.key, [...(found.get(row.key) ?? []), row]);
+    }
+  }
+  return found;
+}
+
+/** What the CRM gives for the keys, as it comes. */
+export async function search(scope: Scope, resource: CrmResource, keys: readonly ItemKey[]): Promise<CrmRow[]> {
+  const { call, rows, quote } = resource.find;
+  const values = { ...selection(scope, resource), key: keys[0], keys: keys.map((key) => `${quote}${key}${quote}`) };
+  const answer = await scope.client.send('rest-crm.find', call, values, scope.signal);
+  return rowsIn(answer, rows).flatMap((row) => readRow(scope, resource, row) ?? []);
+}
+
+/** One object by its id; null when it is gone, undefined when the CRM can't be asked so. */
+export async function readById(scope: Scope, id: string): Promise<CrmRow | null | undefined> {
+  const { get } = scope.resource;
+  if (get === undefined) return undefined;
+  const values = { ...selection(scope, scope.resource), id };
+  const answer = await scope.client.send('rest-crm.get', get.call, values, scope.signal);
+  if (answer.isNothing) return null;
+  const row = valueAt(answer.body, get.row);
+  // Some CRMs give one record as a list of one.
+  return readRow(scope, scope.resource, Array.isArray(row) ? row[0] : row);
+}
+
+/** The rows of an answer. @throws MirrorError `contract` when there are none where the description says */
+export function rowsIn(answer: CrmAnswer, path: string): unknown[] {
+  if (answer.isNothing) return [];
+  const rows = valueAt(answer.body, path);
+  if (Array.isArray(rows)) return rows;
+  if (isObject(rows) && Object.keys(rows).length === 0) return [];
+  throw unexpectedAnswer('rows');
+}

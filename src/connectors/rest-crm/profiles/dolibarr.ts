@@ -1,0 +1,51 @@
+import type { WrittenDescription } from '../description.ts';
+
+/**
+ * Dolibarr, contacts alone. Calls, pages from 0 and `te`, the name of the complementary attributes in a filter:
+ * github.com/Dolibarr/dolibarr htdocs/societe/class/api_contacts.class.php; DOLAPIKEY and sqlfilters:
+ * wiki.dolibarr.org "Module Web Services API REST (developer)". Base address: `https://…/api/index.php`; connection of the kind
+ * api-key with the header DOLAPIKEY. Complementary attributes stand in `array_options` with `options_` before their code. A search
+ * without results is 404 in older versions.
+ */
+export const dolibarr: WrittenDescription = {
+  values: { date: 'epoch-seconds', instant: 'epoch-seconds', boolean: 'number' },
+  streams: {
+    patients: {
+      keyField: 'array_options.options_clinic_mirror_key',
+      stampField: 'array_options.options_clinic_mirror_stamp',
+      row: { versionTag: 'date_modification' },
+      find: {
+        call: {
+          method: 'GET',
+          path: '/contacts',
+          query: { sqlfilters: "(te.clinic_mirror_key:=:'{{key}}')", limit: 2 },
+          nothing: [404],
+        },
+        rows: '',
+      },
+      get: { call: { method: 'GET', path: '/contacts/{{id}}', nothing: [404] } },
+      create: { call: { method: 'POST', path: '/contacts', body: { '...': '{{properties}}' } }, id: '' },
+      update: {
+        call: { method: 'PUT', path: '/contacts/{{id}}', body: { '...': '{{properties}}' }, nothing: [404] },
+        row: '',
+      },
+      delete: { call: { method: 'DELETE', path: '/contacts/{{id}}', nothing: [404] } },
+      list: {
+        call: {
+          method: 'GET',
+          path: '/contacts',
+          query: {
+            sqlfilters: "(te.clinic_mirror_stamp:like:'{{mark}}%')",
+            sortfield: 't.rowid',
+            sortorder: 'ASC',
+            limit: '{{size}}',
+            page: '{{page}}',
+          },
+          nothing: [404],
+        },
+        rows: '',
+        paging: { by: 'page', first: 0 },
+      },
+    },
+  },
+};

@@ -1,0 +1,70 @@
+import type { WrittenDescription } from '../description.ts';
+
+type Resource = NonNullable<WrittenDescription['streams']['patients']>;
+
+/** Records of one answer at most (github.com/twentyhq/twenty, open-api/utils/parameters.utils.ts). */
+const PAGE_SIZE = 60;
+
+/**
+ * Twenty. Parameters and answers: github.com/twentyhq/twenty, packages/twenty-server/src/engine/core-modules/open-api/utils
+ * (parameters.utils.ts, responses.utils.ts); overview: twenty.com/developers/rest-api. Base address: `https://api.twenty.com/rest`;
+ * connection of the kind bearer. Properties of several parts are written with a dot: `name.firstName`.
+ */
+export const twenty: WrittenDescription = {
+  streams: {
+    patients: records({ one: 'person', many: 'people' }, {}),
+    invoices: records({ one: 'opportunity', many: 'opportunities' }, { pointOfContactId: '{{contactId}}' }),
+  },
+};
+
+/** One kind of object; all are called alike, and answers name it. */
+function records({ one, many }: { one: string; many: string }, beside: Record<string, unknown>): Resource {
+  const title = one.charAt(0).toUpperCase() + one.slice(1);
+  const body = { ...beside, '...': '{{properties}}' };
+  return {
+    keyField: 'clinicMirrorKey',
+    stampField: 'clinicMirrorStamp',
+    row: { versionTag: 'updatedAt' },
+    find: {
+      call: {
+        method: 'GET',
+        path: `/${many}`,
+        query: { filter: '{{keyField}}[in]:[{{keys}}]', limit: PAGE_SIZE, depth: 0 },
+      },
+      rows: `data.${many}`,
+      size: PAGE_SIZE / 2,
+      quote: '"',
+    },
+    get: {
+      call: { method: 'GET', path: `/${many}/{{id}}`, query: { depth: 0 }, nothing: [404] },
+      row: `data.${one}`,
+    },
+    create: { call: { method: 'POST', path: `/${many}`, body }, row: `data.create${title}` },
+    update: {
+      call: { method: 'PATCH', path: `/${many}/{{id}}`, body, nothing: [404] },
+      row: `data.update${title}`,
+    },
+    delete: { call: { method: 'DELETE', path: `/${many}/{{id}}`, nothing: [404] } },
+    list: {
+      call: {
+        method: 'GET',
+        path: `/${many}`,
+        query: {
+          filter: '{{stampField}}[startsWith]:"{{mark}}"',
+          order_by: 'id',
+          limit: '{{size}}',
+          starting_after: '{{cursor}}',
+          depth: 0,
+        },
+      },
+      rows: `data.${many}`,
+      size: PAGE_SIZE,
+      paging: { by: 'cursor', next: 'pageInfo.endCursor', more: 'pageInfo.hasNextPage' },
+    },
+    fields: {
+      call: { method: 'GET', path: '/metadata/objects' },
+      at: `data.objects[nameSingular=${one}].fields`,
+      name: 'name',
+    },
+  };
+}

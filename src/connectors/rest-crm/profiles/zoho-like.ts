@@ -1,0 +1,100 @@
+import type { WrittenDescription } from '../description.ts';
+
+type Resource = NonNullable<WrittenDescription['streams']['patients']>;
+
+/** Rows of one upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
+const UPSERT_SIZE = 100;
+/** Records of one page (zoho.com/crm/developer/docs/api/v8/get-records.html). */
+const PAGE_SIZE = 200;
+
+/**
+ * Zoho CRM, and what speaks as it does. Upsert: zoho.com/crm/developer/docs/api/v8/upsert-records.html; searches by COQL, which
+ * reads the records and not the search index: …/v8/COQL-Overview.html; fields: …/v8/field-meta.html; codes: …/v8/status-codes.html.
+ * Base address: the account's `api_domain` with `/crm/v8`, such as `https://www.zohoapis.eu/crm/v8`. Only the key is compared: where
+ * no field is named, Zoho takes a shared e-mail address for the same person.
+ */
+export const zohoLike: WrittenDescription = {
+  scheme: 'Zoho-oauthtoken',
+  values: { instant: 'iso-offset' },
+  errors: {
+    code: ['code', 'data[status=error].code'],
+    present: ['data[status=error]'],
+    codes: {
+      INVALID_TOKEN: 'login',
+      AUTHENTICATION_FAILURE: 'login',
+      OAUTH_SCOPE_MISMATCH: 'forbidden',
+      NO_PERMISSION: 'forbidden',
+      TOO_MANY_REQUESTS: 'throttled',
+      INTERNAL_ERROR: 'retry',
+    },
+  },
+  streams: {
+    patients: { ...records('Contacts', {}), upsert: upsert('Contacts', {}) },
+    // Meetings have no upsert.
+    appointments: records('Events', { Start_DateTime: '{{startAt}}', Who_Id: { id: '{{contactId}}' } }),
+    invoices: {
+      ...records('Deals', { Contact_Name: { id: '{{contactId}}' } }),
+      upsert: upsert('Deals', { Contact_Name: { id: '{{contactId}}' } }),
+    },
+  },
+};
+
+/** One module; all are called alike. */
+function records(module: string, beside: Record<string, unknown>): Resource {
+  const body = { data: [{ ...beside, '...': '{{properties}}' }] };
+  return {
+    keyField: 'Clinic_Mirror_Key',
+    stampField: 'Clinic_Mirror_Stamp',
+    row: { versionTag: 'Modified_Time' },
+    find: {
+      call: {
+        method: 'POST',
+        path: '/coql',
+        body: { select_query: `select {{fields}} from ${module} where {{keyField}} in ({{keys}}) limit ${PAGE_SIZE}` },
+      },
+      rows: 'data',
+      size: 50,
+      quote: "'",
+    },
+    get: { call: { method: 'GET', path: `/${module}/{{id}}`, nothing: [404] }, row: 'data' },
+    create: { call: { method: 'POST', path: `/${module}`, body }, id: 'data[status=success].details.id' },
+    update: { call: { method: 'PUT', path: `/${module}/{{id}}`, body, nothing: [404] } },
+    delete: { call: { method: 'DELETE', path: `/${module}/{{id}}`, nothing: [404] } },
+    list: {
+      call: {
+        method: 'GET',
+        path: `/${module}`,
+        query: {
+          fields: '{{fields}}',
+          sort_by: 'id',
+          sort_order: 'asc',
+          per_page: '{{size}}',
+          page_token: '{{cursor}}',
+        },
+      },
+      rows: 'data',
+      size: PAGE_SIZE,
+      paging: { by: 'cursor', next: 'info.next_page_token', more: 'info.more_records' },
+    },
+    fields: { call: { method: 'GET', path: '/settings/fields', query: { module } }, at: 'fields', name: 'api_name' },
+  };
+}
+
+function upsert(module: string, beside: Record<string, unknown>): NonNullable<Resource['upsert']> {
+  return {
+    call: {
+      method: 'POST',
+      path: `/${module}/upsert`,
+      body: { data: '{{rows}}', duplicate_check_fields: ['{{keyField}}'] },
+      partial: true,
+    },
+    body: { ...beside, '...': '{{properties}}' },
+    size: UPSERT_SIZE,
+    rows: 'data',
+    status: 'status',
+    taken: ['success'],
+    id: 'details.id',
+    effect: 'action',
+    created: 'insert',
+  };
+}

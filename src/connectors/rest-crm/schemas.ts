@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { baseAddress } from '../../settings/common-schemas.ts';
+import { type CrmDescription, descriptionSchema } from './description.ts';
+import { isObject, type JsonObject, newObject } from './json-paths.ts';
+import { profiles } from './profiles/index.ts';
+
+/** Settings of one target, with the description whole. */
+export interface RestCrmSettings {
+  baseUrl: string;
+  description: CrmDescription;
+}
+
+/** The vendor's part of a target in the tenant file. */
+export const settingsSchema: z.ZodType<RestCrmSettings> = z
+  .strictObject({
+    baseUrl: baseAddress.describe("Where the CRM's API begins, such as https://crm.example.com/api/v1"),
+    profile: z
+      .enum(Object.keys(profiles) as [string, ...string[]])
+      .optional()
+      .describe('A description that comes with the program; without one, description is the whole'),
+    description: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe("How the CRM's API is called, or what is otherwise than in the profile; null takes a part away"),
+  })
+  .transform(({ baseUrl, profile, description }, context) => {
+    const base = profile === undefined ? {} : (profiles[profile] ?? {});
+    const checked = descriptionSchema.safeParse(overlay(base, description));
+    if (checked.success) return { baseUrl, description: checked.data };
+    for (const { message, path } of checked.error.issues) {
+      context.addIssue({ code: 'custom', message, path: ['description', ...path] });
+    }
+    return z.NEVER;
+  });
+
+/** One description over another: objects go into each other, everything else takes its place, null takes away. */
+function overlay(base: unknown, over: unknown): unknown {
+  if (!isObject(base) || !isObject(over)) return over;
+  // A template is one thing: a part of another's body in it would be a body that nobody wrote.
+  const result: JsonObject = Object.assign(newObject(), base);
+  for (const [name, value] of Object.entries(over)) {
+    if (value === null && name !== 'body') delete result[name];
+    else
+      result[name] =
+        name === 'body' || name === 'paging' || !Object.hasOwn(result, name) ? value : overlay(result[name], value);
+  }
+  return result;
+}

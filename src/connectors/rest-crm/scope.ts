@@ -1,0 +1,29 @@
+import type { MappedProperty } from '../../model/items.ts';
+import type { StreamName } from '../../model/streams.ts';
+import type { CrmClient } from './client.ts';
+import type { CrmDescription, CrmResource } from './description.ts';
+
+/** One target, as a call works with it. */
+export interface Scope {
+  client: CrmClient;
+  description: CrmDescription;
+  /** How the stream's records are found and written. */
+  resource: CrmResource;
+  stream: StreamName;
+  properties: readonly MappedProperty[];
+  mark: string;
+  baseUrl: string;
+  signal: AbortSignal;
+}
+
+/** What every call of a resource may ask for. */
+export function selection(
+  { description, properties }: Pick<Scope, 'description' | 'properties'>,
+  resource: CrmResource,
+) {
+  const { keyField, stampField, row } = resource;
+  const names = [keyField, ...(stampField === undefined ? [] : [stampField]), ...properties.map(({ name }) => name)];
+  const first = (name: string) => (description.names === 'nested' ? (name.split('.')[0] ?? name) : name);
+  const fields = [...new Set([first(row.id), ...names.map(first)])].join(',');
+  return { fields, keyField, stampField };
+}

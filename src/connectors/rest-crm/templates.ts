@@ -1,0 +1,90 @@
+import { isObject, type JsonObject, mergeInto, newObject } from './json-paths.ts';
+
+/** What a template may ask for, by name. */
+export const PLACEHOLDERS = [
+  'key',
+  'keys',
+  'keyField',
+  'stampField',
+  'fields',
+  'id',
+  'contactId',
+  'properties',
+  'startAt',
+  'rows',
+  'versionTag',
+  'mark',
+  'page',
+  'offset',
+  'size',
+  'cursor',
+] as const;
+
+/** One of {@link PLACEHOLDERS}. */
+export type Placeholder = (typeof PLACEHOLDERS)[number];
+
+/** What placeholders stand for; what is absent or null counts as nothing. */
+export type TemplateValues = Partial<Record<Placeholder, unknown>>;
+
+/** The name in an object of a template whose value is put into that object instead of under a name. */
+export const SPREAD = '...';
+
+const ANY = /\{\{([A-Za-z]+)\}\}/g;
+const WHOLE = /^\{\{([A-Za-z]+)\}\}$/;
+
+/** Names of the placeholders anywhere in a template. */
+export function placeholdersIn(template: unknown): string[] {
+  if (typeof template === 'string') return [...template.matchAll(ANY)].map(([, name = '']) => name);
+  if (typeof template !== 'object' || template === null) return [];
+  return Object.values(template).flatMap(placeholdersIn);
+}
+
+/**
+ * A template as a value of JSON. A text that is one placeholder becomes its value, whatever that is; in a longer text it becomes a
+ * part of the text. No value can become structure: the result is put into JSON afterwards. Elements of a list that stand for nothing
+ * are left out, and an object whose only value stands for nothing is null.
+ */
+export function renderBody(template: unknown, values: TemplateValues): unknown {
+  if (typeof template === 'string') {
+    const name = WHOLE.exec(template)?.[1];
+    return name === undefined ? renderText(template, values) : (valueNamed(name, values) ?? null);
+  }
+  if (Array.isArray(template)) {
+    return template
+      .filter((element) => !standsForNothing(element, values))
+      .map((element) => renderBody(element, values));
+  }
+  return isObject(template) ? renderObject(template, values) : template;
+}
+
+/** A template as text; a placeholder that stands for nothing leaves nothing. */
+export function renderText(template: string, values: TemplateValues, encode = (text: string) => text): string {
+  return template.replaceAll(ANY, (_, name: string) => encode(asText(valueNamed(name, values))));
+}
+
+function renderObject(template: JsonObject, values: TemplateValues): unknown {
+  const entries = Object.entries(template);
+  const [only] = entries;
+  if (entries.length === 1 && only?.[0] !== SPREAD && standsForNothing(only?.[1], values)) return null;
+  const result = newObject();
+  for (const [name, inner] of entries) {
+    const value = renderBody(inner, values);
+    if (name !== SPREAD) mergeInto(result, { [name]: value });
+    else if (isObject(value)) mergeInto(result, value);
+  }
+  return result;
+}
+
+function standsForNothing(template: unknown, values: TemplateValues): boolean {
+  const name = typeof template === 'string' ? WHOLE.exec(template)?.[1] : undefined;
+  return name !== undefined && (valueNamed(name, values) ?? null) === null;
+}
+
+function valueNamed(name: string, values: TemplateValues): unknown {
+  return Object.hasOwn(values, name) ? values[name as Placeholder] : undefined;
+}
+
+function asText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(asText).join(',');
+  return typeof value === 'object' || value === undefined ? '' : String(value);
+}

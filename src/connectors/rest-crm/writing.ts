@@ -1,0 +1,140 @@
+import type { CrmItem } from '../../model/items.ts';
+import type { Operation, Outcome } from '../../model/operations.ts';
+import type { CrmAnswer } from './client.ts';
+import { severalMatches, unexpectedAnswer } from './errors.ts';
+import { type CrmRow, idAt, isSameItem, readRow, writeValues } from './from-model.ts';
+import { valueAt } from './json-paths.ts';
+import { readById } from './lookup.ts';
+import { type Scope, selection } from './scope.ts';
+
+/** A create or an update. */
+export type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
+type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
+type Effect = Extract<Outcome, { result: 'written' }>['effect'];
+
+/**
+ * Carries out one operation after a look by key. One object with the key is it, none is made, and among several none is chosen.
+ * @param found what bears the key
+ * @param contactId id of the contact that the object belongs to; null for a contact
+ * @throws MirrorError why this operation, or everything, could not be done
+ */
+export async function carryOut(
+  scope: Scope,
+  operation: Operation<CrmItem>,
+  found: readonly CrmRow[],
+  contactId: string | null,
+): Promise<Outcome<CrmItem>> {
+  if (found.length > 1) throw severalMatches();
+  const row = found[0] ?? null;
+  if (operation.kind === 'delete') return await remove(scope, operation, row);
+  return await write(scope, operation, row, contactId);
+}
+
+async function write(scope: Scope, operation: Write, row: CrmRow | null, contactId: string | null) {
+  const stored = row ?? (await lookAtId(scope, operation));
+  if (stored !== null && stored !== undefined) {
+    if (isStrangers(stored, operation)) return { recordId: operation.recordId, result: 'key-burnt' } as const;
+    return await overwrite(scope, operation, stored, contactId);
+  }
+  if (stored === undefined && operation.kind === 'update' && operation.remoteId !== null) {
+    const answer = await put(scope, operation, operation.remoteId, operation.versionTag, contactId);
+    if (!isMissing(answer)) return updated(scope, operation, operation.remoteId, answer, 'updated');
+  }
+  return await create(scope, operation, contactId);
+}
+
+/** The object that we wrote last, where the search by key does not show it: its key was taken off, or the search lags. */
+async function lookAtId(scope: Scope, operation: Write | Delete): Promise<CrmRow | null | undefined> {
+  if (operation.kind === 'create' || operation.remoteId === null) return null;
+  return await readById(scope, operation.remoteId);
+}
+
+/** An object without our stamp and without our key is not ours, whatever id it has. */
+function isStrangers(row: CrmRow, { key }: { key: string }): boolean {
+  return row.owner === 'foreign' || (row.owner === 'bare' && row.key !== key);
+}
+
+async function overwrite(
+  scope: Scope,
+  operation: Write,
+  row: CrmRow,
+  contactId: string | null,
+): Promise<Outcome<CrmItem>> {
+  const effect = operation.kind === 'create' ? 'adopted' : 'updated';
+  const { recordId } = operation;
+  const { versionTag } = row.remote;
+  if (row.key === operation.key && isSameItem(scope, row, operation)) {
+    return { recordId, result: 'written', effect, versionTag, remoteId: row.id };
+  }
+  const answer = await put(scope, operation, row.id, versionTag, contactId);
+  if (!isMissing(answer)) return updated(scope, operation, row.id, answer, effect);
+  // It was there a moment ago: somebody deleted it meanwhile.
+  return await create(scope, operation, contactId);
+}
+
+async function create(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
+  const { resource, client, signal } = scope;
+  const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId) };
+  const answer = await client.send('rest-crm.create', resource.create.call, values, signal);
+  const row = rowOf(scope, answer, resource.create.row);
+  const id = resource.create.id === undefined ? row?.id : idAt(answer.body, resource.create.id);
+  if (id === undefined || id === null) throw unexpectedAnswer('id');
+  return written(operation, operation.kind === 'create' ? 'created' : 'recreated', id, row);
+}
+
+async function put(
+  scope: Scope,
+  operation: Write,
+  id: string,
+  versionTag: string | null,
+  contactId: string | null,
+): Promise<CrmAnswer> {
+  const { resource, client, signal } = scope;
+  const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId), id, versionTag };
+  return await client.send('rest-crm.update', resource.update.call, values, signal);
+}
+
+function updated(scope: Scope, operation: Write, id: string, answer: CrmAnswer, effect: Effect): Outcome<CrmItem> {
+  return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.row));
+}
+
+/** The object as the answer shows it, where it does. */
+function rowOf(scope: Scope, answer: CrmAnswer, path: string | undefined): CrmRow | null {
+  return path === undefined ? null : readRow(scope, scope.resource, valueAt(answer.body, path));
+}
+
+function written(operation: Write, effect: Effect, id: string, row: CrmRow | null): Outcome<CrmItem> {
+  const { recordId, key } = operation;
+  const shown = row?.key === key && row.id === id ? row.remote : null;
+  const stored = shown?.item ?? null;
+  return {
+    recordId,
+    result: 'written',
+    effect,
+    versionTag: shown?.versionTag ?? null,
+    remoteId: id,
+    ...(stored === null ? {} : { stored }),
+  };
+}
+
+async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Promise<Outcome<CrmItem>> {
+  const { recordId, remoteId } = operation;
+  const stored = row ?? (await lookAtId(scope, operation));
+  const isGone = stored === null || (stored !== undefined && isStrangers(stored, operation));
+  const id = stored?.id ?? remoteId;
+  // What bears our id and neither our stamp nor our key is somebody else's by now; ours is gone.
+  if (isGone || id === null) return { recordId, result: 'deleted', effect: 'already-gone' };
+  const { client, resource, signal } = scope;
+  const values = { id, key: operation.key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
+  const answer = await client.send('rest-crm.delete', resource.delete.call, values, signal);
+  if (operation.erase === true && resource.erase !== undefined) {
+    await client.send('rest-crm.erase', resource.erase.call, values, signal);
+  }
+
+  return { recordId, result: 'deleted', effect: isMissing(answer) ? 'already-gone' : 'deleted' };
+}
+
+/** 204 says nothing and means done. */
+function isMissing(answer: CrmAnswer): boolean {
+  return answer.isNothing && answer.status !== 204;
+}
