@@ -1,0 +1,21 @@
+import { isZone } from '../../model/zones.ts';
+import type { HubSpotClient } from './client.ts';
+import { unexpectedAnswer } from './errors.ts';
+import type { Paths } from './paths.ts';
+import { accountSchema } from './schemas.ts';
+
+/** The account that a login leads to. */
+export interface Account {
+  portalId: number;
+  /** IANA zone, by whose midnight daily limits begin anew; null when HubSpot names none that is known. */
+  zone: string | null;
+}
+
+/** Asks which account it is (developers.hubspot.com, account information). */
+export async function readAccount(client: HubSpotClient, paths: Paths): Promise<Account> {
+  const body = await client.demand({ label: 'hubspot.account', method: 'GET', path: paths.account });
+  const account = accountSchema.safeParse(body).data;
+  if (account === undefined) throw unexpectedAnswer();
+  const { portalId, timeZone } = account;
+  return { portalId, zone: timeZone !== undefined && isZone(timeZone) ? timeZone : null };
+}

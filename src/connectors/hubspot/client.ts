@@ -1,0 +1,76 @@
+import type { HttpDoor } from '../../http/door.ts';
+import { readJson } from '../../http/json.ts';
+import type { MirrorError } from '../../model/errors.ts';
+import type { Clock } from '../../model/time.ts';
+import { withLogin } from '../batches.ts';
+import type { Authorizer } from '../connector.ts';
+import { isSuccess, type WireAnswer } from '../wire.ts';
+import { toMirrorError } from './errors.ts';
+
+/** What calls are sent with. */
+export interface ClientOptions {
+  http: HttpDoor;
+  authorizer: Authorizer;
+  clock: Clock;
+  apiUrl: string;
+  /** The account's IANA zone, as far as it is known by now. */
+  zone(): string | null;
+}
+
+/** One call; `label` names it in metrics. */
+export interface HubSpotCall {
+  label: string;
+  method: 'GET' | 'POST';
+  /** Path and query. */
+  path: string;
+  body?: object;
+}
+
+/** Calls under one signal. */
+export interface HubSpotClient {
+  /** Sends a call, after a 401 once more with a renewed login; gives the answer whatever its status. */
+  send(call: HubSpotCall): Promise<WireAnswer>;
+  /** The same, for a call whose answer must be a success. @returns the body @throws MirrorError */
+  demand(call: HubSpotCall): Promise<unknown>;
+  /** An answer that is not a success, as an error of the whole target. */
+  errorOf(answer: WireAnswer): MirrorError;
+}
+
+/** Opens the way to the API for as long as a signal lasts. */
+export function createClient(options: ClientOptions, signal: AbortSignal): HubSpotClient {
+  const { http, authorizer, clock, apiUrl, zone } = options;
+  const errorOf = (answer: WireAnswer) => toMirrorError(answer, { at: clock(), zone: zone() });
+  const sendOnce = async ({ label, method, path, body }: HubSpotCall, authorization: string): Promise<WireAnswer> => {
+    const answer = await http.send({
+      label,
+      method,
+      url: `${apiUrl}${path}`,
+      headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal,
+    });
+    return { status: answer.status, body: bodyOf(answer, label), retryAfterMs: answer.retryAfterMs };
+  };
+  const send = (call: HubSpotCall) =>
+    withLogin({ authorizer, loginRefused: errorOf }, signal, (authorization) => sendOnce(call, authorization));
+  return {
+    send,
+    errorOf,
+    async demand(call) {
+      const answer = await send(call);
+      if (!isSuccess(answer)) throw errorOf(answer);
+      return answer.body;
+    },
+  };
+}
+
+/** An unreadable body matters only where one was promised: a refusal speaks by its status. */
+function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number }, label: string): unknown {
+  if (answer.status === 204) return undefined;
+  try {
+    return readJson(answer, label);
+  } catch (error) {
+    if (answer.status >= 200 && answer.status < 300) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { CrmItem } from '../../model/items.ts';
+import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import { type Account, readAccount } from './account.ts';
+import { createClient, type HubSpotClient } from './client.ts';
+import { deleteAll } from './deleting.ts';
+import { crmPartMissing } from './errors.ts';
+import { type StoredRecord, toRemoteItem } from './from-model.ts';
+import { OBJECT_OF_STREAM } from './limits.ts';
+import { pathsOf } from './paths.ts';
+import { prepareProperties } from './properties.ts';
+import { listRecords, readRecords } from './records.ts';
+import type { HubSpotSettings } from './schemas.ts';
+import { namesToRead, type Scope } from './scope.ts';
+import { type Write, writeAll } from './writing.ts';
+
+/**
+ * Opens one HubSpot target: contacts, meetings or deals of one account.
+ * @throws MirrorError `settings`, `crm-part-missing`
+ */
+export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connector<CrmItem> {
+  const { http, authorizer, clock, settings } = context;
+  const scope = scopeOf(context);
+  let account: Account | null = null;
+  const { apiUrl } = settings;
+  const zone = () => account?.zone ?? null;
+  const clientFor = (signal: AbortSignal) => createClient({ http, authorizer, clock, apiUrl, zone }, signal);
+  const read = (window: TimeWindow | null, signal: AbortSignal) => readOurs(clientFor(signal), scope, window);
+  return {
+    async prepare(_known, signal) {
+      const client = clientFor(signal);
+      account = await readAccount(client, scope.paths);
+      await prepareProperties(client, scope);
+      return `${account.portalId}/${scope.object}`;
+    },
+    apply: (_container, operations, signal) => apply(clientFor(signal), scope, operations),
+    read: (_container, window, signal) => read(window, signal),
+    async find(_container, keys, signal) {
+      const wanted = { object: scope.object, ids: keys, byKey: true, properties: namesToRead(scope) };
+      const asked = new Set(keys);
+      const { records } = await readRecords(clientFor(signal), scope, wanted);
+      const ours = records.filter(({ key, isForeign }) => key !== null && asked.has(key) && !isForeign);
+      return ours.map((record) => toRemoteItem(scope, record));
+    },
+    async changes(_container, { window }, signal) {
+      return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
+    },
+  };
+}
+
+function scopeOf({ crm, settings, mark, log }: ConnectorContext<HubSpotSettings>): Scope {
+  if (crm === undefined) throw crmPartMissing();
+  const { keyProperty, stampProperty, propertyGroup, version } = settings;
+  return {
+    stream: crm.stream,
+    object: OBJECT_OF_STREAM[crm.stream],
+    properties: crm.properties,
+    mark,
+    keyProperty,
+    stampProperty,
+    propertyGroup,
+    paths: pathsOf(version),
+    log,
+  };
+}
+
+/** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
+async function apply(
+  client: HubSpotClient,
+  scope: Scope,
+  operations: readonly Operation<CrmItem>[],
+): Promise<Outcome<CrmItem>[]> {
+  const outcomes = new Map<string, Outcome<CrmItem>>();
+  const settle = (outcome: Outcome<CrmItem>) => outcomes.set(outcome.recordId, outcome);
+  let failure: MirrorError | null = null;
+  try {
+    await writeAll(client, scope, operations.filter(isWrite), settle);
+    await deleteAll(client, scope, operations.filter(isDeletion), settle);
+  } catch (error) {
+    failure = asMirrorError(error);
+  }
+  const errors = [...outcomes.values()].flatMap((outcome) => (outcome.result === 'failed' ? [outcome.error] : []));
+  if (failure !== null && outcomes.size === 0) throw failure;
+  const [first] = errors;
+  const isAll = failure === null && first !== undefined && errors.length === outcomes.size;
+  if (isAll && TARGET_WIDE.has(first.code) && errors.every(({ code }) => code === first.code)) throw first;
+  return operations.map(({ recordId }) => outcomes.get(recordId) ?? { recordId, result: 'failed', error: failure! });
+}
+
+/** Codes of rows that would meet every other row too, when they met all. */
+const TARGET_WIDE: ReadonlySet<string> = new Set([
+  'property-missing',
+  'property-read-only',
+  'scope-missing',
+  'rate-limited',
+]);
+
+function isWrite(operation: Operation<CrmItem>): operation is Write {
+  return operation.kind !== 'delete';
+}
+
+function isDeletion(operation: Operation<CrmItem>): operation is Extract<Operation<CrmItem>, { kind: 'delete' }> {
+  return operation.kind === 'delete';
+}
+
+async function* readOurs(
+  client: HubSpotClient,
+  scope: Scope,
+  window: TimeWindow | null,
+): AsyncGenerator<RemoteItem<CrmItem>[]> {
+  // Contacts have no time; of the others the stamp tells it, and HubSpot's lists can't be filtered.
+  const isIn = ({ stamp }: StoredRecord) =>
+    stamp !== null &&
+    (window === null || scope.object === 'contacts' || (stamp.startAt >= window.fromAt && stamp.startAt < window.toAt));
+  for await (const page of listRecords(client, scope)) {
+    const ours = page.filter(isIn);
+    if (ours.length > 0) yield ours.map((record) => toRemoteItem(scope, record));
+  }
+}

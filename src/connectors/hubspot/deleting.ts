@@ -1,0 +1,88 @@
+import type { Operation } from '../../model/operations.ts';
+import { isSuccess } from '../wire.ts';
+import type { HubSpotClient } from './client.ts';
+import type { StoredRecord } from './from-model.ts';
+import { BATCH_SIZE } from './limits.ts';
+import { readRecords, slices } from './records.ts';
+import type { Scope } from './scope.ts';
+import type { Settle } from './writing.ts';
+
+type Deletion = Extract<Operation, { kind: 'delete' }>;
+
+/**
+ * Takes records out: into the bin, where HubSpot keeps them for 90 days, or a contact for good where the person is to be forgotten.
+ * They are looked up by key before, since the id of a record that people merged leads to another patient's.
+ * @throws MirrorError for what concerns all that is not settled by then
+ */
+export async function deleteAll(client: HubSpotClient, scope: Scope, deletions: readonly Deletion[], settle: Settle) {
+  if (deletions.length === 0) return;
+  const found = await lookUp(client, scope, deletions);
+  const isGone = ({ key }: Deletion) => !found.has(key);
+  const isErasure = ({ erase }: Deletion) => erase === true && scope.object === 'contacts';
+  for (const { recordId } of deletions.filter(isGone)) {
+    settle({ recordId, result: 'deleted', effect: 'already-gone' });
+  }
+  const there = deletions.filter((deletion) => !isGone(deletion));
+  const archived = there.filter((deletion) => !isErasure(deletion));
+  for (const slice of slices(archived, BATCH_SIZE)) {
+    await client.demand({
+      label: 'hubspot.objects.archive',
+      method: 'POST',
+      path: `${scope.paths.objects(scope.object)}/batch/archive`,
+      body: { inputs: slice.map(({ key }) => ({ id: found.get(key)!.id })) },
+    });
+    for (const { recordId } of slice) settle({ recordId, result: 'deleted', effect: 'deleted' });
+  }
+  for (const { recordId, key } of there.filter(isErasure)) {
+    const effect = await eraseContact(client, scope, found.get(key)!.id);
+    settle({ recordId, result: 'deleted', effect });
+  }
+}
+
+/** Deletes a contact for good, with its address (developers.hubspot.com, CRM contacts, GDPR delete). */
+async function eraseContact(client: HubSpotClient, { paths }: Scope, objectId: string) {
+  const path = `${paths.objects('contacts')}/gdpr-delete`;
+  const answer = await client.send({ label: 'hubspot.contacts.erase', method: 'POST', path, body: { objectId } });
+  if (answer.status === 404) return 'already-gone';
+  if (!isSuccess(answer)) throw client.errorOf(answer);
+  return 'deleted';
+}
+
+/** Records to take out, by key: the live one of the key, one of ours that somebody took the key from, and for erasures one in the bin. */
+async function lookUp(
+  client: HubSpotClient,
+  scope: Scope,
+  deletions: readonly Deletion[],
+): Promise<Map<string, StoredRecord>> {
+  const { object, keyProperty, stampProperty } = scope;
+  const properties = [keyProperty, stampProperty];
+  const ids = deletions.map(({ key }) => key);
+  const { records } = await readRecords(client, scope, { object, ids, byKey: true, properties });
+  const found = new Map<string, StoredRecord>();
+  for (const record of records) if (!record.isForeign && record.key !== null) found.set(record.key, record);
+  await lookUpById(client, scope, deletions, false, found);
+  const erasures = deletions.filter(({ erase }) => erase === true && object === 'contacts');
+  await lookUpById(client, scope, erasures, true, found);
+  return found;
+}
+
+/** Adds those that are not found by key, are known by id, bear our stamp, and no other record's key. */
+async function lookUpById(
+  client: HubSpotClient,
+  scope: Scope,
+  deletions: readonly Deletion[],
+  archived: boolean,
+  found: Map<string, StoredRecord>,
+): Promise<void> {
+  const byId = new Map<string, Deletion>();
+  for (const deletion of deletions) {
+    if (!found.has(deletion.key) && deletion.remoteId !== null) byId.set(deletion.remoteId, deletion);
+  }
+  const properties = [scope.keyProperty, scope.stampProperty];
+  const wanted = { object: scope.object, ids: [...byId.keys()], byKey: false, properties, archived };
+  for (const record of (await readRecords(client, scope, wanted)).records) {
+    const key = byId.get(record.id)?.key;
+    const isOurs = record.stamp !== null && (record.key === null || record.key === key);
+    if (key !== undefined && isOurs) found.set(key, record);
+  }
+}

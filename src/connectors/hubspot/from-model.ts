@@ -1,0 +1,129 @@
+import type { CrmItem, MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
+import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import { DAY_MS } from '../../model/time.ts';
+import { fromStamp, type Stamp, toStamp } from '../stamp.ts';
+import { recordSchema } from './schemas.ts';
+import type { Scope } from './scope.ts';
+
+/** Values as they go over the wire: strings, an empty one to clear. */
+export type Values = Record<string, string>;
+
+/** A record, read far enough to know whose it is. */
+export interface StoredRecord {
+  id: string;
+  key: ItemKey | null;
+  /** Null when it is not ours, or somebody removed the stamp. */
+  stamp: Stamp | null;
+  /** It bears a stamp that is not ours. */
+  isForeign: boolean;
+  /** Strings as HubSpot tells them; null for what is empty, absent for what it didn't tell. */
+  values: Readonly<Record<string, string | null>>;
+  /** With upserts: whether it was made by this one. */
+  isNew: boolean | null;
+  traceId: string | null;
+}
+
+/**
+ * What a record is given: every mapped property, our two, and for a meeting the times that its place in HubSpot needs, unless the
+ * mapping fills them (developers.hubspot.com, engagements, meetings: `hs_timestamp` is required).
+ */
+export function toValues(scope: Scope, key: ItemKey, locator: string, item: CrmItem): Values {
+  const values: Values = {};
+  for (const { name } of scope.properties) values[name] = toText(item.properties[name] ?? null);
+  if (scope.object === 'meetings') {
+    const startAt = new Date(item.startAt).toISOString();
+    for (const name of ['hs_timestamp', 'hs_meeting_start_time']) values[name] ||= startAt;
+  }
+  values[scope.keyProperty] = key;
+  values[scope.stampProperty] = toStamp(scope.mark, { locator, contactKey: item.contactKey, startAt: item.startAt });
+  return values;
+}
+
+/** Dates and instants are texts already, in a form that HubSpot takes for properties of every type that can hold them. */
+function toText(value: PropertyValue): string {
+  if (value === null) return '';
+  return typeof value === 'number' ? numberText(value) : String(value);
+}
+
+/** HubSpot takes no exponents. */
+function numberText(value: number): string {
+  const text = String(value);
+  return text.includes('e') ? value.toFixed(20).replace(/\.?0+$/, '') : text;
+}
+
+/** Reads a record of any answer; null for what is none. */
+export function readRecord(
+  { keyProperty, stampProperty, mark }: Pick<Scope, 'keyProperty' | 'stampProperty' | 'mark'>,
+  answered: unknown,
+): StoredRecord | null {
+  const record = recordSchema.safeParse(answered).data;
+  if (record === undefined) return null;
+  const values = Object.fromEntries(
+    Object.entries(record.properties).map(([name, value]) => [name, typeof value === 'string' && value ? value : null]),
+  );
+  const stampText = values[stampProperty] ?? null;
+  const stamp = fromStamp(mark, stampText);
+  return {
+    id: record.id,
+    key: values[keyProperty] ?? null,
+    stamp,
+    isForeign: stampText !== null && stamp === null,
+    values,
+    isNew: record.new ?? null,
+    traceId: record.objectWriteTraceId ?? null,
+  };
+}
+
+/**
+ * The item that a record holds.
+ * @param sent what was written, for the properties that the answer doesn't tell
+ */
+export function toItem(
+  properties: readonly MappedProperty[],
+  { values }: Pick<StoredRecord, 'values'>,
+  { contactKey, startAt }: Pick<CrmItem, 'contactKey' | 'startAt'>,
+  sent: Readonly<Values> = {},
+): CrmItem {
+  const read = ({ name, kind }: MappedProperty): [string, PropertyValue] => {
+    const told = values[name];
+    return [name, fromText(kind, told === undefined ? (sent[name] ?? '') : (told ?? ''))];
+  };
+  return { properties: Object.fromEntries(properties.map(read)), contactKey, startAt };
+}
+
+/** A record of ours as the contract shows it; one without its stamp has no item. */
+export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<CrmItem> {
+  const { id: remoteId, key, stamp } = record;
+  const item = stamp === null ? null : toItem(scope.properties, record, stamp);
+  return { key: key ?? '', locator: stamp?.locator ?? null, remoteId, versionTag: null, item };
+}
+
+const EPOCH_MS = /^-?\d{1,16}$/;
+const ISO = /^\d{4}-\d{2}-\d{2}T/;
+
+/** A value of a kind, from the text that HubSpot tells; a text that is none of that kind stays as it is, and so differs. */
+export function fromText(kind: PropertyKind, text: string): PropertyValue {
+  if (text === '') return null;
+  switch (kind) {
+    case 'number':
+      return Number.isFinite(Number(text)) ? Number(text) : text;
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : text;
+    case 'date': {
+      const at = instantOf(text);
+      return at !== null && at % DAY_MS === 0 ? new Date(at).toISOString().slice(0, 10) : text;
+    }
+    case 'instant': {
+      const at = instantOf(text);
+      return at === null ? text : new Date(at).toISOString();
+    }
+    case 'text':
+      return text;
+  }
+}
+
+/** Epoch ms of epoch ms or of ISO 8601; null for anything else. */
+function instantOf(text: string): number | null {
+  const at = EPOCH_MS.test(text) ? Number(text) : ISO.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(new Date(at).getTime()) ? null : at;
+}

@@ -1,0 +1,27 @@
+import type { CrmItem } from '../../model/items.ts';
+import type { ConnectorModule } from '../connector.ts';
+import { openHubSpot } from './connector.ts';
+import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { type HubSpotSettings, settingsSchema } from './schemas.ts';
+
+/** HubSpot's CRM: patients as contacts, appointments as meetings of theirs, invoices as deals. */
+export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
+  name: 'hubspot',
+  streams: ['patients', 'appointments', 'invoices'],
+  holds: 'objects',
+  supports: {
+    operations: ['create', 'update', 'delete'],
+    batchSize: BATCH_SIZE,
+    concurrency: CONCURRENCY,
+    createsContainer: false,
+    // A deleted record frees its key, and an upsert makes a new one under it.
+    revivesKeys: true,
+    // A contact is erased wholly; meetings and deals stay in HubSpot's bin for 90 days, and the weaker of both is promised.
+    erases: 'bin',
+  },
+  connectionKinds: ['hubspot', 'bearer'],
+  /** What every stream needs: contacts are written, or found to belong to. Deals need permissions of their own beside. */
+  neededScopes: () => ['crm.objects.contacts.read', 'crm.objects.contacts.write'],
+  settingsSchema,
+  open: openHubSpot,
+};

@@ -1,0 +1,85 @@
+import { isSuccess } from '../wire.ts';
+import type { HubSpotClient } from './client.ts';
+import { propertiesMissing, unexpectedAnswer } from './errors.ts';
+import { readRecord, type StoredRecord } from './from-model.ts';
+import { BATCH_SIZE, type ObjectName, PAGE_SIZE } from './limits.ts';
+import { readRefusal } from './refusals.ts';
+import { batchSchema, errorBodySchema, pageSchema } from './schemas.ts';
+import { namesToRead, type Scope } from './scope.ts';
+
+/** Which records are read. */
+export interface Wanted {
+  object: ObjectName;
+  /** Ids, or keys with `byKey`. */
+  ids: readonly string[];
+  byKey: boolean;
+  properties: readonly string[];
+  /** Those in the bin instead of the live ones. */
+  archived?: boolean;
+}
+
+/** What is there of the records that were asked for. */
+export interface Found {
+  records: StoredRecord[];
+  /** Ids of which HubSpot says that there is no such record. */
+  missing: Set<string>;
+}
+
+/**
+ * Reads records by id or by key, in batches; those that are not there are told and no error.
+ * @throws MirrorError `property-missing` when the key's property is gone or not unique
+ */
+export async function readRecords(client: HubSpotClient, scope: Scope, wanted: Wanted): Promise<Found> {
+  const found: Found = { records: [], missing: new Set() };
+  for (const ids of slices([...new Set(wanted.ids)], BATCH_SIZE)) {
+    const answer = await client.send({
+      label: 'hubspot.objects.read',
+      method: 'POST',
+      path: `${scope.paths.objects(wanted.object)}/batch/read${wanted.archived === true ? '?archived=true' : ''}`,
+      body: {
+        inputs: ids.map((id) => ({ id })),
+        properties: wanted.properties,
+        ...(wanted.byKey ? { idProperty: scope.keyProperty } : {}),
+      },
+    });
+    if (readRefusal(answer.status, answer.body).isKeyUnusable) {
+      throw propertiesMissing(wanted.object, [scope.keyProperty]);
+    }
+    if (!isSuccess(answer)) throw client.errorOf(answer);
+    const batch = batchSchema.safeParse(answer.body);
+    if (!batch.success) throw unexpectedAnswer();
+    found.records.push(...batch.data.results.flatMap((record) => readRecord(scope, record) ?? []));
+    for (const id of batch.data.errors.flatMap(missingIds)) found.missing.add(id);
+  }
+  return found;
+}
+
+/** Only "not there" may be passed over: any other error of a row would look like a record that is gone. */
+function missingIds(entry: unknown): string[] {
+  const error = errorBodySchema.safeParse(entry).data;
+  if (error?.category !== 'OBJECT_NOT_FOUND') throw unexpectedAnswer();
+  return error.context?.ids ?? [];
+}
+
+/** Every live record of the target's kind, in pages: everybody's, to be told apart by their stamps. */
+export async function* listRecords(client: HubSpotClient, scope: Scope): AsyncGenerator<StoredRecord[]> {
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE), properties: namesToRead(scope).join(',') });
+  for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+    if (after !== undefined) query.set('after', after);
+    const path = `${scope.paths.objects(scope.object)}?${query}`;
+    const body = await client.demand({ label: 'hubspot.objects.list', method: 'GET', path });
+    const page = pageSchema.safeParse(body);
+    if (!page.success) throw unexpectedAnswer();
+    const next = page.data.paging?.next?.after;
+    if (next !== undefined && next === after) throw unexpectedAnswer();
+    yield page.data.results.flatMap((record) => readRecord(scope, record) ?? []);
+    after = next;
+  }
+}
+
+/** A list in slices of at most `size`. */
+export function slices<Element>(list: readonly Element[], size: number): Element[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+    list.slice(index * size, (index + 1) * size),
+  );
+}
