@@ -7,6 +7,9 @@ import { AGENDAS, PROMISE, type TrueAppointment, type TruePatient } from './worl
 const APPOINTMENT_MS = 1_800_000;
 
 /** The clinic of one tenant, as a worker sees it. @param onAnswer told the simulated moment of each answer */
+/** No CRM is fed in the simulation. */
+const NOBODY = { completeness: 'complete' as const, records: new Map(), setAside: [], unidentified: 0 };
+
 export function createClinicClient(url: string, tenant: string, onAnswer: (now: number) => void): ClinicSource {
   const own = Object.entries(AGENDAS).filter(([, agenda]) => agenda.tenant === tenant);
   const agendas: Agenda[] = own.map(([id]) => ({ id, name: id, locationId: `in-${id}`, isActive: true }));
@@ -44,6 +47,9 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
       const row = 'patient' in answer ? answer.patient : null;
       return row === null ? { absent: true } : { found: patientOf(row) };
     },
+    readPatients: async () => NOBODY,
+    readInvoices: async () => NOBODY,
+    readInvoice: async () => ({ absent: true }),
     async setStatus() {
       throw new Error('no patient answers in the simulation');
     },

@@ -12,6 +12,7 @@ import {
   compileTreatmentRows,
 } from './catalogue-rows.ts';
 import type { ClinicContext } from './context.ts';
+import { createInvoiceReader, type InvoiceReader } from './invoice-snapshot.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { readOne } from './reading.ts';
 import type { Mapped } from './rows.ts';
@@ -38,7 +39,7 @@ type Catalogue<Model> = (tenantId: string, signal: AbortSignal) => AsyncIterable
 type Get<Model> = (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Model>>;
 
 /** The clinic API as the daemon uses it. All methods throw MirrorError; see `errors.ts` for who must act. */
-export interface ClinicClient {
+export interface ClinicClient extends InvoiceReader {
   /** @throws MirrorError `authorization`, code `user-unknown`, for a user without tenants */
   userInfo(signal: AbortSignal): Promise<UserInfo>;
   tenantInfo(tenantId: string, signal: AbortSignal): Promise<TenantInfo>;
@@ -95,5 +96,6 @@ export function createClinicClient(context: ClinicContext): ClinicClient {
     readAppointments: (tenantId, query, signal) =>
       readSnapshot(context, { tenantId, ...query, signal }, zone, rows.appointments),
     readAppointment: lookup('appointments', rows.appointments),
+    ...createInvoiceReader(context),
   };
 }

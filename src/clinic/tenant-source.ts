@@ -1,10 +1,12 @@
 import { MirrorError } from '../model/errors.ts';
-import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
-import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
+import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../model/records.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicClient } from './client.ts';
+import type { InvoiceQuery } from './invoice-snapshot.ts';
 import type { ListPage } from './lists.ts';
 import { chooseTenant } from './users.ts';
+import { readWhole } from './whole.ts';
 
 /** Catalogues and the list of the user's tenants are read anew after this time. */
 const CATALOGUE_LIFE_MS = HOUR_MS;
@@ -27,6 +29,11 @@ export interface TenantSource {
     signal: AbortSignal,
   ): Promise<AppointmentSnapshot>;
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
+  /** The whole registry as it is now; partial when the end of the list was not proved. */
+  readPatients(signal: AbortSignal): Promise<Snapshot<Patient>>;
+  /** Every invoice as it is now; partial as above. */
+  readInvoices(query: InvoiceQuery, signal: AbortSignal): Promise<Snapshot<Invoice>>;
+  readInvoice(id: string, query: Pick<InvoiceQuery, 'withDoctors'>, signal: AbortSignal): Promise<Lookup<Invoice>>;
   /** What is kept is read anew with the next question. */
   forget(): void;
 }
@@ -108,6 +115,11 @@ export function createTenantSource(
       }
     },
     readAppointment: alone(client.readAppointment),
+    readPatients: (signal) =>
+      inTenant(signal, (tenantId) => readWhole((read) => client.listPatients(tenantId, read), signal)),
+    readInvoices: (query, signal) => inTenant(signal, (tenantId) => client.readInvoices(tenantId, query, signal)),
+    readInvoice: (id, query, signal) =>
+      alone((tenantId, invoiceId, reading) => client.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
     forget,
   };
 }

@@ -1,12 +1,13 @@
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
-import type { Connector } from '../connectors/connector.ts';
+import type { Connector, ConnectorContext } from '../connectors/connector.ts';
 import { connectors } from '../connectors/registry.ts';
 import type { ConnectionStatus, Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
-import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { emptyStreamMemory } from '../jobs/streams.ts';
+import type { ClinicSource, OpenCrm, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -17,6 +18,7 @@ import { missingScopes } from '../oauth/scopes.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import type { CrmFile } from '../settings/crm-schema.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBudgetShare, type Priority } from '../state/budget.ts';
 import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
@@ -31,7 +33,10 @@ import { connectRedis, type RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import { createSealer, type SealingKey } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
-import { createTargetIdentity } from '../sync/identity.ts';
+import { createTombstoneStore } from '../state/tombstones.ts';
+import { createLedger } from '../sync/derive.ts';
+import { CALENDAR_FORM, createTargetIdentity, crmForm } from '../sync/identity.ts';
+import { compileMapping } from '../sync/mapping/index.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { openReminders } from './reminders.ts';
 
@@ -170,7 +175,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const clinic = openClinic(tenant, memory, context);
   const ahead = openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, 'interactive');
   const identityKey = settings.secrets.identityKey.reveal();
-  const parts = { tenant: tenant.formerly ?? tenant.id, identityKey, http, log, clock, connection };
+  const parts = { tenant: tenant.formerly ?? tenant.id, zone: tenant.zone, identityKey, http, log, clock, connection };
   const open = (target: TargetConfiguration) => openTarget(target, parts);
   return {
     connections,
@@ -191,6 +196,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       holds: createHoldStore(redis, tenant.id),
       runs,
       leases,
+      memory: emptyStreamMemory(),
+      tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey),
       notifications: {
         url: settings.notifications.url ?? null,
         store: createChannelStore(redis, tenant.id),
@@ -229,6 +236,7 @@ function openClinic({ clinic }: TenantConfiguration, memory: TenantMemory, conte
 
 interface ConnectorParts {
   tenant: string;
+  zone: string;
   identityKey: Uint8Array;
   http: ReturnType<typeof createHttpDoor>;
   log: Logger;
@@ -237,13 +245,26 @@ interface ConnectorParts {
 }
 
 function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTarget {
-  const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id);
+  const crm = target.crm === undefined ? null : openCrm(target.crm, parts.zone);
+  const stream = target.crm?.stream ?? 'appointments';
+  const properties = crm?.mapping.properties ?? [];
+  const form =
+    crm === null
+      ? CALENDAR_FORM
+      : crmForm(
+          stream,
+          properties.map(({ name }) => name),
+        );
+  const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
+  const context = crm === null ? {} : { crm: { stream, properties } };
   return {
     id: target.id,
+    stream,
+    crm,
     configuration: target,
     identity,
     supports: requireEntry(connectors, target.connector).supports,
-    connector: openConnector(target, identity.mark, parts),
+    connector: openConnector(target, { mark: identity.mark, ...context }, parts),
     preparedContainer: null,
   };
 }
@@ -254,11 +275,19 @@ function openChannels(channel: Pick<KeptChannel, 'connector' | 'connection' | 's
   const settings = module?.settingsSchema.safeParse(channel.settings);
   const { kind } = parts.connection(channel.connection);
   if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
-  const opened = openConnector({ ...channel, id: 'channels', settings: settings.data }, '', parts);
+  const opened = openConnector({ ...channel, id: 'channels', settings: settings.data }, { mark: '' }, parts);
   return opened.channels ?? null;
 }
 
-/** @param mark what the connector's own objects bear; nothing is read or written without one */
+/** How records become objects of a CRM. */
+function openCrm(crm: CrmFile, zone: string): OpenCrm {
+  const mapping = compileMapping(crm, zone);
+  const { historyDays, periodDays, lapsedAfterDays } = crm.derived;
+  const rules = { zone, historyDays, periodDays, lapsedAfterDays, countsInvoices: mapping.needs.invoices };
+  return { mapping, ledger: mapping.needs.history ? createLedger(rules) : null };
+}
+
+/** @param ours what the connector's own objects bear; nothing is read or written without a mark */
 function openConnector(
   {
     id,
@@ -266,13 +295,13 @@ function openConnector(
     connection: login,
     settings,
   }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
-  mark: string,
+  ours: Pick<ConnectorContext<unknown>, 'mark' | 'crm'>,
   parts: ConnectorParts,
 ): Connector<Item> {
   const connection = parts.connection(login);
   return requireEntry(connectors, connector).open({
     settings,
-    mark,
+    ...ours,
     authorizer: connection.authorizer(id),
     http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
     log: parts.log.child({ target: id }),

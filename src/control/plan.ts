@@ -43,7 +43,7 @@ export async function planTenant(
   signal: AbortSignal,
 ): Promise<PlanView> {
   const tenant = requireTenant(estate, id);
-  const { survey, confirmation, plans, left } = await planCycle(tenant, { lease: null, progress }, signal);
+  const { survey, confirmations, plans, left } = await planCycle(tenant, { lease: null, progress }, signal);
   const { snapshot } = survey;
   return {
     tenant: id,
@@ -54,7 +54,7 @@ export async function planTenant(
       records: snapshot.records.size,
       setAside: snapshot.setAside.length,
     },
-    unconfirmed: confirmation.unconfirmed,
+    unconfirmed: Object.values(confirmations).reduce((sum, { unconfirmed }) => sum + unconfirmed, 0),
     left,
     targets: plans.map((plan) => ({
       target: plan.target.id,

@@ -1,15 +1,14 @@
 import type { DeletionClass, Hold, PlannedChange } from '../model/plan.ts';
-import type { Appointment } from '../model/records.ts';
-import { HOUR_MS } from '../model/time.ts';
+import type { Snapshot } from '../model/snapshots.ts';
+import { HOUR_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import { absentCandidates, type Diff, type DiffInput, diff, type TargetState } from '../sync/diff.ts';
-import { exclusionOf } from '../sync/feed.ts';
+import { absentCandidates, type Diff, type TargetState } from '../sync/diff.ts';
 import { deletionClass, guard } from '../sync/guard.ts';
-import { project } from '../sync/project.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
-import { type Confirmation, type Survey, windowOf } from './survey.ts';
+import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { type Confirmations, type Known, type TargetView, viewOf } from './views.ts';
 
 /** What one cycle means to do to one target. */
 export interface TargetPlan {
@@ -28,13 +27,17 @@ export interface TargetPlan {
   /** Pinned records that left the window: they would be read alone for weeks. */
   outlived: string[];
   unchanged: number;
+  /** Records that the rules leave out or as they are, by the rule's code. */
+  leftOut: Readonly<Record<string, number>>;
+  /** The same by record, for targets in CRMs. */
+  leftOutRecords: ReadonlyMap<string, string>;
   linkCount: number;
 }
 
 /** What a cycle found and decided, before or after it was carried into the state. */
 export interface Cycle {
   survey: Survey;
-  confirmation: Confirmation;
+  confirmations: Confirmations;
   plans: TargetPlan[];
   /** Absent records of each target. */
   missing: ReadonlyMap<string, readonly string[]>;
@@ -52,8 +55,8 @@ export function missingFrom(
   state: TargetState,
   pinned: ReadonlySet<string>,
 ): string[] {
-  const { snapshot } = survey;
-  if (snapshot.completeness !== 'complete') return [];
+  const snapshot = snapshotOf(survey, target);
+  if (snapshot?.completeness !== 'complete') return [];
   const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
   const seen = (id: string) => snapshot.records.has(id) || present.has(id);
   const absent = new Set(absentCandidates(state, windowOf(target, survey.startedAt), seen));
@@ -61,35 +64,47 @@ export function missingFrom(
   return [...absent];
 }
 
+/** What was read of the stream that a target follows; null when nothing was. */
+export function snapshotOf({ snapshot, streams }: Survey, { stream }: OpenTarget): Snapshot<{ id: string }> | null {
+  return stream === 'appointments' ? snapshot : (streams[stream]?.snapshot ?? null);
+}
+
 /** Plans one target: what differs, less what the guard keeps back. Writes nothing. */
 export async function planTarget(
   tenant: OpenTenant,
   target: OpenTarget,
-  survey: Survey,
-  confirmation: Confirmation,
+  known: Known,
   state: TargetState,
   signal: AbortSignal,
 ): Promise<TargetPlan> {
+  const { survey, confirmations } = known;
   const pinned = await tenant.journal.pinned(target.id, tenant.clock());
   const window = windowOf(target, survey.startedAt);
-  const work = diff({
-    appointments: appointmentsOf(survey, confirmation),
-    vanished: confirmation.vanished,
+  const view = await viewOf(tenant, target, known, pinned, signal);
+  const leftOut: Record<string, number> = {};
+  const leftOutRecords = new Map<string, string>();
+  const work = view.compare({
+    vanished: confirmations[target.stream].vanished,
     window,
-    ...rulesOf(tenant, target, survey, pinned),
     restores: await restoring(tenant, target),
     identity: target.identity,
     state,
+    onLeftOut(recordId, code) {
+      leftOut[code] = (leftOut[code] ?? 0) + 1;
+      if (target.crm !== null) leftOutRecords.set(recordId, code);
+    },
   });
   const difference = await inPieces(work, signal);
   const record = await tenant.records.read(target.id);
   const base = {
     target,
     released: difference.released,
-    abandoned: abandonedOf(state, survey, target),
-    outlived: confirmation.found
+    abandoned: abandonedOf(state, view, window.fromAt),
+    outlived: confirmations.appointments.found
       .filter(({ id, time }) => pinned.has(id) && time.endAt <= window.fromAt)
       .map(({ id }) => id),
+    leftOut,
+    leftOutRecords,
     unchanged: difference.unchanged,
     linkCount: state.links.size,
   };
@@ -103,16 +118,12 @@ export async function planTarget(
       approved: new Set(),
     };
   }
-  const found = new Set(confirmation.found.map(({ id }) => id));
-  const speaksOf = (recordId: string) =>
-    survey.snapshot.records.has(recordId) || confirmation.vanished.has(recordId) || found.has(recordId);
-  return { ...base, ...(await guarded(tenant, target, difference, state, speaksOf)) };
+  return { ...base, ...(await guarded(tenant, target, difference, state, view.speaksOf)) };
 }
 
-function abandonedOf(state: TargetState, survey: Survey, target: OpenTarget): string[] {
-  const { fromAt } = windowOf(target, survey.startedAt);
+function abandonedOf(state: TargetState, view: TargetView, fromAt: Instant): string[] {
   return [...state.pending.values()]
-    .filter(({ parked, startAt, recordId }) => parked && startAt < fromAt && !survey.snapshot.records.has(recordId))
+    .filter(({ parked, startAt, recordId }) => parked && startAt < fromAt && !view.speaksOf(recordId))
     .map(({ recordId }) => recordId);
 }
 
@@ -191,30 +202,4 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
 function countsAs(change: PlannedChange, kind: DeletionClass): boolean {
   if (change.wanted.want === 'present') return false;
   return (change.reason === 'cancelled') === (kind === 'cancelled');
-}
-
-function* appointmentsOf(survey: Survey, confirmation: Confirmation): Generator<Appointment> {
-  yield* survey.snapshot.records.values();
-  yield* confirmation.found;
-}
-
-/**
- * What a target's configuration says of each appointment.
- * @param pinned records that a person put back: they belong whatever the rules say, unless the clinic cancelled them
- */
-export function rulesOf(
-  { configuration: { language, zone } }: OpenTenant,
-  { configuration }: OpenTarget,
-  { directory }: Pick<Survey, 'directory'>,
-  pinned: ReadonlySet<string>,
-): Pick<DiffInput, 'belongs' | 'project'> {
-  const { title, fields, statuses } = configuration;
-  return {
-    belongs: (appointment) => pinned.has(appointment.id) || exclusionOf(appointment, configuration) === null,
-    project(appointment, key) {
-      const { id, status } = appointment;
-      const shown = pinned.has(id) && status !== 'cancelled' ? [...statuses, status] : statuses;
-      return project(appointment, { title, fields, statuses: shown, language, zone }, directory, key);
-    },
-  };
 }

@@ -1,6 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
+import type { StreamName } from '../model/streams.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
@@ -8,10 +9,12 @@ import type { TargetRecord } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { confirmAbsence } from './absence.ts';
 import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
-import { type Cycle, commitPlan, missingFrom, planTarget, type TargetPlan } from './plan.ts';
+import { type Cycle, commitPlan, missingFrom, planTarget, snapshotOf, type TargetPlan } from './plan.ts';
 import {
   absentReminded,
   type Learned,
@@ -21,8 +24,10 @@ import {
   resumeReminders,
 } from './plan-reminders.ts';
 import { reportRun, targetRun } from './report.ts';
-import { confirmAbsence, type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
+import { asOf, streamsOf } from './streams.ts';
+import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { Confirmations } from './views.ts';
 
 /** How long a person's command waits for a cycle that is under way. */
 const LEASE_WAIT_MS = 60_000;
@@ -63,7 +68,8 @@ export async function pullTenant(
     if (activeTargets(tenant).length === 0 && tenant.reminders === null)
       return await reportRun(tenant, startedAt, null, null);
     for (const target of activeTargets(tenant)) await endImpossibleWaits(tenant, target);
-    const cycle = await planCycle(tenant, { lease, progress: options.progress ?? (() => {}) }, guarded);
+    const progress = options.progress ?? (() => {});
+    const cycle = await planCycle(tenant, { lease, progress, fresh: options.wait }, guarded);
     for (const plan of cycle.plans) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
     await noteFreshness(tenant, cycle);
     await planReminders(tenant, learnedOf(cycle));
@@ -87,12 +93,13 @@ export async function pullTenant(
  */
 export async function planCycle(
   tenant: OpenTenant,
-  options: { lease: Lease | null; progress: Progress },
+  options: { lease: Lease | null; progress: Progress; fresh?: boolean },
   signal: AbortSignal,
 ): Promise<Cycle> {
   const configured = activeTargets(tenant);
   options.progress('reading the clinic');
-  const survey = await surveyClinic(tenant, configured, signal, await readingsBesides(tenant, configured));
+  const besides = await readingsBesides(tenant, configured);
+  const survey = await surveyClinic(tenant, configured, { besides, fresh: options.fresh ?? true }, signal);
   options.progress('reading the targets');
   const { states, left } = await openStates(tenant, configured, survey, options.lease, signal);
   const missing = new Map<string, string[]>();
@@ -102,14 +109,39 @@ export async function planCycle(
   }
   const asked = new Map(missing).set(REMINDERS, await remindersMissing(tenant, survey));
   const absent = new Set([...asked.values()].flat());
-  if (absent.size > 0) options.progress('reading absent appointments alone', 0, absent.size);
-  const confirmation = await confirmAbsence(tenant, asked, signal);
+  if (absent.size > 0) options.progress('reading absent records alone', 0, absent.size);
+  const confirmations = await confirmAll(tenant, asked, signal);
   options.progress('planning');
+  await keepLedgers(tenant, survey, confirmations, signal);
+  const known = { survey, confirmations, states, isForgotten: await tenant.tombstones.load() };
   const plans: TargetPlan[] = [];
-  for (const [target, state] of states) {
-    plans.push(await planTarget(tenant, target, survey, confirmation, state, signal));
-  }
-  return { survey, confirmation, plans, missing, left };
+  for (const [target, state] of states) plans.push(await planTarget(tenant, target, known, state, signal));
+  return { survey, confirmations, plans, missing, left };
+}
+
+/** Reads absent records of each stream alone. @param missing by target */
+export async function confirmAll(
+  tenant: OpenTenant,
+  missing: ReadonlyMap<string, readonly string[]>,
+  signal: AbortSignal,
+): Promise<Confirmations> {
+  const { clinic } = tenant;
+  const streamOf = (target: string) => tenant.targets.get(target)?.stream ?? 'appointments';
+  const of = (stream: StreamName) => new Map([...missing].filter(([target]) => streamOf(target) === stream));
+  return {
+    appointments: await confirmAbsence(tenant, of('appointments'), clinic.readAppointment, signal),
+    patients: await confirmAbsence(tenant, of('patients'), clinic.readPatient, signal),
+    invoices: await confirmAbsence(
+      tenant,
+      of('invoices'),
+      (id, reading) => clinic.readInvoice(id, { withDoctors: tellsDoctors(tenant) }, reading),
+      signal,
+    ),
+  };
+}
+
+function tellsDoctors({ targets }: OpenTenant): boolean {
+  return [...targets.values()].some(({ crm }) => crm?.mapping.needs.doctors === true);
 }
 
 /** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */
@@ -130,8 +162,8 @@ async function remindersMissing(tenant: OpenTenant, { snapshot }: Survey): Promi
   return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
 }
 
-function learnedOf({ survey, confirmation }: Cycle): Learned {
-  const { found, vanished } = confirmation;
+function learnedOf({ survey, confirmations }: Cycle): Learned {
+  const { found, vanished } = confirmations.appointments;
   return { records: survey.snapshot.records, found, vanished, place: survey.directory };
 }
 
@@ -150,6 +182,11 @@ async function openStates(
   const states = new Map<OpenTarget, TargetState>();
   const left: { target: string; code: string }[] = [];
   for (const target of targets) {
+    const unread = streamsOf(target).find((name) => survey.streams.failed.has(name));
+    if (unread !== undefined) {
+      left.push({ target: target.id, code: survey.streams.failed.get(unread)?.code ?? 'unread' });
+      continue;
+    }
     try {
       const state = await openState(tenant, target, survey, lease, signal);
       if (state === null) left.push({ target: target.id, code: 'resting' });
@@ -239,7 +276,7 @@ async function rebuildLinks(
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
   const { links, adopted, ambiguous } = await readOwn(tenant, target, container, survey, signal);
-  await tenant.links.fit(target.id, Math.max(links.size, survey.snapshot.records.size / tenant.targets.size), lane);
+  await tenant.links.fit(target.id, Math.max(links.size, expectedLinks(tenant, target, survey)), lane);
   const marked = [...links.values()].filter(({ drift }) => drift !== null);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   await tenant.links.writeAll(target.id, [...links.values()], lane);
@@ -248,6 +285,12 @@ async function rebuildLinks(
   await tenant.records.count(target.id, { adopted });
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending: await tenant.outbox.pending(target.id) };
+}
+
+/** How many records a target may come to hold: all of its stream, or its share of the appointments. */
+function expectedLinks(tenant: OpenTenant, target: OpenTarget, survey: Survey): number {
+  const records = snapshotOf(survey, target)?.records.size ?? 0;
+  return target.crm === null ? records / tenant.targets.size : records;
 }
 
 /** For a look only: no calendar is made, nothing is written. */
@@ -298,8 +341,8 @@ async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number
  */
 async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
   const { survey, plans } = cycle;
-  if (survey.snapshot.completeness !== 'complete') return;
   for (const plan of plans) {
+    if (snapshotOf(survey, plan.target)?.completeness !== 'complete') continue;
     if (targetRun(plan, cycle).unconfirmed > 0) continue;
     const { target, held, refused } = plan;
     const isLookedAtOnly = held['first-run'].length > 0 || refused.some(({ wanted }) => wanted.want === 'present');
@@ -310,7 +353,8 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
     const { pending } = await tenant.outbox.counts(target.id);
     const isQuiet = pending === 0 && heldBack === 0 && trouble === null;
     const isSettled = isQuiet && !(await differsByHand(tenant, target));
-    const settled = isSettled ? { settledAsOf: survey.startedAt } : {};
-    await tenant.records.write(target.id, { plannedAsOf: survey.startedAt, ...settled });
+    const plannedAsOf = asOf(target, survey);
+    const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
+    await tenant.records.write(target.id, { plannedAsOf, ...settled });
   }
 }

@@ -1,6 +1,8 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
+import type { Confirmation } from './absence.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
+import { streamsRead } from './streams.ts';
 import type { OpenTenant } from './tenant.ts';
 
 const SHOWN_EXAMPLES = 20;
@@ -13,6 +15,8 @@ export async function reportRun(
   error: MirrorError | null,
 ): Promise<RunReport> {
   const snapshot = cycle?.survey.snapshot ?? null;
+  const { patients, invoices } = cycle?.survey.streams ?? {};
+  const setAside = [snapshot, patients?.snapshot, invoices?.snapshot].flatMap((one) => one?.setAside ?? []);
   const unknown = new Set<string>();
   for (const { status, rawStatus } of snapshot?.records.values() ?? []) {
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
@@ -31,11 +35,12 @@ export async function reportRun(
             records: snapshot.records.size,
             requests: snapshot.requests,
           },
-    setAside: countBy(snapshot?.setAside ?? [], ({ code }) => code),
-    setAsideExamples: (snapshot?.setAside ?? []).slice(0, SHOWN_EXAMPLES),
+    setAside: countBy(setAside, ({ code }) => code),
+    setAsideExamples: setAside.slice(0, SHOWN_EXAMPLES),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     withheld: cycle?.survey.withheld ?? [],
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
+    read: cycle === null ? (previous?.read ?? {}) : streamsRead(cycle.survey.streams),
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error:
       error === null
@@ -47,7 +52,8 @@ export async function reportRun(
 }
 
 /** What a cycle meant for one target, in numbers. */
-export function targetRun(plan: TargetPlan, { confirmation, missing }: Cycle): TargetRun {
+export function targetRun(plan: TargetPlan, { confirmations, missing }: Cycle): TargetRun {
+  const confirmation: Confirmation<{ id: string }> = confirmations[plan.target.stream];
   const absent = missing.get(plan.target.id) ?? [];
   const found = new Set(confirmation.found.map(({ id }) => id));
   const vanished = absent.filter((id) => confirmation.vanished.has(id)).length;
@@ -61,6 +67,7 @@ export function targetRun(plan: TargetPlan, { confirmation, missing }: Cycle): T
     confirmed: vanished + stillThere,
     stillThere,
     unconfirmed: absent.length - vanished - stillThere,
+    leftOut: { ...plan.leftOut },
   };
 }
 

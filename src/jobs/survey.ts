@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { asMirrorError } from '../model/errors.ts';
-import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicSeen, Withheld } from '../state/runs.ts';
 import type { Directory } from '../sync/project.ts';
+import { readStreams, reckonsWithHistory, type Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Appointments to be read: of these agendas, in this window. */
@@ -20,123 +20,72 @@ export interface Survey {
   /** Parts of the catalogue that the login may not read; what depends on them is left out of items' texts. */
   withheld: Withheld[];
   clinic: ClinicSeen;
+  /** What targets in CRMs need beside. */
+  streams: Streams;
   startedAt: Instant;
 }
 
-/** What reading absent records alone told. */
-export interface Confirmation {
-  /** They are there after all; the list did not show them. */
-  found: Appointment[];
-  /** They are gone: 404 or 410 for the record itself. */
-  vanished: Set<string>;
-  /** They could not be asked for now: nothing is said of them. */
-  unconfirmed: number;
-}
+/** What has no time of its own lies in it: all of it that a date can tell. */
+const ALWAYS: TimeWindow = { fromAt: 0, toAt: 8.64e15 };
 
-/** Absent records that are read alone in one cycle; more wait for the next. */
-const CONFIRMATIONS_PER_CYCLE = 200;
-/** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
-const FAILURES_IN_TURN = 3;
-
-/** A target's window at a time: whole days before and after. */
+/** A target's window at a time: whole days before and after; for patients, all of it. */
 export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
+  if (target.stream === 'patients') return ALWAYS;
   const { pastDays, futureDays } = target.configuration.window;
   return { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS };
 }
 
-/**
- * Reads the clinic: the catalogue and every appointment that any of the targets may show.
- * @param besides what is read besides: for reminders, or to find what a person put back
- */
+/** What a reading of the clinic is to hold. */
+export interface SurveyOptions {
+  /** What is read beside what the targets follow: for reminders, or to find what a person put back. */
+  besides?: readonly Reading[];
+  /** A person waits: nothing that was read before is good enough. */
+  fresh?: boolean;
+}
+
+/** Reads the clinic: the catalogue, every appointment that any of the targets may show, and the streams that CRMs follow. */
 export async function surveyClinic(
   tenant: OpenTenant,
-  targets: OpenTarget[],
+  targets: readonly OpenTarget[],
+  { besides = [], fresh = false }: SurveyOptions,
   signal: AbortSignal,
-  besides: readonly Reading[] = [],
 ): Promise<Survey> {
   const startedAt = tenant.clock();
-  const windows = [
-    ...targets.map((target) => windowOf(target, startedAt)),
-    ...besides.map((reading) => reading.window),
-  ];
-  const window = {
-    fromAt: Math.min(...windows.map(({ fromAt }) => fromAt)),
-    toAt: Math.max(...windows.map(({ toAt }) => toAt)),
-  };
+  const readings = [...targets.flatMap((target) => readingsOf(target, startedAt)), ...besides];
   const { catalogue, withheld, clinic } = await readCatalogue(tenant, targets, signal);
-  const snapshot = await tenant.clinic.readAppointments({ agendaIds: agendasOf(targets, besides), window }, signal);
+  const snapshot = await readAppointments(tenant, readings, startedAt, signal);
   const needsNames = namesPatients(targets) && lacksNames(snapshot);
   const patients = await part('patients', needsNames, withheld, () => tenant.clinic.patients(signal));
-  return { snapshot, directory: { ...catalogue, patients }, withheld, clinic, startedAt };
+  const streams = await readStreams(tenant, targets, snapshot, { fresh }, signal);
+  for (const [name, { code, remedy }] of streams.failed) withheld.push({ part: name, code, remedy: remedy ?? null });
+  return { snapshot, directory: { ...catalogue, patients }, withheld, clinic, streams, startedAt };
 }
 
-/**
- * Reads records alone that a complete snapshot should have shown and did not. Those that a hold keeps in every target that misses
- * them are not read while nobody decides; the rest is asked for in an order of chance, so that each gets its turn.
- * @param missing absent records by target
- */
-export async function confirmAbsence(
+/** The appointments that a target follows, or reckons its properties from. */
+function readingsOf(target: OpenTarget, now: Instant): Reading[] {
+  const { agendas, window } = target.configuration;
+  if (target.stream === 'appointments') return [{ window: windowOf(target, now), agendas }];
+  if (!reckonsWithHistory(target)) return [];
+  return [
+    { window: { fromAt: now - window.pastDays * DAY_MS, toAt: now + window.futureDays * DAY_MS }, agendas: 'all' },
+  ];
+}
+
+async function readAppointments(
   tenant: OpenTenant,
-  missing: ReadonlyMap<string, readonly string[]>,
+  readings: readonly Reading[],
+  now: Instant,
   signal: AbortSignal,
-): Promise<Confirmation> {
-  const candidates = new Set([...missing.values()].flat());
-  const heldBack = await heldWhereverMissing(tenant, missing);
-  const vanished = new Set([...candidates].filter((recordId) => heldBack.has(recordId)));
-  const toAsk = shuffled(
-    [...candidates].filter((recordId) => !heldBack.has(recordId)),
-    tenant.random,
-  );
-  const asked = toAsk.slice(0, CONFIRMATIONS_PER_CYCLE);
-  const confirmation: Confirmation = { found: [], vanished, unconfirmed: toAsk.length - asked.length };
-  let failedInTurn = 0;
-  for (const recordId of asked) {
-    if (failedInTurn === FAILURES_IN_TURN) {
-      confirmation.unconfirmed += 1;
-      continue;
-    }
-    try {
-      const answer = await tenant.clinic.readAppointment(recordId, signal);
-      failedInTurn = 0;
-      if ('found' in answer) confirmation.found.push(answer.found);
-      else if ('absent' in answer) confirmation.vanished.add(recordId);
-      else confirmation.unconfirmed += 1;
-    } catch (error) {
-      signal.throwIfAborted();
-      tenant.log.warn({ code: asMirrorError(error).code }, 'an absent appointment could not be read alone');
-      confirmation.unconfirmed += 1;
-      failedInTurn += 1;
-    }
+): Promise<AppointmentSnapshot> {
+  const window = {
+    fromAt: Math.min(...readings.map((reading) => reading.window.fromAt)),
+    toAt: Math.max(...readings.map((reading) => reading.window.toAt)),
+  };
+  if (readings.length > 0) {
+    return tenant.clinic.readAppointments({ agendaIds: agendasOf(readings), window }, signal);
   }
-  return confirmation;
-}
-
-/**
- * Absent records that an open or rejected hold keeps in each target that misses them. A hold speaks for its own target only:
- * another one would lose its object without anybody having looked.
- */
-async function heldWhereverMissing(
-  tenant: OpenTenant,
-  missing: ReadonlyMap<string, readonly string[]>,
-): Promise<Set<string>> {
-  const holds = (await tenant.holds.list()).filter(({ kind, state }) => kind === 'vanished' && state !== 'approved');
-  const kept = new Set<string>();
-  const unkept = new Set<string>();
-  for (const [target, recordIds] of missing) {
-    const heldHere = new Set(holds.filter((hold) => hold.target === target).flatMap((hold) => hold.recordIds));
-    for (const recordId of recordIds) (heldHere.has(recordId) ? kept : unkept).add(recordId);
-  }
-  for (const recordId of unkept) kept.delete(recordId);
-  return kept;
-}
-
-/** Fisher and Yates. */
-function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
-  for (let index = list.length - 1; index > 0; index -= 1) {
-    const other = Math.floor(random() * (index + 1));
-    [list[index], list[other]] = [list[other] as Entry, list[index] as Entry];
-  }
-  return list;
+  const empty = { records: new Map(), setAside: [], unidentified: 0, pages: 0, requests: 0 };
+  return { ...empty, completeness: 'complete', window: { fromAt: now, toAt: now }, agendaIds: [] };
 }
 
 type Catalogue = Omit<Directory, 'patients'>;
@@ -172,7 +121,7 @@ async function readParts(
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
   const withheld: Withheld[] = [];
-  const showsTreatment = targets.some(({ configuration }) => configuration.fields.includes('treatment'));
+  const showsTreatment = targets.some(tellsTreatment);
   const catalogue: Catalogue = {
     agendas: await part('agendas', true, withheld, () => clinic.agendas(signal)),
     locations: await part('locations', true, withheld, () => clinic.locations(signal)),
@@ -209,14 +158,17 @@ async function part<Entry extends { id: string }>(
   }
 }
 
-function agendasOf(targets: readonly OpenTarget[], besides: readonly Reading[]): string[] | null {
+function agendasOf(readings: readonly Reading[]): string[] | null {
   const ids = new Set<string>();
-  const readings = [...targets.map(({ configuration }) => configuration), ...besides];
   for (const { agendas } of readings) {
     if (agendas === 'all') return null;
     for (const id of agendas) ids.add(id);
   }
   return [...ids];
+}
+
+function tellsTreatment({ configuration, crm }: OpenTarget): boolean {
+  return configuration.fields.includes('treatment') || crm?.mapping.needs.treatment === true;
 }
 
 function namesPatients(targets: readonly OpenTarget[]): boolean {

@@ -1,8 +1,17 @@
 import type { Connector, ConnectorSupports, NotificationChannels } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
-import type { Agenda, Appointment, AppointmentStatus, Location, Patient, Treatment } from '../model/records.ts';
-import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
+import type {
+  Agenda,
+  Appointment,
+  AppointmentStatus,
+  Invoice,
+  Location,
+  Patient,
+  Treatment,
+} from '../model/records.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
+import type { StreamName } from '../model/streams.ts';
 import type { Clock, TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ChannelDirectory, ChannelStore, KeptChannel } from '../state/channels.ts';
@@ -13,8 +22,12 @@ import type { LinkStore } from '../state/links.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { RunStore } from '../state/runs.ts';
 import type { TargetStore } from '../state/targets.ts';
+import type { TombstoneStore } from '../state/tombstones.ts';
+import type { Ledger } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
+import type { Mapping } from '../sync/mapping/contract.ts';
 import type { OpenReminders } from './open-reminders.ts';
+import type { StreamMemory } from './streams.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
 export interface ClinicSource {
@@ -30,15 +43,30 @@ export interface ClinicSource {
     signal: AbortSignal,
   ): Promise<AppointmentSnapshot>;
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
+  /** The whole registry; partial when the end of the list was not proved. */
+  readPatients(signal: AbortSignal): Promise<Snapshot<Patient>>;
+  /** Every invoice; the doctors behind its lines only when they are wanted, from a date on. Partial as above. */
+  readInvoices(query: { withDoctors: boolean; doctorsFrom: string }, signal: AbortSignal): Promise<Snapshot<Invoice>>;
+  readInvoice(id: string, query: { withDoctors: boolean }, signal: AbortSignal): Promise<Lookup<Invoice>>;
   /** What is kept of the catalogue is read anew with the next question. */
   forget(): void;
   /** Sets the status in the clinic. @throws MirrorError, as the clinic's calls do; `ambiguous` when it may have been set */
   setStatus(id: string, status: AppointmentStatus, signal: AbortSignal): Promise<void>;
 }
 
+/** What makes objects of a CRM out of records. */
+export interface OpenCrm {
+  mapping: Mapping;
+  /** What derived properties are reckoned from; null where the mapping uses none. */
+  ledger: Ledger | null;
+}
+
 /** One configured target, opened. */
 export interface OpenTarget {
   id: string;
+  stream: StreamName;
+  /** Null for a calendar. */
+  crm: OpenCrm | null;
   configuration: TargetConfiguration;
   identity: TargetIdentity;
   supports: ConnectorSupports;
@@ -70,6 +98,9 @@ export interface OpenTenant {
   runs: RunStore;
   journal: Journal;
   leases: Leases;
+  /** What this process read of streams that aren't read with each cycle. */
+  memory: StreamMemory;
+  tombstones: TombstoneStore;
   notifications: TenantNotifications;
   /** Null where none are configured. */
   reminders: OpenReminders | null;

@@ -1,6 +1,10 @@
 import type { JournalEffect, JournalEntry } from '../state/journal.ts';
-import { type Confirmation, confirmAbsence, type Survey, surveyClinic, windowOf } from './survey.ts';
+import type { Confirmation } from './absence.ts';
+import { snapshotOf } from './plan.ts';
+import { confirmAll } from './pull.ts';
+import { type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { Confirmations } from './views.ts';
 
 /**
  * What can be done for a record that a run changed or deleted:
@@ -56,17 +60,22 @@ export async function lookAtRun(
   if (targets.size === 0) return entries.map((entry) => recoverable(entry, 'no-target'));
   // Every agenda: what a mistaken rule leaves out is to be found without asking for each record alone.
   const now = tenant.clock();
-  const readings = [...targets.values()].map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
-  const survey = await surveyClinic(tenant, [...targets.values()], signal, readings);
-  const listed = (recordId: string) => survey.snapshot.records.has(recordId);
+  const followers = [...targets.values()].filter(({ stream }) => stream === 'appointments');
+  const besides = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
+  const survey = await surveyClinic(tenant, [...targets.values()], { besides, fresh: true }, signal);
+  const isListed = (target: OpenTarget, recordId: string) => snapshotOf(survey, target)?.records.has(recordId) === true;
   const missing = new Map(
-    [...targets.keys()].map((id) => [
+    [...targets].map(([id, target]) => [
       id,
-      entries.filter(({ target, recordId }) => target === id && !listed(recordId)).map(({ recordId }) => recordId),
+      entries
+        .filter((entry) => entry.target === id && !isListed(target, entry.recordId))
+        .map(({ recordId }) => recordId),
     ]),
   );
-  const confirmation = await confirmAbsence(tenant, missing, signal);
-  return entries.map((entry) => recoverable(entry, recoveryOf(entry, targets.get(entry.target), survey, confirmation)));
+  const confirmations = await confirmAll(tenant, missing, signal);
+  return entries.map((entry) =>
+    recoverable(entry, recoveryOf(entry, targets.get(entry.target), survey, confirmations)),
+  );
 }
 
 function recoverable({ target, recordId, effect }: JournalEntry, recovery: Recovery): Recoverable {
@@ -76,16 +85,33 @@ function recoverable({ target, recordId, effect }: JournalEntry, recovery: Recov
 function recoveryOf(
   { recordId }: JournalEntry,
   target: OpenTarget | undefined,
-  { snapshot, startedAt }: Survey,
-  confirmation: Confirmation,
+  survey: Survey,
+  confirmations: Confirmations,
 ): Recovery {
   if (target === undefined) return 'no-target';
-  const found = snapshot.records.get(recordId) ?? confirmation.found.find(({ id }) => id === recordId);
-  if (found === undefined) {
-    if (snapshot.setAside.some((row) => row.recordId === recordId)) return 'unusable';
-    return confirmation.vanished.has(recordId) ? 'gone' : 'unread';
-  }
+  if (target.stream !== 'appointments') return recoveryInList(recordId, target, survey, confirmations);
+  const { snapshot, startedAt } = survey;
+  const { found: alone, vanished } = confirmations.appointments;
+  const found = snapshot.records.get(recordId) ?? alone.find(({ id }) => id === recordId);
+  if (found === undefined) return missingBecause(recordId, snapshot, vanished);
   if (found.status === 'cancelled') return 'cancelled';
   const { fromAt, toAt } = windowOf(target, startedAt);
   return found.time.startAt < toAt && found.time.endAt > fromAt ? 'there' : 'outside-window';
+}
+
+/** Patients and invoices: they are in the list or not. */
+function recoveryInList(recordId: string, target: OpenTarget, survey: Survey, confirmations: Confirmations): Recovery {
+  const snapshot = snapshotOf(survey, target);
+  const { found, vanished }: Confirmation<{ id: string }> = confirmations[target.stream];
+  if (snapshot?.records.has(recordId) === true || found.some(({ id }) => id === recordId)) return 'there';
+  return missingBecause(recordId, snapshot, vanished);
+}
+
+function missingBecause(
+  recordId: string,
+  snapshot: Pick<Survey['snapshot'], 'setAside'> | null,
+  vanished: ReadonlySet<string>,
+): Recovery {
+  if (snapshot?.setAside.some((row) => row.recordId === recordId) === true) return 'unusable';
+  return vanished.has(recordId) ? 'gone' : 'unread';
 }

@@ -1,3 +1,5 @@
+import type { invoice } from '../settings/clinic-billing.ts';
+import type { RecordOf } from '../settings/clinic-fields.ts';
 import type { Instant } from './time.ts';
 
 /** Where an appointment stands, in our words; `unknown` is what the profile's table does not name. */
@@ -91,6 +93,16 @@ export interface Patient {
   /** Null when no part of it is told. */
   address: PostalAddress | null;
   updatedAt: Instant | null;
+}
+
+/** A bill, as far as a CRM is told of it: no lines, since their texts tell what was done. */
+export interface Invoice
+  extends Pick<
+    RecordOf<typeof invoice>,
+    'id' | 'patientId' | 'number' | 'documentType' | 'status' | 'issueDate' | 'currency' | 'totalAmount' | 'paidAmount'
+  > {
+  /** Names of those who took part in what is billed, each once. */
+  doctors: readonly string[];
 }
 
 /** A source row that could not become a record: set aside, counted and shown; the others go on. */

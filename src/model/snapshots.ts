@@ -10,37 +10,33 @@ import type { TimeWindow } from './time.ts';
  */
 export type PartialReason = 'total-mismatch' | 'repeated-page' | 'page-cap' | 'end-unproved';
 
-/** What every reading of a window holds, complete or not. */
-export interface SnapshotContent {
-  /** The window that was asked for. Records are those that overlap it: start before its end, end after its start. */
-  window: TimeWindow;
-  /** The agendas that were asked for; null for all of them. */
-  agendaIds: string[] | null;
-  /** Newest version of each appointment by id, cancelled ones included as far as the clinic lists them. */
-  records: Map<string, Appointment>;
+/** What every reading of a list holds, complete or not. */
+export interface SnapshotContent<Source> {
+  /** Newest version of each record by id, cancelled ones included as far as the clinic lists them. */
+  records: Map<string, Source>;
   /** Rows that are there and can't be used. Those with a `recordId` are present, not absent. */
   setAside: SetAside[];
   /** How many of `setAside` have no id: any absent record might be one of them. */
   unidentified: number;
+}
+
+/** `complete`: every page was received and the end was proved, so it may speak of absence. `partial`: good for creates and updates only. */
+export type Completeness = { completeness: 'complete' } | { completeness: 'partial'; reason: PartialReason };
+
+/** The records of a stream as the clinic listed them. */
+export type Snapshot<Source> = SnapshotContent<Source> & Completeness;
+
+/** The appointments of a window as the clinic listed them. */
+export type AppointmentSnapshot = Snapshot<Appointment> & {
+  /** The window that was asked for. Records are those that overlap it: start before its end, end after its start. */
+  window: TimeWindow;
+  /** The agendas that were asked for; null for all of them. */
+  agendaIds: string[] | null;
   /** Pages that were used; those of a reading that was begun again count too. */
   pages: number;
   /** HTTP requests that were sent, retries included. */
   requests: number;
-}
-
-/** A reading whose every page was received and whose end was proved: only this one may speak of absence. */
-export interface CompleteSnapshot extends SnapshotContent {
-  completeness: 'complete';
-}
-
-/** A reading that may lack records: good for creates and updates, never for deletes. */
-export interface PartialSnapshot extends SnapshotContent {
-  completeness: 'partial';
-  reason: PartialReason;
-}
-
-/** The appointments of a window as the clinic listed them. */
-export type AppointmentSnapshot = CompleteSnapshot | PartialSnapshot;
+};
 
 /** One record, read alone: it is there, the clinic says that it is not, or it is there and can't be used. */
 export type Lookup<Found> = { found: Found } | { absent: true } | { setAside: SetAside };

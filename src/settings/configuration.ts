@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { StreamName } from '../model/streams.ts';
 import type { ClinicProfile } from './clinic-profile.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { SecretSchemas } from './secret-reference.ts';
@@ -9,6 +10,8 @@ import type { ConnectionConfiguration, TargetFile, TenantFile } from './tenant-s
 export interface ConnectorDescription {
   readonly settingsSchema: z.ZodType;
   readonly connectionKinds: readonly string[];
+  readonly streams: readonly StreamName[];
+  readonly holds: 'events' | 'objects';
 }
 
 /** What is read of a kind of channel to check a tenant's reminders; a channel module fits. */
@@ -17,8 +20,9 @@ export interface ChannelDescription {
 }
 
 /** One use of a connector by a tenant, all defaults filled in. */
-export interface TargetConfiguration extends Omit<TargetFile, 'guard' | 'settings'> {
+export interface TargetConfiguration extends Omit<TargetFile, 'guard' | 'settings' | 'agendas'> {
   id: string;
+  agendas: 'all' | readonly string[];
   guard: GuardSettings;
   /** The connector's own part, checked by its schema. */
   settings: unknown;

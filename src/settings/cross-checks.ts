@@ -11,13 +11,30 @@ import type { ValuePath, YamlFile } from './yaml-file.ts';
  * is missing or of the wrong type is passed over here, since the schema has reported it.
  */
 
+/** Sections of the settings that hold registrations at vendors, with what one of them is called. */
+export const CLIENT_SECTIONS = {
+  googleClients: 'Google client',
+  microsoftClients: 'Microsoft client',
+  hubspotClients: 'HubSpot client',
+  salesforceClients: 'Salesforce client',
+  oauthClients: 'OAuth client',
+} as const;
+
+/** A section of {@link CLIENT_SECTIONS}. */
+export type ClientSection = keyof typeof CLIENT_SECTIONS;
+
+/** What a registration has to prove who it is, and where it logs in as written. */
+export interface KnownClient {
+  hasSecret: boolean;
+  hasCertificate: boolean;
+  loginUrl: unknown;
+}
+
 /** Names that a tenant file may refer to; null when the file that defines them could not be read. */
 export interface KnownNames {
   clinicClients: readonly string[] | null;
-  googleClients: readonly string[] | null;
-  microsoftClients: readonly string[] | null;
-  /** Those of them that can log in as themselves: they have a secret or a certificate. */
-  microsoftApps: readonly string[] | null;
+  /** Registrations at vendors, by section of the settings and name. */
+  vendorClients: Readonly<Record<ClientSection, ReadonlyMap<string, KnownClient>>> | null;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
   /** `http.publicUrl` as written. */
@@ -67,19 +84,56 @@ function inSettings(section: string): string {
   return `add it to ${section} in clinic-mirror.yaml`;
 }
 
+const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
+  ['google', 'googleClients'],
+  ['microsoft', 'microsoftClients'],
+  ['microsoft-app', 'microsoftClients'],
+  ['hubspot', 'hubspotClients'],
+  ['salesforce', 'salesforceClients'],
+  ['salesforce-app', 'salesforceClients'],
+  ['oauth', 'oauthClients'],
+]);
+
 /** The client of a connection, of those that its kind uses. */
-function checkLogin(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
+function checkLogin(file: YamlFile, at: ValuePath, { vendorClients }: KnownNames): ConfigurationFault[] {
   const path = [...at, 'client'];
   const kind = file.valueAt([...at, 'kind']);
-  if (kind !== 'microsoft' && kind !== 'microsoft-app') {
-    return checkName(file, path, known.googleClients, 'Google client', inSettings('googleClients'));
-  }
-  const unknown = checkName(file, path, known.microsoftClients, 'Microsoft client', inSettings('microsoftClients'));
-  const client = file.valueAt(path);
-  if (kind === 'microsoft' || unknown.length > 0 || typeof client !== 'string') return unknown;
-  if (known.microsoftApps === null || known.microsoftApps.includes(client)) return [];
-  const message = `the Microsoft client ${client} can't log in as itself`;
+  const section = SECTION_OF_KIND.get(kind);
+  if (section === undefined || vendorClients === null) return [];
+  const clients = vendorClients[section];
+  const unknown = checkName(file, path, [...clients.keys()], CLIENT_SECTIONS[section], inSettings(section));
+  const name = String(file.valueAt(path));
+  const client = clients.get(name);
+  if (unknown.length > 0 || client === undefined) return unknown;
+  if (kind === 'microsoft-app') return checkMicrosoftApp(file, path, name, client);
+  return kind === 'salesforce-app' ? checkSalesforceApp(file, at, name, client) : [];
+}
+
+function checkMicrosoftApp(file: YamlFile, path: ValuePath, name: string, client: KnownClient): ConfigurationFault[] {
+  if (client.hasSecret || client.hasCertificate) return [];
+  const message = `the Microsoft client ${name} can't log in as itself`;
   return [faultAt(file, path, message, 'give it a clientSecret or a certificate in clinic-mirror.yaml')];
+}
+
+/** The servers that all organisations share; they take no secret in place of a person. */
+const SHARED_LOGIN = /^https:\/\/(login|test)\.salesforce\.com\/*$/;
+
+function checkSalesforceApp(file: YamlFile, at: ValuePath, name: string, client: KnownClient): ConfigurationFault[] {
+  const path = [...at, 'client'];
+  if (file.valueAt([...at, 'subject']) !== undefined) {
+    if (client.hasCertificate) return [];
+    const remedy = 'give it a certificate in clinic-mirror.yaml, or leave subject out to log in by its secret';
+    return [faultAt(file, path, `the Salesforce client ${name} can't log in as a named user`, remedy)];
+  }
+  if (!client.hasSecret) {
+    const remedy = 'give it a clientSecret in clinic-mirror.yaml, or name a subject to log in by its certificate';
+    return [faultAt(file, path, `the Salesforce client ${name} can't log in without a person`, remedy)];
+  }
+  const { loginUrl } = client;
+  if (loginUrl !== undefined && !SHARED_LOGIN.test(String(loginUrl))) return [];
+  const remedy =
+    "set its loginUrl in clinic-mirror.yaml to the organisation's own address, such as https://example.my.salesforce.com";
+  return [faultAt(file, path, `the Salesforce client ${name} logs in where its secret alone is not taken`, remedy)];
 }
 
 /** A channel of reminders must be of a kind that there is, and what it asks consent to must be read from the clinic. */
@@ -118,7 +172,27 @@ function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): Configur
     ...checkName(file, [...at, 'connector'], connectors, 'connector', 'choose one of these'),
     ...checkConnection(file, at, known),
     ...checkTitle(file, at),
+    ...checkParts(file, at, known),
   ];
+}
+
+/** A calendar names its agendas and has no part for a CRM; a CRM has one, and shows nothing as a calendar does. */
+function checkParts(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
+  const name = String(file.valueAt([...at, 'connector']));
+  const connector = known.connectors.get(name);
+  if (connector === undefined) return [];
+  const has = (key: string) => file.valueAt([...at, key]) !== undefined;
+  if (connector.holds === 'events') {
+    const stray = has('crm') ? [faultAt(file, [...at, 'crm'], `${name} is a calendar`, 'remove crm')] : [];
+    const agendas = 'name the ids of the agendas that go into this calendar, or all';
+    return has('agendas') ? stray : [...stray, faultAt(file, at, 'agendas are not named', agendas)];
+  }
+  const ofCalendars = ['title', 'titleReason', 'fields'].filter(has);
+  const stray = ofCalendars.map((key) =>
+    faultAt(file, [...at, key], `${key} is for calendars`, 'remove it: crm.mapping says what a CRM is told'),
+  );
+  if (has('crm')) return stray;
+  return [...stray, faultAt(file, at, 'the part crm is missing', 'add crm with a mapping: what each property holds')];
 }
 
 function checkConnection(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { APPOINTMENT_STATUSES, mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
+import { connection } from './connection-schema.ts';
+import { crmSchema } from './crm-schema.ts';
 import { reminderSchema } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { guardOverrides } from './settings-schema.ts';
@@ -18,59 +20,6 @@ const connectionName = z
   .regex(NAME, NAME_REMEDY)
   .refine((id) => id !== CLINIC_CONNECTION, 'choose another name: clinic is the login to the clinic system itself');
 
-/** A directory of Microsoft Entra ID: a part of the path of its endpoints. */
-const directory = z.string().regex(/^[a-z0-9][a-z0-9.-]*$/i, 'give the id or a domain of the directory');
-
-function connection(secrets: SecretSchemas) {
-  const serviceAccountKey = secrets.text.refine(
-    (secret) => isServiceAccountKey(secret.reveal()),
-    'refer to the JSON key file that Google gave for the service account',
-  );
-  return z.discriminatedUnion('kind', [
-    z.strictObject({
-      kind: z.literal('google'),
-      client: name.describe('A name of googleClients or microsoftClients in the settings, by the kind'),
-    }),
-    z.strictObject({
-      kind: z.literal('google-service-account'),
-      keyFile: serviceAccountKey.describe('The JSON key that Google gave for the service account'),
-      subject: z
-        .email('give the e-mail address of the user that the service account acts for')
-        .describe('E-mail address of the user that the service account acts for'),
-    }),
-    z.strictObject({
-      kind: z.literal('microsoft'),
-      client: name.describe('A name of microsoftClients in the settings'),
-      directory: directory
-        .default('organizations')
-        .describe("Id or domain of the organisation's directory; organizations takes that of whoever logs in"),
-    }),
-    z.strictObject({
-      kind: z.literal('microsoft-app'),
-      client: name.describe('A name of microsoftClients in the settings; it needs a clientSecret or a certificate'),
-      directory: directory.describe(
-        "Id or domain of the organisation's directory, where the application is consented to",
-      ),
-    }),
-    z.strictObject({
-      kind: z.literal('caldav'),
-      username: text.describe('Name of the login; no colon'),
-      password: secrets.text.describe('Its password; most hosted servers want one made for this application'),
-    }),
-  ]);
-}
-
-/** The fields of a service account's key that a login needs (Google, "Using OAuth 2.0 for server to server applications"). */
-const serviceAccountKeyFields = z.object({ client_email: z.string().min(1), private_key: z.string().min(1) });
-
-function isServiceAccountKey(content: string): boolean {
-  try {
-    return serviceAccountKeyFields.safeParse(JSON.parse(content)).success;
-  } catch {
-    return false;
-  }
-}
-
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
 const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
 const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'cancelled');
@@ -84,7 +33,10 @@ const target = z.strictObject({
   connection: z.string().describe('A name of connections above'),
   agendas: z
     .union([z.literal('all'), listOf(clinicId).min(1)])
-    .describe("Ids of the clinic's agendas that go into this target, or all"),
+    .optional()
+    .describe(
+      "Ids of the clinic's agendas that go into this target, or all; a calendar must name them, for a CRM it is all",
+    ),
   treatments: z
     .union([z.literal('all'), listOf(clinicId).min(1)])
     .default('all')
@@ -125,6 +77,7 @@ const target = z.strictObject({
     })
     .prefault({}),
   paused: z.boolean().default(false).describe('Nothing is planned or written for this target'),
+  crm: crmSchema.optional().describe('What a CRM is told; calendars have no such part, and CRMs need it'),
   settings: z.unknown().optional().describe("The connector's own part"),
 });
 

@@ -108,7 +108,7 @@ export function buildTenant(tenant: ReadTenant, settings: Settings): TenantConfi
   if (tenant.value === null) throw new TypeError('a tenant with faults is never built');
   const targets = [...tenant.value.targets].map(([id, target]): [string, TargetConfiguration] => {
     const guard = mergeGuard(settings.guard, target.guard);
-    return [id, { ...target, id, guard, settings: tenant.vendorSettings.get(id) }];
+    return [id, { ...target, id, guard, agendas: target.agendas ?? 'all', settings: tenant.vendorSettings.get(id) }];
   });
   const { reminders, ...value } = tenant.value;
   const built = { ...value, id: tenant.id, targets: new Map(targets) };

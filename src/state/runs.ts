@@ -14,15 +14,20 @@ export interface TargetRun {
   stillThere: number;
   /** Absent records left for the next cycle. */
   unconfirmed: number;
+  /** Records that the target's rules left out or as they were, by the rule's code. */
+  leftOut: Record<string, number>;
 }
 
 /** A part of the catalogue that the login may not read: what it would tell is left out of entries' texts. */
 export interface Withheld {
-  part: 'agendas' | 'locations' | 'treatments' | 'patients';
+  part: 'agendas' | 'locations' | 'treatments' | 'patients' | 'invoices' | 'history';
   code: string;
   /** Names the scope or the permission. */
   remedy: string | null;
 }
+
+/** When the streams that a cycle worked with were read, where they are not read with each cycle. */
+export type StreamsRead = Readonly<Partial<Record<'patients' | 'invoices' | 'history', Instant>>>;
 
 /** The clinic that a cycle worked in. */
 export interface ClinicSeen {
@@ -46,6 +51,8 @@ export interface RunReport {
   withheld: readonly Withheld[];
   /** As of the last cycle that could read the catalogue; null before the first one. */
   clinic: ClinicSeen | null;
+  /** Streams for CRMs; those that are not used, or could not be read, are absent. */
+  read: StreamsRead;
   targets: readonly TargetRun[];
   /** Code of what ended the cycle early. */
   error: { code: string; actor: string; message: string; remedy: string | null } | null;
@@ -77,7 +84,7 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
     },
     async list(limit) {
       // Reports of an earlier release don't tell these.
-      const untold = { withheld: [], clinic: null };
+      const untold = { withheld: [], clinic: null, read: {} };
       const reports = await redis.lrange(key, 0, limit - 1);
       return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
     },

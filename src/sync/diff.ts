@@ -1,8 +1,7 @@
-import type { CalendarItem } from '../model/items.ts';
+import type { Item } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import type { Appointment } from '../model/records.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
 import type { TargetIdentity } from './identity.ts';
 
@@ -12,18 +11,32 @@ export interface TargetState {
   pending: ReadonlyMap<string, PendingChange>;
 }
 
+/** A record of any stream, as far as the comparison needs it. */
+export interface SourceRecord {
+  id: string;
+  /** The time that it takes up; what has no time takes up all of it. */
+  startAt: Instant;
+  endAt: Instant;
+  /** The clinic itself says that it is off. */
+  isCancelled: boolean;
+}
+
+/** What a target's rules say of a record: what it should hold, that it should hold nothing, or that it stays as it is for now. */
+export type Ruling = { item: Item } | { leaveOut: string } | { keep: string };
+
 /** What the clinic shows, for one target. */
-export interface DiffInput {
-  /** Every appointment that is known to exist, those confirmed by reading them alone included. */
-  appointments: Iterable<Appointment>;
+export interface DiffInput<Source = SourceRecord> {
+  /** Every record that is known to exist, those confirmed by reading them alone included. */
+  records: Iterable<Source>;
+  describe(record: Source): SourceRecord;
+  /** @param key the record's key for this target, of the epoch that its object bears */
+  rule(record: Source, key: string): Ruling;
+  /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
+  onLeftOut?(recordId: string, code: string): void;
   /** Records that were absent from a complete snapshot and confirmed gone by reading them alone. */
   vanished: ReadonlySet<string>;
   window: TimeWindow;
-  /** Whether the appointment's agenda feeds this target. */
-  belongs(appointment: Appointment): boolean;
-  /** The item that the target should hold, null when its policy keeps the appointment out. */
-  project(appointment: Appointment, key: string): CalendarItem | null;
-  /** Whether what a person did to the record's object is to be undone; else it stays until the appointment changes. */
+  /** Whether what a person did to the record's object is to be undone; else it stays until the record changes. */
   restores(recordId: string): boolean;
   identity: TargetIdentity;
   state: TargetState;
@@ -68,13 +81,14 @@ export function absentCandidates(
 }
 
 /** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
-export function* diff(input: DiffInput): Pieces<Diff> {
+export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   const result: Diff = { changes: [], released: [], unchanged: 0 };
   const settled = new Set<string>();
-  yield* eachInPieces(input.appointments, (appointment) => {
-    const change = compare(appointment, input, result);
+  yield* eachInPieces(input.records, (record) => {
+    const described = input.describe(record);
+    const change = compare(described, (key) => input.rule(record, key), input, result);
     if (change === 'leave') return;
-    settled.add(appointment.id);
+    settled.add(described.id);
     if (change !== null) result.changes.push(change);
   });
   for (const recordId of input.vanished) {
@@ -89,20 +103,24 @@ export function* diff(input: DiffInput): Pieces<Diff> {
   return result;
 }
 
-/** `leave`: this appointment says nothing about the target; null: it is as it should be. */
-function compare(appointment: Appointment, input: DiffInput, result: Diff): PlannedChange | null | 'leave' {
-  const { id } = appointment;
+type Comparison = Pick<DiffInput, 'state' | 'window' | 'identity' | 'restores' | 'onLeftOut'>;
+
+/** `leave`: this record says nothing about the target; null: it is as it should be. */
+function compare(
+  record: SourceRecord,
+  rule: (key: string) => Ruling,
+  input: Comparison,
+  result: Diff,
+): PlannedChange | null | 'leave' {
+  const { id } = record;
   const effective = effectiveOf(id, input.state);
-  if (!overlaps(appointment, input.window) && (effective === null || effective.startAt < input.window.fromAt)) {
+  if (!overlaps(record, input.window) && (effective === null || effective.startAt < input.window.fromAt)) {
     return 'leave';
   }
   const epoch = input.state.links.get(id)?.epoch ?? 0;
-  const shown = input.belongs(appointment) ? input.project(appointment, input.identity.key(id, epoch)) : null;
-  if (shown === null) {
-    if (effective === null) return 'leave';
-    return absent(id, appointment.status === 'cancelled' ? 'cancelled' : 'excluded', effective.startAt);
-  }
-  const fingerprint = input.identity.fingerprint(shown);
+  const ruling = rule(input.identity.key(id, epoch));
+  if (!('item' in ruling)) return withoutItem(record, ruling, effective, input);
+  const fingerprint = input.identity.fingerprint(ruling.item);
   const reason = reasonOf(effective, fingerprint);
   const isByHand = reason === 'edited-by-hand' || reason === 'removed-by-hand';
   if (reason === null || (isByHand && !input.restores(id))) {
@@ -112,9 +130,21 @@ function compare(appointment: Appointment, input: DiffInput, result: Diff): Plan
   return {
     recordId: id,
     reason,
-    wanted: { want: 'present', item: shown, fingerprint, startAt: appointment.time.startAt },
+    wanted: { want: 'present', item: ruling.item, fingerprint, startAt: record.startAt },
     fields: fieldsOf(input.identity, reason, effective, fingerprint),
   };
+}
+
+function withoutItem(
+  { id, isCancelled }: SourceRecord,
+  ruling: Exclude<Ruling, { item: Item }>,
+  effective: Effective | null,
+  { onLeftOut }: Comparison,
+): PlannedChange | 'leave' {
+  const isKept = 'keep' in ruling;
+  onLeftOut?.(id, isKept ? ruling.keep : ruling.leaveOut);
+  if (effective === null || isKept) return 'leave';
+  return absent(id, isCancelled ? 'cancelled' : 'excluded', effective.startAt);
 }
 
 /** Null when the object is, or is about to be, as it should be. */
@@ -146,8 +176,7 @@ function effectiveOf(recordId: string, state: TargetState): Effective | null {
   return state.links.get(recordId) ?? null;
 }
 
-function overlaps(appointment: Appointment, window: TimeWindow): boolean {
-  const { startAt, endAt } = appointment.time;
+function overlaps({ startAt, endAt }: SourceRecord, window: TimeWindow): boolean {
   return startAt < window.toAt && Math.max(endAt, startAt + 1) > window.fromAt;
 }
 

@@ -1,4 +1,5 @@
 import type { Appointment } from '../model/records.ts';
+import type { SourceRecord } from './diff.ts';
 
 /** Which appointments feed a target. */
 export interface FeedRules {
@@ -21,4 +22,9 @@ export function exclusionOf(appointment: Appointment, rules: FeedRules): Exclusi
   const { treatmentId } = appointment;
   const passes = treatments === 'all' || (treatmentId !== null && treatments.includes(treatmentId));
   return passes ? null : 'treatment';
+}
+
+/** An appointment as the comparison sees it. */
+export function describeAppointment({ id, time, status }: Appointment): SourceRecord {
+  return { id, startAt: time.startAt, endAt: time.endAt, isCancelled: status === 'cancelled' };
 }

@@ -13,7 +13,7 @@ test('everything that takes an object away counts as removed', () => {
 });
 
 function resultOf(planned: Record<string, number>): SyncResult {
-  const counts = { held: 0, released: 0, unchanged: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
+  const counts = { held: 0, released: 0, unchanged: 0, confirmed: 0, stillThere: 0, unconfirmed: 0, leftOut: {} };
   return {
     tenant: 'aurora',
     run: {
@@ -26,6 +26,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
       unknownStatuses: [],
       withheld: [],
       clinic: null,
+      read: {},
       targets: [{ target: 'room', planned, ...counts }],
       error: null,
     },

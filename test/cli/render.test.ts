@@ -99,13 +99,14 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   unknownStatuses: fc.array(foreign, { maxLength: 20 }),
   withheld: fc.array(
     fc.record({
-      part: fc.constantFrom('agendas', 'locations', 'treatments', 'patients'),
+      part: fc.constantFrom('agendas', 'locations', 'treatments', 'patients', 'invoices', 'history'),
       code: names,
       remedy: fc.option(texts),
     }),
     { maxLength: 4 },
   ),
   clinic: fc.option(fc.record({ tenantId: foreign, catalogue: names })),
+  read: fc.constant({}),
   targets: fc.constant([]),
   error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
 });

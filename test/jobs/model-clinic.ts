@@ -1,7 +1,7 @@
 import type { ClinicSource } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import type { Agenda, Appointment, Location, Patient, Treatment } from '../../src/model/records.ts';
-import type { AppointmentSnapshot, Lookup } from '../../src/model/snapshots.ts';
+import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../../src/model/records.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../../src/model/snapshots.ts';
 import type { TimeWindow } from '../../src/model/time.ts';
 
 /** A clinic in memory: what a cycle asks of it, and what tests do to it. */
@@ -19,6 +19,11 @@ export interface ModelClinic extends ClinicSource {
   listError: MirrorError | null;
   readonly locationList: Location[];
   readonly patientList: Patient[];
+  /** What the list of patients is refused with. */
+  patientsError: MirrorError | null;
+  /** The end of the list of patients is not proved. */
+  patientsArePartial: boolean;
+  readonly invoiceList: Invoice[];
   /** What the setting of a status is refused with. */
   writeError: MirrorError | null;
   /** A status is set, and the answer does not come. */
@@ -43,6 +48,9 @@ export function createModelClinic(): ModelClinic {
     listError: null,
     locationList: [],
     patientList: [],
+    patientsError: null,
+    patientsArePartial: false,
+    invoiceList: [],
     writeError: null,
     writeAnswerIsLost: false,
     counts: { lists: 0, lookups: 0, patients: 0, writes: 0 },
@@ -56,6 +64,16 @@ export function createModelClinic(): ModelClinic {
     },
     async readPatient(id) {
       const found = clinic.patientList.find((patient) => patient.id === id);
+      return found === undefined ? { absent: true } : { found: structuredClone(found) };
+    },
+    async readPatients() {
+      clinic.counts.patients += 1;
+      if (clinic.patientsError !== null) throw clinic.patientsError;
+      return listOf(clinic.patientList, clinic.patientsArePartial);
+    },
+    readInvoices: async () => listOf(clinic.invoiceList),
+    async readInvoice(id) {
+      const found = clinic.invoiceList.find((invoice) => invoice.id === id);
       return found === undefined ? { absent: true } : { found: structuredClone(found) };
     },
     async readAppointments(query) {
@@ -78,6 +96,14 @@ export function createModelClinic(): ModelClinic {
     },
   };
   return clinic;
+}
+
+function listOf<Source extends { id: string }>(list: readonly Source[], isPartial = false): Snapshot<Source> {
+  const records = new Map(list.map((one) => [one.id, structuredClone(one)]));
+  const content = { records, setAside: [], unidentified: 0 };
+  return isPartial
+    ? { ...content, completeness: 'partial', reason: 'end-unproved' }
+    : { ...content, completeness: 'complete' };
 }
 
 function snapshotOf(

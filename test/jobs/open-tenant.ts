@@ -1,3 +1,4 @@
+import { emptyStreamMemory } from '../../src/jobs/streams.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
@@ -13,6 +14,7 @@ import type { RedisClient } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
+import { createTombstoneStore } from '../../src/state/tombstones.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import type { ModelTarget } from './model-target.ts';
 
@@ -69,6 +71,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
     }),
     leases: createLeases(redis, id, choice.leaseTtlMs ?? 60_000),
+    memory: emptyStreamMemory(),
+    tombstones: createTombstoneStore(redis, id, IDENTITY_KEY),
     notifications: {
       url: choice.notificationsUrl ?? null,
       store: createChannelStore(redis, id),
@@ -87,6 +91,8 @@ function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id);
   return {
     id,
+    stream: 'appointments',
+    crm: null,
     configuration: { ...targetConfiguration(id), ...configuration },
     identity,
     supports: model.supports,

@@ -48,6 +48,8 @@ export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
   [
     'calendar',
     {
+      streams: ['appointments'],
+      holds: 'events',
       connectionKinds: ['google', 'google-service-account'],
       settingsSchema: z.strictObject({ calendar: z.string(), color: z.string().default('blue') }),
     },
@@ -55,6 +57,8 @@ export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
   [
     'dav',
     {
+      streams: ['appointments'],
+      holds: 'events',
       connectionKinds: ['caldav'],
       settingsSchema: z.strictObject({
         calendar: z.union([z.strictObject({ url: z.url() }), z.strictObject({ create: z.string() })]),

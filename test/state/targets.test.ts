@@ -100,6 +100,7 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     unknownStatuses: [],
     withheld: [],
     clinic: null,
+    read: {},
     targets: [],
     error: null,
   });

@@ -6,6 +6,7 @@ import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { absentCandidates, type DiffInput, diff, type TargetState } from '../../src/sync/diff.ts';
+import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { project } from '../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOW, STATUSES } from './arbitraries.ts';
@@ -14,19 +15,26 @@ const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doct
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
 const SHOWN = STATUSES.filter((status) => status !== 'cancelled');
 
-function compare(appointments: Appointment[], state: Partial<TargetState> = {}, changes: Partial<DiffInput> = {}) {
+function compare(
+  appointments: Appointment[],
+  state: Partial<TargetState> = {},
+  changes: Partial<DiffInput<Appointment>> = {},
+) {
   const work = diff({
-    appointments,
+    records: appointments,
+    describe: describeAppointment,
     vanished: new Set(),
     window: WINDOW,
-    belongs: ({ agendaId }) => agendaId === 'a1',
-    project: (appointment, key) =>
-      project(
+    rule(appointment, key) {
+      if (appointment.agendaId !== 'a1') return { leaveOut: 'agenda' };
+      const item = project(
         appointment,
         { title: 'code', fields: ['status'], statuses: SHOWN, language: 'en', zone: 'Europe/Rome' },
         EMPTY_DIRECTORY,
         key,
-      ),
+      );
+      return item === null ? { leaveOut: 'status' } : { item };
+    },
     restores: () => true,
     identity,
     state: { links: new Map(), pending: new Map(), ...state },

@@ -1,0 +1,69 @@
+import type { Invoice } from '../model/records.ts';
+import type { Lookup, Snapshot } from '../model/snapshots.ts';
+import type { ClinicContext } from './context.ts';
+import { createInvoiceResolver } from './invoice-doctors.ts';
+import { type ClinicRecord, createResourceCalls } from './resource-calls.ts';
+import { readWhole } from './whole.ts';
+
+/** Which invoices are wanted, and how much of them. */
+export interface InvoiceQuery {
+  /** Names of the doctors behind the lines, which costs a call for each episode that isn't known yet. */
+  withDoctors: boolean;
+  /** Doctors are looked up for invoices of this date and later, `YYYY-MM-DD`; others have none. */
+  doctorsFrom: string;
+}
+
+/** Invoices as a stream: without lines, whose texts tell what was done. */
+export interface InvoiceReader {
+  /** Every invoice; partial when the end of the list was not proved. Scope `invoices`; with doctors, `episodes` too. */
+  readInvoices(tenantId: string, query: InvoiceQuery, signal: AbortSignal): Promise<Snapshot<Invoice>>;
+  /** One invoice, with its doctors when they are wanted. */
+  readInvoice(
+    tenantId: string,
+    id: string,
+    query: Pick<InvoiceQuery, 'withDoctors'>,
+    signal: AbortSignal,
+  ): Promise<Lookup<Invoice>>;
+}
+
+/** Prepares the reader under the context's profile. */
+export function createInvoiceReader(context: ClinicContext): InvoiceReader {
+  const invoices = createResourceCalls(context, 'invoices');
+  const resolve = createInvoiceResolver(createResourceCalls(context, 'episodes').read, context.clock);
+
+  async function invoiceOf(
+    tenantId: string,
+    record: ClinicRecord<'invoices'>,
+    withDoctors: boolean,
+    signal: AbortSignal,
+  ): Promise<Invoice> {
+    const doctors = withDoctors ? (await resolve(tenantId, record, signal)).doctors : [];
+    return { ...withoutLines(record), doctors: [...new Set(doctors.flatMap(nameOf))] };
+  }
+
+  return {
+    async readInvoices(tenantId, { withDoctors, doctorsFrom }, signal) {
+      const listed = await readWhole((read) => invoices.list(tenantId, [], read), signal);
+      const records = new Map<string, Invoice>();
+      for (const [id, record] of listed.records) {
+        const wanted = withDoctors && record.issueDate !== null && record.issueDate >= doctorsFrom;
+        records.set(id, await invoiceOf(tenantId, record, wanted, signal));
+      }
+      return { ...listed, records };
+    },
+    async readInvoice(tenantId, id, { withDoctors }, signal) {
+      const answer = await invoices.read(tenantId, id, signal);
+      return 'found' in answer ? { found: await invoiceOf(tenantId, answer.found, withDoctors, signal) } : answer;
+    },
+  };
+}
+
+function withoutLines(record: ClinicRecord<'invoices'>): Omit<Invoice, 'doctors'> {
+  const { id, patientId, number, documentType, status, issueDate, currency, totalAmount, paidAmount } = record;
+  return { id, patientId, number, documentType, status, issueDate, currency, totalAmount, paidAmount };
+}
+
+function nameOf(doctor: { firstName: string | null; lastName: string | null }): string[] {
+  const name = [doctor.firstName, doctor.lastName].filter((part) => part !== null && part !== '').join(' ');
+  return name === '' ? [] : [name];
+}

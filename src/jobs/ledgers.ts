@@ -1,0 +1,46 @@
+import type { Ledger } from '../sync/derive.ts';
+import { inPieces } from './in-pieces.ts';
+import type { History } from './streams.ts';
+import type { Survey } from './survey.ts';
+import type { OpenTenant } from './tenant.ts';
+import type { Confirmations } from './views.ts';
+
+/** The reading of the far past that a ledger holds. */
+const held = new WeakMap<Ledger, History>();
+
+/** Carries what a cycle read into the ledgers from which derived properties are reckoned. */
+export async function keepLedgers(
+  tenant: OpenTenant,
+  { snapshot, streams, startedAt }: Survey,
+  { appointments }: Confirmations,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { crm } of tenant.targets.values()) {
+    const ledger = crm?.ledger ?? null;
+    if (ledger === null) continue;
+    await putHistory(ledger, streams.history, signal);
+    const present = new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? []));
+    for (const { id } of appointments.found) present.add(id);
+    if (snapshot.completeness === 'complete' && snapshot.agendaIds === null) {
+      await inPieces(ledger.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
+    } else {
+      for (const appointment of snapshot.records.values()) ledger.put(appointment);
+    }
+    for (const appointment of appointments.found) ledger.put(appointment);
+    for (const id of appointments.vanished) ledger.remove(id);
+    const invoices = streams.invoices?.snapshot;
+    if (invoices?.completeness === 'complete') {
+      const unusable = new Set(invoices.setAside.flatMap(({ recordId }) => recordId ?? []));
+      await inPieces(ledger.replaceInvoices(null, invoices.records.values(), unusable), signal);
+    }
+    ledger.prune(startedAt);
+  }
+}
+
+/** Each reading once: the cycles' own windows, which are newer, go on top. */
+async function putHistory(ledger: Ledger, history: History | null, signal: AbortSignal): Promise<void> {
+  if (history === null || held.get(ledger) === history) return;
+  const window = { fromAt: history.fromAt, toAt: history.readAt };
+  await inPieces(ledger.replaceWindow(window, history.appointments.values(), history.unusable), signal);
+  held.set(ledger, history);
+}

@@ -1,0 +1,260 @@
+import type { CrmItem } from '../model/items.ts';
+import type { Pieces } from '../model/pieces.ts';
+import type { Appointment, Invoice, Patient } from '../model/records.ts';
+import type { Snapshot } from '../model/snapshots.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from '../sync/diff.ts';
+import { describeAppointment, exclusionOf } from '../sync/feed.ts';
+import type { Mapped, MappingSource } from '../sync/mapping/contract.ts';
+import { project } from '../sync/project.ts';
+import type { Confirmation } from './absence.ts';
+import type { Survey } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** What reading absent records alone told, by stream. */
+export interface Confirmations {
+  appointments: Confirmation<Appointment>;
+  patients: Confirmation<Patient>;
+  invoices: Confirmation<Invoice>;
+}
+
+/** Everything that a cycle knows when it plans. */
+export interface Known {
+  survey: Survey;
+  confirmations: Confirmations;
+  states: ReadonlyMap<OpenTarget, TargetState>;
+  /** Whether an operator had a patient forgotten. */
+  isForgotten(patientId: string): boolean;
+}
+
+/** The comparison of one target, but for what it compares with. */
+type Common = Omit<DiffInput, 'records' | 'describe' | 'rule'>;
+
+/** A target's stream as its rules see it. */
+export interface TargetView {
+  /** Whether this cycle learned where a record stands. */
+  speaksOf(recordId: string): boolean;
+  compare(common: Common): Pieces<Diff>;
+}
+
+interface Listed<Source> {
+  snapshot: Pick<Snapshot<Source>, 'records'>;
+  confirmation: Confirmation<Source>;
+}
+
+/** Prepares a target's view; what takes time (expressions) is done here. */
+export async function viewOf(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  known: Known,
+  pinned: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<TargetView> {
+  const { survey, confirmations } = known;
+  if (target.crm === null) {
+    const listed = { snapshot: survey.snapshot, confirmation: confirmations.appointments };
+    return view(listed, describeAppointment, eventRule(tenant, target, known, pinned));
+  }
+  const { mapping } = target.crm;
+  switch (target.stream) {
+    case 'patients': {
+      const listed = { snapshot: listOf(survey.streams.patients), confirmation: confirmations.patients };
+      const map = await mapperOf(mapping, recordsOf(listed), patientSource(target, known), signal);
+      return view(listed, describePatient, contactRule(target, known, pinned, map));
+    }
+    case 'appointments': {
+      const listed = { snapshot: survey.snapshot, confirmation: confirmations.appointments };
+      const belongs = activityExclusion(target, pinned);
+      const wanted = [...recordsOf(listed)].filter((appointment) => belongs(appointment) === null);
+      const map = await mapperOf(mapping, wanted, activitySource(survey), signal);
+      const rule = ofPatient<Appointment>(tenant, target, known, map, ({ time }) => time.startAt);
+      return view(listed, describeAppointment, (appointment) => {
+        const leaveOut = belongs(appointment);
+        return leaveOut === null ? rule(appointment) : { leaveOut };
+      });
+    }
+    case 'invoices': {
+      const listed = { snapshot: listOf(survey.streams.invoices), confirmation: confirmations.invoices };
+      const map = await mapperOf(mapping, recordsOf(listed), invoiceSource, signal);
+      return view(listed, describeInvoice, ofPatient<Invoice>(tenant, target, known, map, startOfInvoice));
+    }
+  }
+}
+
+function listOf<Source>(reading: { snapshot: Snapshot<Source> } | null): Pick<Snapshot<Source>, 'records'> {
+  return reading?.snapshot ?? { records: new Map() };
+}
+
+function view<Source extends { id: string }>(
+  { snapshot, confirmation }: Listed<Source>,
+  describe: (record: Source) => SourceRecord,
+  rule: (record: Source, key: string) => Ruling,
+): TargetView {
+  const found = new Set(confirmation.found.map(({ id }) => id));
+  return {
+    speaksOf: (id) => snapshot.records.has(id) || confirmation.vanished.has(id) || found.has(id),
+    compare: (common) => diff({ ...common, records: recordsOf({ snapshot, confirmation }), describe, rule }),
+  };
+}
+
+function* recordsOf<Source>({ snapshot, confirmation }: Listed<Source>): Generator<Source> {
+  yield* snapshot.records.values();
+  yield* confirmation.found;
+}
+
+/** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
+function eventRule(
+  { configuration: { language, zone } }: OpenTenant,
+  { configuration }: OpenTarget,
+  { survey: { directory }, isForgotten }: Known,
+  pinned: ReadonlySet<string>,
+): (appointment: Appointment, key: string) => Ruling {
+  const { title, fields, statuses } = configuration;
+  return (appointment, key) => {
+    const { id, status, patientId } = appointment;
+    if (patientId !== null && isForgotten(patientId)) return { leaveOut: 'forgotten' };
+    const isPinned = pinned.has(id);
+    const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
+    if (exclusion !== null) return { leaveOut: exclusion };
+    const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
+    const item = project(appointment, { title, fields, statuses: shown, language, zone }, directory, key);
+    return item === null ? { leaveOut: 'status' } : { item };
+  };
+}
+
+/** What keeps a patient out of the contacts, or as they are; null when nothing does. */
+function consentRuling(
+  { configuration: { crm } }: OpenTarget,
+  patient: Patient,
+): Exclude<Ruling, { item: unknown }> | null {
+  if (crm === undefined) return null;
+  if (!patient.isActive && crm.inactive === 'remove') return { leaveOut: 'inactive' };
+  if (crm.consents.every((consent) => patient.consents[consent] === true)) return null;
+  return crm.withdrawn === 'keep' ? { keep: 'no-consent' } : { leaveOut: 'no-consent' };
+}
+
+function contactRule(
+  target: OpenTarget,
+  { isForgotten }: Known,
+  pinned: ReadonlySet<string>,
+  map: (record: Patient) => Mapped,
+): (patient: Patient) => Ruling {
+  return (patient) => {
+    if (isForgotten(patient.id)) return { leaveOut: 'forgotten' };
+    const ruling = pinned.has(patient.id) ? null : consentRuling(target, patient);
+    return ruling ?? itemOf(map(patient), null, 0);
+  };
+}
+
+/** Activities and deals: only of patients whom the target of contacts holds, and joined to them. */
+function ofPatient<Source extends { id: string; patientId: string | null }>(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  { survey, confirmations, states, isForgotten }: Known,
+  map: (record: Source) => Mapped,
+  startOf: (record: Source) => Instant,
+): (record: Source) => Ruling {
+  const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
+  const links = contacts === undefined ? undefined : states.get(contacts)?.links;
+  const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
+  return (record) => {
+    const { patientId } = record;
+    if (patientId === null) return { leaveOut: 'no-patient' };
+    if (isForgotten(patientId)) return { leaveOut: 'forgotten' };
+    if (confirmations.patients.vanished.has(patientId)) return { leaveOut: 'patient-vanished' };
+    const patient = found.get(patientId) ?? survey.streams.patients?.snapshot.records.get(patientId);
+    // They may be newer than the list of patients, or their row can't be used: what was written stays.
+    if (contacts === undefined || patient === undefined) return { keep: 'patient-unknown' };
+    const ruling = consentRuling(contacts, patient);
+    if (ruling !== null) return 'keep' in ruling ? ruling : { leaveOut: 'patient-left-out' };
+    const contactKey = contacts.identity.key(patientId, links?.get(patientId)?.epoch ?? 0);
+    return itemOf(map(record), contactKey, startOf(record));
+  };
+}
+
+function itemOf(mapped: Mapped, contactKey: string | null, startAt: Instant): Ruling {
+  if ('fault' in mapped) return { keep: mapped.fault };
+  const item: CrmItem = { properties: mapped.properties, contactKey, startAt };
+  return { item };
+}
+
+function activityExclusion(
+  { configuration }: OpenTarget,
+  pinned: ReadonlySet<string>,
+): (appointment: Appointment) => string | null {
+  return (appointment) => {
+    const { id, status, patientId } = appointment;
+    if (status === 'cancelled') return 'status';
+    if (pinned.has(id)) return null;
+    if (patientId === null) return 'blocked-time';
+    return exclusionOf(appointment, configuration) ?? (configuration.statuses.includes(status) ? null : 'status');
+  };
+}
+
+/** How a record is mapped: at once, or ahead for all of them where expressions must be worked out. */
+async function mapperOf<Source extends { id: string }>(
+  mapping: NonNullable<OpenTarget['crm']>['mapping'],
+  records: Iterable<Source>,
+  sourceOf: (record: Source) => MappingSource,
+  signal: AbortSignal,
+): Promise<(record: Source) => Mapped> {
+  if (mapping.isPlain) return (record) => mapping.mapNow(sourceOf(record));
+  const list = [...records];
+  const mapped = await mapping.mapAll(list.map(sourceOf), signal);
+  const byId = new Map(list.map(({ id }, index) => [id, mapped[index]]));
+  return ({ id }) => byId.get(id) ?? { fault: 'not-mapped' };
+}
+
+function patientSource({ crm }: OpenTarget, { survey }: Known): (patient: Patient) => MappingSource {
+  const ledger = crm?.ledger ?? null;
+  return (patient) => ({
+    stream: 'patients',
+    patient,
+    derived: ledger === null ? null : ledger.of(patient.id, survey.startedAt),
+  });
+}
+
+function activitySource({ directory }: Survey): (appointment: Appointment) => MappingSource {
+  const { agendas, locations, treatments } = directory;
+  return (appointment) => {
+    const agenda = agendas.get(appointment.agendaId);
+    const location = locations.get(appointment.locationId ?? agenda?.locationId ?? '');
+    return {
+      stream: 'appointments',
+      appointment,
+      agenda: agenda?.name ?? null,
+      location: location?.name ?? null,
+      treatment: treatments.get(appointment.treatmentId ?? '')?.name ?? null,
+    };
+  };
+}
+
+function invoiceSource(invoice: Invoice): MappingSource {
+  const { id, patientId, number, issueDate: date, currency, status, doctors } = invoice;
+  const [total, paid] = [amountOf(invoice.totalAmount), amountOf(invoice.paidAmount)];
+  return {
+    stream: 'invoices',
+    invoice: { id, patientId, number, date, total, paid, currency, doctors: [...doctors], status },
+  };
+}
+
+/** A patient has no time: they are there always. */
+function describePatient({ id }: Patient): SourceRecord {
+  return { id, startAt: 0, endAt: 1, isCancelled: false };
+}
+
+function describeInvoice(invoice: Invoice): SourceRecord {
+  const startAt = startOfInvoice(invoice);
+  return { id: invoice.id, startAt, endAt: startAt + DAY_MS, isCancelled: invoice.status === 'Cancelled' };
+}
+
+/** A decimal of the clinic as a number: two digits after the point, far below where numbers lose cents. */
+function amountOf(decimal: string | null): number | null {
+  const amount = decimal === null ? Number.NaN : Number(decimal);
+  return Number.isFinite(amount) ? amount : null;
+}
+
+/** By UTC: a deal's date need not be exact to the hour to be in a window. */
+function startOfInvoice({ issueDate }: Invoice): Instant {
+  return issueDate === null ? 0 : Date.parse(`${issueDate}T00:00:00Z`);
+}
