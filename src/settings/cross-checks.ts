@@ -1,5 +1,6 @@
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
+import { checkCrm } from './crm-checks.ts';
 import { faultAt } from './describe-issue.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
@@ -173,6 +174,7 @@ function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): Configur
     ...checkConnection(file, at, known),
     ...checkTitle(file, at),
     ...checkParts(file, at, known),
+    ...checkCrm(file, at, known),
   ];
 }
 
@@ -191,8 +193,14 @@ function checkParts(file: YamlFile, at: ValuePath, known: KnownNames): Configura
   const stray = ofCalendars.map((key) =>
     faultAt(file, [...at, key], `${key} is for calendars`, 'remove it: crm.mapping says what a CRM is told'),
   );
-  if (has('crm')) return stray;
+  if (has('crm')) return [...stray, ...checkStream(file, [...at, 'crm', 'stream'], connector)];
   return [...stray, faultAt(file, at, 'the part crm is missing', 'add crm with a mapping: what each property holds')];
+}
+
+function checkStream(file: YamlFile, at: ValuePath, { streams }: ConnectorDescription): ConfigurationFault[] {
+  const stream = file.valueAt(at) ?? 'patients';
+  if (typeof stream !== 'string' || streams.some((known) => known === stream)) return [];
+  return [faultAt(file, at, `this connector can't follow ${stream}`, `choose one of ${streams.join(', ')}`)];
 }
 
 function checkConnection(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {

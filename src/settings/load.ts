@@ -7,7 +7,13 @@ import {
   deepFreeze,
   type TenantSetAside,
 } from './configuration.ts';
-import { checkSettingsReferences, keysAt } from './cross-checks.ts';
+import {
+  CLIENT_SECTIONS,
+  type ClientSection,
+  checkSettingsReferences,
+  type KnownClient,
+  keysAt,
+} from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { listYamlFiles } from './list-files.ts';
@@ -42,9 +48,7 @@ export function loadConfiguration(options: LoadOptions): Configuration {
   const settings = readSettings(options, [...profiles.valid.keys(), ...profiles.broken.keys()]);
   const tenants = readTenantFiles(options.dir, secretSchemas(options), {
     clinicClients: settings.file && keysAt(settings.file, ['clinicClients']),
-    googleClients: settings.file && keysAt(settings.file, ['googleClients']),
-    microsoftClients: settings.file && keysAt(settings.file, ['microsoftClients']),
-    microsoftApps: settings.file && microsoftApps(settings.file),
+    vendorClients: settings.file && vendorClients(settings.file),
     connectors: options.connectors,
     reminderChannels: options.reminderChannels,
     publicUrl: settings.file?.valueAt(['http', 'publicUrl']),
@@ -83,9 +87,18 @@ export function loadConfiguration(options: LoadOptions): Configuration {
   });
 }
 
-function microsoftApps(file: YamlFile): string[] {
-  const has = (client: string, part: string) => file.valueAt(['microsoftClients', client, part]) !== undefined;
-  return keysAt(file, ['microsoftClients']).filter((id) => has(id, 'clientSecret') || has(id, 'certificate'));
+function vendorClients(file: YamlFile): Record<ClientSection, ReadonlyMap<string, KnownClient>> {
+  const sections = Object.keys(CLIENT_SECTIONS) as ClientSection[];
+  const read = sections.map((section): [ClientSection, ReadonlyMap<string, KnownClient>] => {
+    const partOf = (client: string, part: string) => file.valueAt([section, client, part]);
+    const known = (client: string): KnownClient => ({
+      hasSecret: partOf(client, 'clientSecret') !== undefined,
+      hasCertificate: partOf(client, 'certificate') !== undefined,
+      loginUrl: partOf(client, 'loginUrl'),
+    });
+    return [section, new Map(keysAt(file, [section]).map((client) => [client, known(client)]))];
+  });
+  return Object.fromEntries(read) as Record<ClientSection, ReadonlyMap<string, KnownClient>>;
 }
 
 interface ReadSettings {

@@ -1,18 +1,7 @@
 import { z } from 'zod';
 import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
+import { budget, certificate, hubSpotClient, oauthClient, salesforceClient } from './crm-clients.ts';
 import type { SecretSchemas } from './secret-reference.ts';
-
-/** Share of an application's allowance at a remote side, over all tenants. */
-function budget(defaults: { requestsPerMinute: number; burst: number }) {
-  return z
-    .strictObject({
-      requestsPerMinute: wholeNumber()
-        .default(defaults.requestsPerMinute)
-        .describe('Requests per minute over all tenants together; each call in a batch counts'),
-      burst: wholeNumber().default(defaults.burst).describe('Requests that may be sent at once after a pause'),
-    })
-    .prefault({});
-}
 
 function clinicClient(secrets: SecretSchemas) {
   return z.strictObject({
@@ -42,8 +31,6 @@ function googleClient(secrets: SecretSchemas) {
   });
 }
 
-const PEM_BLOCKS = [/-----BEGIN CERTIFICATE-----/, /-----BEGIN (RSA )?PRIVATE KEY-----/];
-
 /**
  * The default stays below what Graph allows an application over all organisations, 2,000 requests a second; each mailbox has
  * its own limit (https://learn.microsoft.com/graph/throttling-limits).
@@ -55,11 +42,7 @@ function microsoftClient(secrets: SecretSchemas) {
       .describe('Address of the authorization server. Default: https://login.microsoftonline.com'),
     clientId: text.describe('Id of the registration'),
     clientSecret: secrets.text.optional().describe('For a registration that was given one'),
-    certificate: secrets.text
-      .refine(
-        (pem) => PEM_BLOCKS.every((block) => block.test(pem.reveal())),
-        'refer to one PEM file with the private key and its certificate',
-      )
+    certificate: certificate(secrets)
       .optional()
       .describe('PEM with the private RSA key and its certificate, for logins of the application itself'),
     budget: budget({ requestsPerMinute: 12_000, burst: 400 }),
@@ -179,6 +162,13 @@ export function settingsSchema(secrets: SecretSchemas) {
     microsoftClients: mapOf(microsoftClient(secrets))
       .prefault({})
       .describe('Registrations of this daemon at Microsoft'),
+    hubspotClients: mapOf(hubSpotClient(secrets)).prefault({}).describe('Applications of this daemon at HubSpot'),
+    salesforceClients: mapOf(salesforceClient(secrets))
+      .prefault({})
+      .describe('Applications of this daemon at Salesforce'),
+    oauthClients: mapOf(oauthClient(secrets))
+      .prefault({})
+      .describe('Registrations of this daemon at any other authorization server'),
     schedule,
     notifications,
     guard,
@@ -206,5 +196,7 @@ export type ClinicClient = z.output<ReturnType<typeof clinicClient>>;
 export type GoogleClient = z.output<ReturnType<typeof googleClient>>;
 /** A registration at Microsoft. */
 export type MicrosoftClient = z.output<ReturnType<typeof microsoftClient>>;
+/** An application at Salesforce. */
+export type SalesforceClient = z.output<ReturnType<typeof salesforceClient>>;
 /** An application's allowance. */
 export type BudgetSettings = ClinicClient['budget'];

@@ -1,0 +1,92 @@
+import type { Budget } from '../http/budget.ts';
+import type { HttpDoor } from '../http/door.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Clock } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../model/time.ts';
+import { type ConnectionAuthorizer, createTokenAuthorizer, type TokenAuthorizer } from '../oauth/authorizer.ts';
+import { spreadOf } from '../oauth/due.ts';
+import type { LoginTarget } from '../oauth/login.ts';
+import type { Provider } from '../oauth/providers.ts';
+import { createRefresher, type Refresher } from '../oauth/refresh.ts';
+import { createAuthorizationServer } from '../oauth/server.ts';
+import type { LeaseTaker } from '../oauth/store.ts';
+import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import type { CredentialStore } from '../state/credentials.ts';
+
+/** A login of a tenant with its upkeep. */
+export interface OpenConnection {
+  id: string;
+  kind: string;
+  /** Scopes that it should have been granted; empty where there are none. */
+  scopes: readonly string[];
+  /** What the application may ask of this side, over all tenants; null when nothing is known of it. */
+  budget: Budget | null;
+  /** Null for a login without tokens in our care. */
+  tokens: { authorizer: TokenAuthorizer; refresher: Refresher; login: LoginTarget } | null;
+  /** @param purpose the target that it serves, which a shared quota is charged to */
+  authorizer(purpose: string): ConnectionAuthorizer;
+}
+
+/** What connections are built from. */
+export interface ConnectionParts {
+  configuration: Configuration;
+  tenant: TenantConfiguration;
+  credentials: CredentialStore;
+  leases: LeaseTaker;
+  http: HttpDoor;
+  /** A share of a provider's budget, by client. */
+  budget(client: string, limits: { requestsPerMinute: number; burst: number }): Budget;
+  /** Scopes that the targets on a connection need. */
+  targetScopes(connection: string): readonly string[];
+  clock: Clock;
+  log: Logger;
+}
+
+/** One login of a person, with tokens in our care. */
+export interface TokenLogin {
+  id: string;
+  kind: string;
+  provider: Provider;
+  /** Scopes to ask for. */
+  scopes: readonly string[];
+  budget: Budget;
+  /** The provider tells with each token where its API is. */
+  isPlaced?: boolean;
+}
+
+/**
+ * No login rests longer than this, whatever the settings say: Salesforce ends a refresh token that rests for 30 days in
+ * applications of several organisations (from 2026-05-11), and a daemon that was away needs time to come back.
+ */
+const LONGEST_REST_MS = 14 * DAY_MS;
+
+/** Opens a login with tokens: its server, its refreshes and its authorizer. */
+export function tokenConnection(parts: ConnectionParts, options: TokenLogin): OpenConnection {
+  const { id, kind, provider, scopes, budget, isPlaced = false } = options;
+  const { credentials, leases, clock, log, http } = parts;
+  const { tokens } = parts.configuration.settings;
+  const server = createAuthorizationServer({ provider, http, budget, clock });
+  const place = { tenant: parts.tenant.id, connection: id, credentials, leases };
+  const pause = (durationMs: number) => new Promise<void>((resolve) => setTimeout(resolve, durationMs));
+  const refresher = createRefresher({ place, server, scopes, clock, log, pause });
+  const rules = {
+    marginMs: tokens.refreshMarginSeconds * SECOND_MS,
+    keepAliveMs: Math.min(tokens.keepAliveAfterHours * HOUR_MS, LONGEST_REST_MS),
+    spread: spreadOf(`${parts.tenant.id}/${id}`),
+  };
+  const authorizer = createTokenAuthorizer({ connection: id, credentials, refresher, rules, clock, isPlaced });
+  const login = { place, server, scopes, clock };
+  return { id, kind, scopes, budget, tokens: { authorizer, refresher, login }, authorizer: () => authorizer };
+}
+
+/** Opens a login that never changes, by what its header takes; nothing is known of what it is allowed. */
+export function fixedConnection(id: string, kind: string, authorizer: ConnectionAuthorizer): OpenConnection {
+  return { id, kind, scopes: [], budget: null, tokens: null, authorizer: () => authorizer };
+}
+
+/** What the configuration's own checks have made sure of. */
+export function requireEntry<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
+  const value = map.get(name);
+  if (value === undefined) throw new Error(`the configuration names "${name}" and does not have it`);
+  return value;
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import { text, wholeNumber } from './common-schemas.ts';
+import type { SecretSchemas } from './secret-reference.ts';
+
+/** Share of an application's allowance at a remote side, over all tenants. */
+export function budget(defaults: { requestsPerMinute: number; burst: number }) {
+  return z
+    .strictObject({
+      requestsPerMinute: wholeNumber()
+        .default(defaults.requestsPerMinute)
+        .describe('Requests per minute over all tenants together; each call in a batch counts'),
+      burst: wholeNumber().default(defaults.burst).describe('Requests that may be sent at once after a pause'),
+    })
+    .prefault({});
+}
+
+const PEM_BLOCKS = [/-----BEGIN CERTIFICATE-----/, /-----BEGIN (RSA )?PRIVATE KEY-----/];
+
+/** A key with its certificate, by which an application proves who it is. */
+export function certificate(secrets: SecretSchemas) {
+  return secrets.text.refine(
+    (pem) => PEM_BLOCKS.every((block) => block.test(pem.reveal())),
+    'refer to one PEM file with the private key and its certificate',
+  );
+}
+
+/** This machine by number or name: the one place to which secrets go over plain http (RFC 8252 section 8.3). */
+const THIS_MACHINE = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Address of one endpoint, taken as it is written: no user, no fragment (RFC 6749 section 3.1). */
+const endpoint = z
+  .string()
+  .refine(isEndpoint, 'give an https:// address without user and fragment (http:// only on this machine)');
+
+/** Address of an authorization server, to which the paths of its endpoints are added. */
+const loginAddress = z
+  .string()
+  .refine(
+    (address) => isEndpoint(address) && !address.includes('?'),
+    'give an https:// address without user, query and fragment (http:// only on this machine)',
+  )
+  .transform((address) => address.replace(/\/+$/, ''));
+
+function isEndpoint(address: string): boolean {
+  const url = URL.parse(address);
+  if (url === null || url.username !== '' || url.password !== '' || url.hash !== '') return false;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && THIS_MACHINE.test(url.hostname));
+}
+
+/**
+ * HubSpot counts by account: 110 calls of one application in any ten seconds. Nine a second and 20 at once stay below that
+ * (https://developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
+ */
+export function hubSpotClient(secrets: SecretSchemas) {
+  return z.strictObject({
+    clientId: text.describe('Id of the application'),
+    clientSecret: secrets.text.describe('Secret of the application'),
+    authorizeUrl: endpoint
+      .default('https://app.hubspot.com/oauth/authorize')
+      .describe('Where a person installs the application'),
+    tokenUrl: endpoint.default('https://api.hubapi.com/oauth/2026-03/token').describe('Where tokens are given'),
+    budget: budget({ requestsPerMinute: 540, burst: 20 }),
+  });
+}
+
+/**
+ * Salesforce counts by organisation and day, 100,000 calls at least, and tells the count with each answer; the budget only keeps
+ * bursts small (https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta).
+ */
+export function salesforceClient(secrets: SecretSchemas) {
+  return z.strictObject({
+    loginUrl: loginAddress
+      .default('https://login.salesforce.com')
+      .describe(
+        "Address of the login: test.salesforce.com for sandboxes; for logins by secret without a person the organisation's own (My Domain)",
+      ),
+    clientId: text.describe('Id (consumer key) of the application'),
+    clientSecret: secrets.text.optional().describe('Secret (consumer secret), for an application that has one'),
+    certificate: certificate(secrets)
+      .optional()
+      .describe('PEM with the private RSA key and its certificate, for logins without a person as a named user'),
+    budget: budget({ requestsPerMinute: 600, burst: 50 }),
+  });
+}
+
+/** Parameters of an authorization request that the login itself sets, or that would change how its answer comes. */
+const OWN_PARAMETERS = new Set([
+  'client_id',
+  'client_secret',
+  'code_challenge',
+  'code_challenge_method',
+  'redirect_uri',
+  'request',
+  'request_uri',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+]);
+
+/** Any authorization server by the code flow with PKCE; the budget is low, since nothing is known of it. */
+export function oauthClient(secrets: SecretSchemas) {
+  return z.strictObject({
+    authorizationEndpoint: endpoint.describe("Where a person's browser goes to log in"),
+    tokenEndpoint: endpoint.describe('Where tokens are given'),
+    revocationEndpoint: endpoint
+      .optional()
+      .describe('Where a login is ended (RFC 7009); without it logout only forgets'),
+    deviceEndpoint: endpoint.optional().describe('For logins by device code (RFC 8628)'),
+    issuer: text
+      .optional()
+      .describe("How the server names itself in its answers (RFC 9207). Default: the authorizationEndpoint's origin"),
+    scopes: z
+      .array(z.string().regex(/^\S+$/, 'write each scope as an entry of its own'))
+      .default([])
+      .describe('Asked for at the login'),
+    loginParameters: z
+      .record(
+        z.string().refine((name) => !OWN_PARAMETERS.has(name), 'the login sets this parameter itself: leave it out'),
+        text,
+      )
+      .default({})
+      .describe('Added to the address of the login, such as audience or prompt; no secrets'),
+    clientId: text.describe('Id of the registration'),
+    clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    budget: budget({ requestsPerMinute: 120, burst: 20 }),
+  });
+}
