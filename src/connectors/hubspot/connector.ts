@@ -1,5 +1,5 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
+import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
@@ -32,7 +32,10 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     async prepare(_known, signal) {
       const client = clientFor(signal);
       account = await readAccount(client, scope.paths);
-      await prepareProperties(client, scope);
+      const catalogue = await prepareProperties(client, scope);
+      const isDayAsInstant = ({ name, kind }: MappedProperty) =>
+        kind === 'date' && catalogue.get(name)?.type === 'datetime';
+      scope.daysAsInstants = new Set(scope.properties.filter(isDayAsInstant).map(({ name }) => name));
       return `${account.portalId}/${scope.object}`;
     },
     apply: (_container, operations, signal) => apply(clientFor(signal), scope, operations),
@@ -61,6 +64,7 @@ function scopeOf({ crm, settings, mark, log }: ConnectorContext<HubSpotSettings>
     keyProperty,
     stampProperty,
     propertyGroup,
+    daysAsInstants: new Set(),
     paths: pathsOf(version),
     log,
   };

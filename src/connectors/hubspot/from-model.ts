@@ -29,7 +29,10 @@ export interface StoredRecord {
  */
 export function toValues(scope: Scope, key: ItemKey, locator: string, item: CrmItem): Values {
   const values: Values = {};
-  for (const { name } of scope.properties) values[name] = toText(item.properties[name] ?? null);
+  for (const { name } of scope.properties) {
+    const text = toText(item.properties[name] ?? null);
+    values[name] = scope.daysAsInstants.has(name) && DAY.test(text) ? `${text}T00:00:00.000Z` : text;
+  }
   if (scope.object === 'meetings') {
     const startAt = new Date(item.startAt).toISOString();
     for (const name of ['hs_timestamp', 'hs_meeting_start_time']) values[name] ||= startAt;
@@ -39,11 +42,13 @@ export function toValues(scope: Scope, key: ItemKey, locator: string, item: CrmI
   return values;
 }
 
-/** Dates and instants are texts already, in a form that HubSpot takes for properties of every type that can hold them. */
+/** Dates and instants are texts already, in a form that HubSpot takes. */
 function toText(value: PropertyValue): string {
   if (value === null) return '';
   return typeof value === 'number' ? numberText(value) : String(value);
 }
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /** HubSpot takes no exponents. */
 function numberText(value: number): string {

@@ -14,7 +14,8 @@ import { type PropertyDefinition, pageSchema, propertiesSchema, propertySchema, 
 import type { Scope } from './scope.ts';
 
 type Sensitivity = 'non_sensitive' | 'sensitive' | 'highly_sensitive';
-type Catalogue = ReadonlyMap<string, PropertyDefinition>;
+/** Definitions of properties, by name. */
+export type Catalogue = ReadonlyMap<string, PropertyDefinition>;
 
 /** Types of properties that can hold values of a kind and give them back (developers.hubspot.com, properties, types). */
 const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
@@ -30,8 +31,9 @@ const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
  * exists, may be written and can hold its kind.
  * @throws MirrorError `settings`: `property-missing`, `property-read-only`, `property-unsuitable`, `property-not-made`;
  * `authorization`: `scope-missing`
+ * @returns every property of the kind of record, by name
  */
-export async function prepareProperties(client: HubSpotClient, scope: Scope): Promise<void> {
+export async function prepareProperties(client: HubSpotClient, scope: Scope): Promise<Catalogue> {
   const { object, keyProperty, stampProperty, properties } = scope;
   const catalogue = await readCatalogue(client, scope, object);
   await ensureOwn(client, scope, object, catalogue, [keyProperty, stampProperty]);
@@ -45,6 +47,7 @@ export async function prepareProperties(client: HubSpotClient, scope: Scope): Pr
   const all = sensitive.length === 0 ? catalogue : await withSensitive(client, scope, catalogue);
   checkMapping(scope, all);
   if (sensitive.length > 0) await checkSensitive(client, scope, namesOf(sensitive));
+  return all;
 }
 
 function checkMapping({ object, properties }: Scope, catalogue: Catalogue): void {

@@ -15,6 +15,11 @@ export interface Scope {
   keyProperty: string;
   stampProperty: string;
   propertyGroup: string;
+  /**
+   * Names of properties that hold instants in HubSpot and whose mapping gives days. Known once the target is prepared; they are written
+   * as midnight in UTC, as HubSpot keeps days.
+   */
+  daysAsInstants: ReadonlySet<string>;
   paths: Paths;
   log: Logger;
 }

@@ -1,0 +1,318 @@
+import { describe, expect, test } from 'vitest';
+import {
+  CONTACT,
+  contact,
+  describeOutcome,
+  failure,
+  KEY,
+  rejection,
+  STAMP,
+  startWorld,
+  type Target,
+  type World,
+} from './support.ts';
+
+const UPSERT = { method: 'POST', path: '/batch/upsert' };
+
+async function withContacts(world: World, ...recordIds: string[]) {
+  const target = await world.target();
+  const outcomes = await target.write(...recordIds.map((id) => target.create(id, contact({ lastname: id }))));
+  return { target, outcomes };
+}
+
+/** Upserts that were sent, refused ones too. */
+function upserts({ sandbox }: World): number {
+  const lines = sandbox.requests.snapshot().requests.filter(({ route }) => route.endsWith('/batch/upsert'));
+  return lines.reduce((total, { count }) => total + count, 0);
+}
+
+function names({ sandbox }: World): (string | null | undefined)[] {
+  return sandbox.records('contacts').map(({ properties }) => properties.lastname);
+}
+
+describe('an upsert', () => {
+  test('creates a contact with the mapped values, the key and the stamp', async () => {
+    const world = await startWorld();
+    const { target, outcomes } = await withContacts(world, 'a');
+    const record = world.record(target, 'contacts', 'a');
+    expect(outcomes).toMatchObject([{ effect: 'created', remoteId: record?.id, versionTag: null }]);
+    expect(record?.properties).toMatchObject({ firstname: 'Ada', lastname: 'a', [KEY]: target.identity.key('a', 0) });
+    expect(record?.properties[STAMP]).toContain(target.identity.mark);
+    expect(record?.properties).not.toHaveProperty('email');
+  });
+
+  test('H15: repeated after a lost answer ends as the same contact', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind: 'lost-answer' } });
+    const operation = target.create('a', contact());
+    expect(await rejection(target.apply(operation))).toMatchObject({ ambiguous: true, retry: 'later' });
+    expect((await target.apply(operation)).map(describeOutcome)).toEqual(['written adopted']);
+    expect(world.sandbox.records('contacts')).toHaveLength(1);
+  });
+
+  test('updates what is there, clears what is empty, and tells what is stored', async () => {
+    const world = await startWorld();
+    const { target, outcomes } = await withContacts(world, 'a');
+    const wanted = contact({ firstname: null, email: 'Ada@Example.ORG' });
+    const [again] = await target.write(target.update('a', wanted, outcomes[0]!.remoteId));
+    expect(again).toMatchObject({ effect: 'updated', remoteId: outcomes[0]!.remoteId });
+    expect(again?.stored).toEqual(contact({ firstname: null, email: 'ada@example.org' }));
+    expect(world.record(target, 'contacts', 'a')?.properties).not.toHaveProperty('firstname');
+  });
+
+  test('H12: of a contact in the bin makes a new one, with the same key', async () => {
+    const world = await startWorld();
+    const { target, outcomes } = await withContacts(world, 'a');
+    world.sandbox.archive('contacts', outcomes[0]!.remoteId!);
+    const [again] = await target.write(target.update('a', contact(), outcomes[0]!.remoteId));
+    expect(again?.effect).toBe('recreated');
+    expect(again?.remoteId).not.toBe(outcomes[0]!.remoteId);
+    expect(world.sandbox.records('contacts')).toHaveLength(1);
+  });
+
+  test('gives a contact its key back from which somebody took it', async () => {
+    const world = await startWorld();
+    const { target, outcomes } = await withContacts(world, 'a');
+    world.sandbox.edit('contacts', outcomes[0]!.remoteId!, { [KEY]: '' });
+    const [again] = await target.write(target.update('a', contact({ lastname: 'New' }), outcomes[0]!.remoteId));
+    expect(again).toMatchObject({ effect: 'updated', remoteId: outcomes[0]!.remoteId });
+    expect(names(world)).toEqual(['New']);
+  });
+
+  test('H13: never searches, not even right after a write', async () => {
+    const world = await startWorld({ searchLagMs: 3_600_000 });
+    const { target } = await withContacts(world, 'a', 'b');
+    const outcomes = await target.apply(target.create('a', contact()), target.update('b', contact()));
+    expect(outcomes.map(describeOutcome)).toEqual(['written adopted', 'written updated']);
+    expect(world.sandbox.records('contacts')).toHaveLength(2);
+    expect(world.sandbox.counts.searches).toBe(0);
+  });
+
+  test('goes by a dated version of the API when told so', async () => {
+    const world = await startWorld();
+    const target = await world.target({ settings: { version: '2026-09' } });
+    await target.write(target.create('a', contact()));
+    const routes = world.sandbox.requests.snapshot().requests.map(({ route }) => route);
+    expect(routes).toContain('/crm/objects/2026-09/:objectType/batch/upsert');
+    expect(routes.filter((route) => route.includes('v3') || route.includes('v4'))).toEqual([]);
+  });
+
+  test('costs one request for a hundred contacts', { timeout: 60_000 }, async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const before = world.sandbox.counts.httpRequests;
+    for (let batch = 0; batch < 100; batch += 1) {
+      const ids = Array.from({ length: 100 }, (_, index) => `${batch}-${index}`);
+      await target.write(...ids.map((id) => target.create(id, contact())));
+    }
+    expect(world.sandbox.counts.rows('contacts', 'upsert')).toBe(10_000);
+    expect(world.sandbox.counts.httpRequests - before).toBe(100);
+  });
+});
+
+describe('rows of one batch', () => {
+  test('H1: fail alone, and the others are written', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const poison = target.identity.key('b', 0);
+    world.sandbox.faults.add({ match: UPSERT, fault: { kind: 'poison-row', ids: [poison] } });
+    const outcomes = await target.apply(...['a', 'b', 'c'].map((id) => target.create(id, contact({ lastname: id }))));
+    expect(outcomes.map(describeOutcome)).toEqual([
+      'written created',
+      'failed property-value-refused',
+      'written created',
+    ]);
+    expect(names(world).sort()).toEqual(['a', 'c']);
+  });
+
+  test('H14: are matched by their keys, whatever their order', async () => {
+    const world = await startWorld({ shuffleRows: true, seed: 5 });
+    const ids = Array.from({ length: 30 }, (_, index) => `record-${index}`);
+    const { target, outcomes } = await withContacts(world, ...ids);
+    expect(outcomes.map(({ recordId }) => recordId)).toEqual(ids);
+    for (const { recordId, remoteId, stored } of outcomes) {
+      expect(world.record(target, 'contacts', recordId)?.id).toBe(remoteId);
+      expect(stored?.properties.lastname).toBe(recordId);
+    }
+  });
+
+  test('that the answer lacks are sent again later', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind: 'missing-row' } });
+    const operations = ['a', 'b'].map((id) => target.create(id, contact()));
+    const words = (await target.apply(...operations)).map(describeOutcome);
+    expect(words.sort()).toEqual(['failed answer-missing', 'written created']);
+    await target.write(...operations);
+    expect(world.sandbox.records('contacts')).toHaveLength(2);
+  });
+
+  test.each([1, 37, 100])('H2: one of %i that spoils the whole batch is found by halving', async (size) => {
+    const world = await startWorld({ rowErrors: 'never' });
+    const target = await world.target();
+    const ids = Array.from({ length: size }, (_, index) => `record-${index}`);
+    const bad = ids[Math.floor(size / 3)]!;
+    const poison = target.identity.key(bad, 0);
+    world.sandbox.faults.add({ match: UPSERT, fault: { kind: 'poison-row', ids: [poison] } });
+    const outcomes = await target.apply(...ids.map((id) => target.create(id, contact({ lastname: id }))));
+    expect(outcomes.filter(({ result }) => result === 'failed').map(({ recordId }) => recordId)).toEqual([bad]);
+    expect(world.sandbox.records('contacts')).toHaveLength(size - 1);
+    expect(upserts(world)).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(size)));
+  });
+
+  test('H2: that are all bad cost no more than the allowance, and what was not looked at waits', async () => {
+    const world = await startWorld({ rowErrors: 'never' });
+    const target = await world.target();
+    const ids = Array.from({ length: 100 }, (_, index) => `record-${index}`);
+    const poison = ids.map((id) => target.identity.key(id, 0));
+    world.sandbox.faults.add({ match: UPSERT, fault: { kind: 'poison-row', ids: poison } });
+    const outcomes = await target.apply(...ids.map((id) => target.create(id, contact())));
+    const codes = new Set(outcomes.map(describeOutcome));
+    expect(codes).toEqual(new Set(['failed property-value-refused', 'failed batch-refused']));
+    expect(upserts(world)).toBeLessThanOrEqual(45);
+    expect(failure(outcomes.findLast(({ result }) => result === 'failed'))).toMatchObject({ retry: 'later' });
+  });
+
+  test('H3: of one key are sent once, and the last counts', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const [first, second] = [target.create('a', contact({ lastname: 'Old' })), target.create('a', contact())];
+    const outcomes = await target.apply(first, second, target.create('b', contact({ lastname: 'b' })));
+    expect(outcomes.map(({ result }) => result)).toEqual(['written', 'written', 'written']);
+    expect(names(world).sort()).toEqual(['Lind', 'b']);
+    expect(world.sandbox.counts.rows('contacts', 'upsert')).toBe(2);
+  });
+});
+
+describe('an address that belongs to another contact', () => {
+  const family = (target: Target) =>
+    ['mother', 'father', 'son', 'daughter'].map((id) =>
+      target.create(id, contact({ firstname: id, email: 'family@example.org', phone: '+41791112233' })),
+    );
+
+  test.each(['traced', 'never'] as const)(
+    'H4: a family of four with one e-mail and phone are four contacts (row errors: %s)',
+    async (rowErrors) => {
+      const world = await startWorld({ rowErrors });
+      const target = await world.target();
+      const outcomes = await target.write(...family(target));
+      const records = world.sandbox.records('contacts');
+      expect(records.map(({ properties }) => properties.firstname).sort()).toEqual([
+        'daughter',
+        'father',
+        'mother',
+        'son',
+      ]);
+      expect(records.map(({ properties }) => properties.phone)).toEqual(Array(4).fill('+41791112233'));
+      expect(records.filter(({ properties }) => properties.email === 'family@example.org')).toHaveLength(1);
+      expect(outcomes.map(({ stored }) => stored?.properties.email).filter((email) => email === null)).toHaveLength(3);
+    },
+  );
+
+  test('H4: what is read back is what the answer said is stored', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const outcomes = await target.write(...family(target));
+    const echoes = outcomes.map(({ stored }) => target.identity.fingerprint(stored!));
+    const found = (await target.readAll()).map(({ item }) => target.identity.fingerprint(item!));
+    expect(found.sort()).toEqual(echoes.sort());
+  });
+
+  test("H4: a stranger's contact with the same address is not touched", async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const stranger = world.sandbox.add('contacts', { email: 'ada@example.org', firstname: 'Stranger' });
+    world.sandbox.addEmail(stranger, 'second@example.org');
+    const before = world.sandbox.record('contacts', stranger);
+    const [first, second] = await target.write(
+      target.create('a', contact({ email: 'ada@example.org' })),
+      target.create('b', contact({ email: 'second@example.org' })),
+    );
+    expect([first?.stored?.properties.email, second?.stored?.properties.email]).toEqual([null, null]);
+    expect(world.sandbox.record('contacts', stranger)).toEqual(before);
+    expect(world.sandbox.records('contacts')).toHaveLength(3);
+  });
+
+  test('H4: an address that was changed to a taken one does not leave the old one behind', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.add('contacts', { email: 'taken@example.org' });
+    const [created] = await target.write(target.create('a', contact({ email: 'old@example.org' })));
+    await target.write(target.update('a', contact({ email: 'taken@example.org' }), created!.remoteId));
+    expect(world.record(target, 'contacts', 'a')?.properties).not.toHaveProperty('email');
+  });
+
+  test.each([
+    ['is none', 'not an address'],
+    ['was shut out by a deletion for good', 'erased@example.org'],
+  ])('a contact whose address %s is written without it', async (_why, email) => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.erase(world.sandbox.add('contacts', { email: 'erased@example.org' }));
+    const [outcome] = await target.write(target.create('a', contact({ email })));
+    expect(outcome?.stored?.properties).toMatchObject({ firstname: 'Ada', email: null });
+  });
+
+  test('is not repeated in errors or in the log', async () => {
+    const world = await startWorld();
+    const lines: unknown[] = [];
+    const line = (data: object, message: string) => lines.push(data, message);
+    const log = { debug: line, info: line, warn: line, error: line, child: () => log };
+    const properties = [...CONTACT, { name: 'lifecyclestage', kind: 'text' }] as const;
+    const target = await world.target({ log, properties });
+    world.sandbox.add('contacts', { email: 'ada@example.org' });
+    const told = { email: 'ada@example.org', lifecyclestage: 'Secretstage', firstname: 'Secretname' };
+    const [outcome] = await target.apply(target.create('a', contact(told)));
+    const { message, remedy, code } = failure(outcome);
+    expect(code).toBe('property-option-missing');
+    expect(message).toContain('lifecyclestage');
+    expect(`${message} ${remedy} ${JSON.stringify(lines)}`).not.toMatch(/ada@|Secret/);
+  });
+});
+
+describe('a contact that people merged', () => {
+  test.each(['nothing', 'winner'] as const)(
+    'H11: with a lead keeps our key, and is written on (%s)',
+    async (mergedKeys) => {
+      const world = await startWorld({ mergedKeys });
+      const { target, outcomes } = await withContacts(world, 'a');
+      const lead = world.sandbox.add('contacts', { email: 'lead@example.org' });
+      const winner = world.sandbox.merge('contacts', lead, outcomes[0]!.remoteId!);
+      const [again] = await target.write(target.update('a', contact({ lastname: 'New' }), outcomes[0]!.remoteId));
+      expect(again).toMatchObject({ effect: 'updated', remoteId: winner });
+      expect(names(world)).toEqual(['New']);
+    },
+  );
+
+  test.each([
+    ['nothing', 'written recreated'],
+    ['winner', 'key-burnt'],
+  ] as const)(
+    'H11: of two patients the one who lost is never written into the other (%s)',
+    async (mergedKeys, word) => {
+      const world = await startWorld({ mergedKeys });
+      const { target, outcomes } = await withContacts(world, 'a', 'b');
+      const [a, b] = outcomes.map(({ remoteId }) => remoteId!);
+      const winner = world.sandbox.merge('contacts', a!, b!);
+      const before = world.sandbox.record('contacts', winner)?.properties;
+      const update = target.update('b', contact({ lastname: 'b' }), b!);
+      const [outcome] = await target.apply(update);
+      expect(describeOutcome(outcome!)).toBe(word);
+      if (word === 'key-burnt') await target.write(target.create('b', contact({ lastname: 'b' }), 1));
+      expect(world.sandbox.record('contacts', winner)?.properties).toEqual(before);
+      expect(names(world).sort()).toEqual(['a', 'b']);
+      await target.write(target.update('a', contact({ lastname: 'a' }), winner));
+      expect(names(world).sort()).toEqual(['a', 'b']);
+    },
+  );
+
+  test('H11: both patients in one batch come to a contact each', async () => {
+    const world = await startWorld({ mergedKeys: 'winner' });
+    const { target, outcomes } = await withContacts(world, 'a', 'b');
+    const [a, b] = outcomes.map(({ remoteId }) => remoteId!);
+    world.sandbox.merge('contacts', b!, a!);
+    const ends = await target.apply(target.update('a', contact(), a!), target.update('b', contact(), b!));
+    expect(ends.map(describeOutcome).sort()).toEqual(['key-burnt', 'written updated']);
+  });
+});
