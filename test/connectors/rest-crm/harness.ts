@@ -1,0 +1,119 @@
+import { expect } from 'vitest';
+import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
+import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
+import { createHttpDoor } from '../../../src/http/door.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
+import type { StreamName } from '../../../src/model/streams.ts';
+import { createTargetIdentity, crmForm, type TargetIdentity } from '../../../src/sync/identity.ts';
+
+const IDENTITY_KEY = new Uint8Array(32).fill(7);
+
+/** What is opened. */
+export interface TargetChoice {
+  /** The target's part of the tenant file. */
+  settings: object;
+  stream?: StreamName;
+  properties: readonly MappedProperty[];
+  /** Identity of the target's own; two names are two targets. */
+  target?: string;
+  authorizer?: Authorizer;
+  timeoutMs?: number;
+}
+
+/** A target with what a caller of the connector would know. */
+export interface OpenTarget {
+  connector: Connector<CrmItem>;
+  identity: TargetIdentity;
+  create(recordId: string, item: CrmItem): Operation<CrmItem>;
+  update(recordId: string, item: CrmItem, remoteId: string | null): Operation<CrmItem>;
+  remove(recordId: string, remoteId?: string | null, erase?: boolean): Operation<CrmItem>;
+  apply(...operations: Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]>;
+  /** One `apply` of one operation that must be written. */
+  written(operation: Operation<CrmItem>): Promise<Extract<Outcome<CrmItem>, { result: 'written' }>>;
+  readAll(): Promise<RemoteItem<CrmItem>[]>;
+  find(...recordIds: string[]): Promise<RemoteItem<CrmItem>[]>;
+}
+
+/** A login that is always good. */
+export function steadyLogin(header = 'Bearer token-of-a-test', headerName?: string): Authorizer {
+  const value = async () => header;
+  return { header: value, renew: value, quotaUser: null, ...(headerName === undefined ? {} : { headerName }) };
+}
+
+/** A signal that ends no test early. */
+export function signal(): AbortSignal {
+  return AbortSignal.timeout(30_000);
+}
+
+/** Opens a target of the connector under test. @throws Error when the settings are refused */
+export function openTarget(choice: TargetChoice): OpenTarget {
+  const { stream = 'patients', properties, target = 'crm' } = choice;
+  const form = crmForm(
+    stream,
+    properties.map(({ name }) => name),
+  );
+  const identity = createTargetIdentity(IDENTITY_KEY, 'clinic', target, form);
+  const connector = restCrm.open({
+    settings: restCrm.settingsSchema.parse(choice.settings),
+    mark: identity.mark,
+    crm: { stream, properties },
+    authorizer: choice.authorizer ?? steadyLogin(),
+    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: choice.timeoutMs ?? 10_000 }),
+    log: silentLogger,
+    clock: Date.now,
+  });
+  const apply = (...operations: Operation<CrmItem>[]) => connector.apply('container', operations, signal());
+  const naming = (recordId: string) => ({ recordId, key: identity.key(recordId, 0) });
+  return {
+    connector,
+    identity,
+    apply,
+    create: (recordId, item) => ({
+      kind: 'create',
+      ...naming(recordId),
+      locator: identity.locator(recordId),
+      item,
+    }),
+    update: (recordId, item, remoteId) => ({
+      kind: 'update',
+      ...naming(recordId),
+      locator: identity.locator(recordId),
+      item,
+      versionTag: null,
+      remoteId,
+    }),
+    remove: (recordId, remoteId = null, erase = false) => ({
+      kind: 'delete',
+      ...naming(recordId),
+      versionTag: null,
+      remoteId,
+      erase,
+    }),
+    async written(operation) {
+      const [outcome] = await apply(operation);
+      expect(outcome, effectOf(outcome)).toMatchObject({ recordId: operation.recordId, result: 'written' });
+      return outcome as Extract<Outcome<CrmItem>, { result: 'written' }>;
+    },
+    readAll: async () => (await Array.fromAsync(connector.read('container', null, signal()))).flat(),
+    find: (...recordIds) =>
+      connector.find(
+        'container',
+        recordIds.map((recordId) => identity.key(recordId, 0)),
+        signal(),
+      ),
+  };
+}
+
+/** A contact of these values. */
+export function contact(properties: Record<string, PropertyValue>): CrmItem {
+  return { properties, contactKey: null, startAt: 0 };
+}
+
+/** What became of an operation, in a word: the effect, or the code of the failure. */
+export function effectOf(outcome: Outcome<CrmItem> | undefined): string {
+  if (outcome === undefined) return 'missing';
+  if (outcome.result === 'failed') return outcome.error.code;
+  return outcome.result === 'key-burnt' ? 'key-burnt' : outcome.effect;
+}
