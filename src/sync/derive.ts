@@ -78,8 +78,8 @@ export interface Ledger {
   covers(now: Instant): boolean;
   /** Forgets what is older than the history, which no later answer needs. */
   prune(now: Instant): void;
-  /** How many records are held, for metrics. */
-  size(): { appointments: number; invoices: number };
+  /** How much is held, for metrics. */
+  size(): { patients: number; appointments: number; invoices: number };
 }
 
 /** What a status proves. Blocked time and cancelled appointments prove nothing and are not kept. */
@@ -160,12 +160,17 @@ export function createLedger(rules: LedgerRules): Ledger {
   }
 
   function put({ id, patientId, status, rawStatus, time }: Appointment): void {
-    remove(id);
     const evidence = EVIDENCE[status === 'unknown' && rawStatus === null ? 'booked' : status];
+    const { startAt } = time;
+    const lastAt = Math.max(startAt, time.endAt - 1);
+    const known = entries.get(id);
+    // Nearly all of a reading is as it was, and stays in place.
+    const isAsKnown = known?.owner.patientId === patientId && known.evidence === evidence;
+    if (isAsKnown && known.startAt === startAt && known.lastAt === lastAt) return;
+    remove(id);
     if (patientId === null || evidence === null) return;
     const owner = ownerOf(patientId);
-    const { startAt, endAt } = time;
-    const entry = { owner, startAt, lastAt: Math.max(startAt, endAt - 1), evidence };
+    const entry = { owner, startAt, lastAt, evidence };
     entries.set(id, entry);
     owner.entries.push(entry);
   }
@@ -232,7 +237,7 @@ export function createLedger(rules: LedgerRules): Ledger {
         if (issueDay !== null && issueDay < historyFromDay) removeInvoice(id);
       }
     },
-    size: () => ({ appointments: entries.size, invoices: invoices.size }),
+    size: () => ({ patients: owners.size, appointments: entries.size, invoices: invoices.size }),
   };
 }
 
