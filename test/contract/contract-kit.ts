@@ -197,7 +197,7 @@ export function keyOf(recordId: string, epoch = 0): ItemKey {
 
 /** The locator of a record: opaque, as a sealed id would be. */
 export function locatorOf(recordId: string): string {
-  return `v1.${createHash('sha256').update(`locator/${recordId}`).digest('base64url')}`;
+  return createHash('sha256').update(`locator/${recordId}`).digest('base64url');
 }
 
 /** An ordinary item; what is given replaces its parts. */

@@ -121,9 +121,10 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   forbidden(): ProxiedAnswer;
   /** The server is in trouble: 503. */
   unavailable(): ProxiedAnswer;
-  /** Most HTTP requests that n first creates may cost, in calls of `supports.batchSize`; n updates too. */
+  /** Most HTTP requests that n first creates may cost, in calls of `supports.batchSize`. */
   requestsForCreates(n: number): number;
-  /** Most HTTP requests that n deletes may cost, where that differs from creates. */
+  /** Most HTTP requests that n updates and n deletes may cost, where that differs from creates. */
+  requestsForUpdates?(n: number): number;
   requestsForDeletes?(n: number): number;
   /** Most HTTP requests that reading n objects may cost. */
   requestsForReading(n: number): number;

@@ -1,0 +1,261 @@
+import {
+  type HubSpotSandbox,
+  type ObjectTypeName,
+  type RecordResource,
+  startHubSpotSandbox,
+} from '../../sandbox/hubspot/index.ts';
+import { type FaultProxy, type ProxyMatch, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
+import { hubspot } from '../../src/connectors/hubspot/index.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
+import type { StreamName } from '../../src/model/streams.ts';
+import type { ContractDialect, Worker } from './contract-target.ts';
+import {
+  CRM_ROLES,
+  type CrmRole,
+  type CrmServer,
+  type CrmTarget,
+  mappedProperties,
+  type RemoteRow,
+} from './crm-target.ts';
+import {
+  changeJson,
+  FOREIGN_STAMP,
+  type Json,
+  jsonAnswer,
+  moreThan,
+  partsOfStamp,
+  rewriteNext,
+  toNames,
+  valuesOf,
+} from './crm-wire.ts';
+
+const BATCH_SIZE = 100;
+const KEY = 'clinic_mirror_key';
+const STAMP = 'clinic_mirror_stamp';
+
+const OBJECTS = { patients: 'contacts', appointments: 'meetings', invoices: 'deals' } as const;
+
+/** The names that HubSpot has for some of what the suite writes; the rest are the suite's own. */
+const OWN_NAMES: Readonly<Record<StreamName, Partial<Record<CrmRole, string>>>> = {
+  patients: { title: 'lastname', email: 'email', phone: 'phone' },
+  appointments: { title: 'hs_meeting_title' },
+  invoices: { title: 'dealname' },
+};
+
+const TYPES = {
+  text: { type: 'string', fieldType: 'textarea' },
+  number: { type: 'number', fieldType: 'number' },
+  boolean: { type: 'bool', fieldType: 'booleancheckbox' },
+  date: { type: 'date', fieldType: 'date' },
+  instant: { type: 'datetime', fieldType: 'date' },
+} as const;
+
+/** The HubSpot sandbox behind the proxy, without limits, with properties of every kind. */
+export async function openHubSpotTarget(): Promise<CrmTarget & { sandbox: HubSpotSandbox }> {
+  const sandbox = await startHubSpotSandbox({ tenSecondlyOAuth: Number.POSITIVE_INFINITY });
+  const proxy = await startFaultProxy(sandbox.apiUrl);
+  const account: Account = { sandbox, proxy, header: async () => `Bearer ${sandbox.issueAccessToken()}` };
+  return {
+    ...(await openStream(account, 'patients')),
+    sandbox,
+    async close() {
+      await proxy.close();
+      await sandbox.close();
+    },
+  };
+}
+
+interface Account {
+  sandbox: HubSpotSandbox;
+  proxy: FaultProxy;
+  header: () => Promise<string>;
+}
+
+async function openStream(account: Account, stream: StreamName): Promise<CrmTarget> {
+  const { sandbox, proxy, header } = account;
+  const object = OBJECTS[stream];
+  const names = createProperties(sandbox, object, OWN_NAMES[stream]);
+  const authorizer = { header, renew: header, quotaUser: null };
+  const openAt = (apiUrl: string, { createCalendar: _, properties = mappedProperties(names), ...worker }: Worker) =>
+    hubspot.open({
+      ...worker,
+      clock: Date.now,
+      crm: { stream, properties },
+      settings: hubspot.settingsSchema.parse({ apiUrl }),
+    });
+  const http = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
+  const preparer = openAt(sandbox.apiUrl, { mark: '', authorizer, http, log: silentLogger, createCalendar: null });
+  return {
+    supports: hubspot.supports,
+    stream,
+    names,
+    container: await preparer.prepare(null, AbortSignal.timeout(5_000)),
+    belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
+    authorizer,
+    open: (worker) => openAt(proxy.url, worker),
+    proxy,
+    server: serverVerbs(sandbox, object, names),
+    dialect: dialectOf(sandbox, proxy, object),
+    beside: (other) => openStream(account, other),
+    close: async () => {},
+  };
+}
+
+function createProperties(
+  sandbox: HubSpotSandbox,
+  object: ObjectTypeName,
+  own: Partial<Record<CrmRole, string>>,
+): CrmTarget['names'] {
+  const roles = Object.keys(CRM_ROLES) as CrmRole[];
+  const names = Object.fromEntries(roles.map((role) => [role, own[role] ?? `suite_${role}`]));
+  const known = new Set(sandbox.properties(object).map(({ name }) => name));
+  for (const role of roles) {
+    const name = names[role]!;
+    if (!known.has(name))
+      sandbox.createProperty(object, { name, label: name, ...TYPES[CRM_ROLES[role]], ...options(role) });
+  }
+  return names as CrmTarget['names'];
+}
+
+/** Truth is an enumeration of two. */
+function options(role: CrmRole) {
+  if (CRM_ROLES[role] !== 'boolean') return {};
+  const option = (value: string, displayOrder: number) => ({ label: value, value, displayOrder, hidden: false });
+  return { options: [option('true', 0), option('false', 1)] };
+}
+
+function serverVerbs(sandbox: HubSpotSandbox, object: ObjectTypeName, names: CrmTarget['names']): CrmServer {
+  const add = (values: Json) => {
+    const timed = object === 'meetings' ? { hs_timestamp: '2027-03-10T12:00:00Z' } : {};
+    return sandbox.add(object, { ...timed, ...texts(values) });
+  };
+  return {
+    objects: async () => sandbox.records(object).map((record) => toRow(sandbox, object, names, record)),
+    editByHand: async (id, { title }) => sandbox.edit(object, id, { [names.title]: title }),
+    deleteByHand: async (id) => sandbox.archive(object, id),
+    removeMarkByHand: async (id) => sandbox.edit(object, id, { [KEY]: '', [STAMP]: '' }),
+    removeStampByHand: async (id) => sandbox.edit(object, id, { [STAMP]: '' }),
+    putForeign: async (title, key) =>
+      add({ [names.title]: title, ...(key === undefined ? {} : { [KEY]: key, [STAMP]: FOREIGN_STAMP }) }),
+    addByHand: async (values) => add(toNames(names, values)),
+    mergeByHand: async (keptId, otherId) => sandbox.merge(object, keptId, otherId),
+    removeProperty: async (role) => sandbox.removeProperty(object, names[role]),
+    isInBin: async (id) => sandbox.record(object, id)?.archived ?? false,
+  };
+}
+
+function texts(values: Json): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value ?? '')]));
+}
+
+function toRow(
+  sandbox: HubSpotSandbox,
+  object: ObjectTypeName,
+  names: CrmTarget['names'],
+  { id, properties, updatedAt }: RecordResource,
+): RemoteRow {
+  return {
+    remoteId: id,
+    ...partsOfStamp(properties[STAMP]),
+    key: properties[KEY] ?? null,
+    title: properties[names.title] ?? '',
+    version: updatedAt,
+    values: valuesOf(names, (name, role) => read(properties[name] ?? null, role)),
+    contactIds: object === 'contacts' ? [] : sandbox.associated(object, id, 'contacts'),
+  };
+}
+
+function read(value: string | null, role: CrmRole): PropertyValue {
+  if (value === null || value === '') return null;
+  if (CRM_ROLES[role] === 'number') return Number(value);
+  return CRM_ROLES[role] === 'boolean' ? value === 'true' : value;
+}
+
+function dialectOf(sandbox: HubSpotSandbox, proxy: FaultProxy, object: ObjectTypeName): ContractDialect<CrmItem> {
+  const below = `/crm/v3/objects/${object}`;
+  const upserts: ProxyMatch = { method: /^POST$/, url: new RegExp(`${below}/batch/upsert$`) };
+  const reads: ProxyMatch = { method: /^GET$/, url: new RegExp(`${below}\\?`) };
+  const batches = (n: number) => Math.ceil(n / BATCH_SIZE);
+  const rowsOf = (body: Json, name: 'inputs' | 'results') => (body[name] ?? []) as Json[];
+  return {
+    writes: { method: /^POST$/, url: new RegExp(`${below}/(batch/(upsert|archive|create|update)|gdpr-delete)$`) },
+    reads,
+    throttled: (retryAfter) =>
+      jsonAnswer(
+        429,
+        { ...refused('RATE_LIMITS'), errorType: 'RATE_LIMIT', policyName: 'TEN_SECONDLY_ROLLING' },
+        retryAfter,
+      ),
+    unauthorized: () => jsonAnswer(401, refused('EXPIRED_AUTHENTICATION')),
+    forbidden: () => jsonAnswer(403, refused('MISSING_SCOPES')),
+    unavailable: () => jsonAnswer(503, refused('INTERNAL_ERROR')),
+    requestsForCreates: batches,
+    // One look by key before: key and id of a record that people joined lead to another's.
+    requestsForUpdates: (n) => 2 * batches(n),
+    requestsForDeletes: (n) => 2 * batches(n),
+    requestsForReading: (n) => Math.max(1, batches(n)),
+    requestsForRetriedCreates: (n) => 2 * batches(n),
+    withUnknownFields: (answer) =>
+      changeJson(answer, (body) => ({
+        ...body,
+        ...STRANGE,
+        results: rowsOf(body, 'results').map((row) => ({
+          ...row,
+          ...STRANGE,
+          properties: { ...(row.properties as Json), new_thing: 'x' },
+        })),
+      })),
+    poison(operation) {
+      sandbox.faults.add({ match: { path: '/upsert' }, fault: { kind: 'poison-row', ids: [operation.key] } });
+      return operation;
+    },
+    failOnce: ({ key }) =>
+      rewriteNext(proxy, upserts, {
+        request: (request) =>
+          changeJson(request, (body) => ({ inputs: rowsOf(body, 'inputs').filter(({ id }) => id !== key) })),
+      }),
+    dropAnswerOf: ({ key }) =>
+      rewriteNext(proxy, upserts, {
+        answer: (answer) =>
+          changeJson(answer, (body) => ({
+            ...body,
+            results: rowsOf(body, 'results').filter((row) => (row.properties as Json)[KEY] !== key),
+          })),
+      }),
+    reverseAnswers: () =>
+      rewriteNext(proxy, upserts, {
+        answer: (answer) => changeJson(answer, (body) => ({ ...body, results: rowsOf(body, 'results').toReversed() })),
+      }),
+    lowerBatchLimit: (limit) =>
+      proxy.add({
+        ...upserts,
+        body: moreThan(limit, '"idProperty"'),
+        times: Number.POSITIVE_INFINITY,
+        fault: { kind: 'answer', answer: jsonAnswer(400, refused('VALIDATION_ERROR')) },
+      }),
+    pageLength: (length) =>
+      rewriteNext(
+        proxy,
+        reads,
+        { request: (request) => ({ ...request, url: request.url.replace(/limit=\d+/, `limit=${length}`) }) },
+        Number.POSITIVE_INFINITY,
+      ),
+    emptyFirstPage: () =>
+      rewriteNext(proxy, reads, {
+        answer: (answer) =>
+          changeJson(answer, () => ({
+            results: [],
+            paging: { next: { after: '1', link: 'https://api.hubapi.com/' } },
+          })),
+      }),
+  };
+}
+
+const STRANGE = { newThing: { deep: [1, null] }, archivedAt: 'never' };
+
+/** An error as HubSpot words it. */
+function refused(category: string) {
+  return { status: 'error', message: 'no', category, correlationId: 'c-1' };
+}
