@@ -5,9 +5,10 @@ import type { Connector, ConnectorContext } from '../connectors/connector.ts';
 import { connectors } from '../connectors/registry.ts';
 import type { ConnectionStatus, Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
+import { openForm } from '../jobs/open-crm.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import { emptyStreamMemory } from '../jobs/streams.ts';
-import type { ClinicSource, OpenCrm, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -18,7 +19,6 @@ import { missingScopes } from '../oauth/scopes.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
-import type { CrmFile } from '../settings/crm-schema.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBudgetShare, type Priority } from '../state/budget.ts';
 import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
@@ -34,10 +34,10 @@ import { createRunStore } from '../state/runs.ts';
 import { createSealer, type SealingKey } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
-import { createLedger } from '../sync/derive.ts';
-import { CALENDAR_FORM, createTargetIdentity, crmForm } from '../sync/identity.ts';
-import { compileMapping } from '../sync/mapping/index.ts';
+import { createTargetIdentity } from '../sync/identity.ts';
+import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
+import { startExpressionThread } from './expression-thread.ts';
 import { openReminders } from './reminders.ts';
 
 const USER_AGENT = 'clinic-mirror';
@@ -85,7 +85,8 @@ export function compose(options: CompositionOptions): Composition {
   const credentialWriter = connectRedis(redisUrl);
   const queues = openQueues(redisUrl);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
-  const shared = { ...options, clock, redis, credentialWriter, ring, queues };
+  const evaluate = createEvaluator(startExpressionThread);
+  const shared = { ...options, clock, redis, credentialWriter, ring, queues, evaluate };
   const composed = new Map(
     [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
   );
@@ -116,6 +117,7 @@ export function compose(options: CompositionOptions): Composition {
 }
 
 interface Shared extends CompositionOptions {
+  evaluate: EvaluateExpressions;
   clock: Clock;
   redis: RedisClient;
   credentialWriter: RedisClient;
@@ -175,7 +177,16 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const clinic = openClinic(tenant, memory, context);
   const ahead = openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, 'interactive');
   const identityKey = settings.secrets.identityKey.reveal();
-  const parts = { tenant: tenant.formerly ?? tenant.id, zone: tenant.zone, identityKey, http, log, clock, connection };
+  const parts = {
+    tenant: tenant.formerly ?? tenant.id,
+    zone: tenant.zone,
+    evaluate: shared.evaluate,
+    identityKey,
+    http,
+    log,
+    clock,
+    connection,
+  };
   const open = (target: TargetConfiguration) => openTarget(target, parts);
   return {
     connections,
@@ -237,6 +248,7 @@ function openClinic({ clinic }: TenantConfiguration, memory: TenantMemory, conte
 interface ConnectorParts {
   tenant: string;
   zone: string;
+  evaluate: EvaluateExpressions;
   identityKey: Uint8Array;
   http: ReturnType<typeof createHttpDoor>;
   log: Logger;
@@ -245,16 +257,7 @@ interface ConnectorParts {
 }
 
 function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTarget {
-  const crm = target.crm === undefined ? null : openCrm(target.crm, parts.zone);
-  const stream = target.crm?.stream ?? 'appointments';
-  const properties = crm?.mapping.properties ?? [];
-  const form =
-    crm === null
-      ? CALENDAR_FORM
-      : crmForm(
-          stream,
-          properties.map(({ name }) => name),
-        );
+  const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const context = crm === null ? {} : { crm: { stream, properties } };
   return {
@@ -277,14 +280,6 @@ function openChannels(channel: Pick<KeptChannel, 'connector' | 'connection' | 's
   if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
   const opened = openConnector({ ...channel, id: 'channels', settings: settings.data }, { mark: '' }, parts);
   return opened.channels ?? null;
-}
-
-/** How records become objects of a CRM. */
-function openCrm(crm: CrmFile, zone: string): OpenCrm {
-  const mapping = compileMapping(crm, zone);
-  const { historyDays, periodDays, lapsedAfterDays } = crm.derived;
-  const rules = { zone, historyDays, periodDays, lapsedAfterDays, countsInvoices: mapping.needs.invoices };
-  return { mapping, ledger: mapping.needs.history ? createLedger(rules) : null };
 }
 
 /** @param ours what the connector's own objects bear; nothing is read or written without a mark */

@@ -1,3 +1,4 @@
+import { openForm } from '../../src/jobs/open-crm.ts';
 import { emptyStreamMemory } from '../../src/jobs/streams.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
@@ -88,17 +89,22 @@ export function openTenant(choice: TenantChoice): OpenTenant {
 }
 
 function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
-  const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id);
+  const { stream, form, crm } = openForm(configuration as TargetConfiguration, 'Europe/Rome', noExpressions);
+  const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
   return {
     id,
-    stream: 'appointments',
-    crm: null,
+    stream,
+    crm,
     configuration: { ...targetConfiguration(id), ...configuration },
     identity,
     supports: model.supports,
     connector: model.open(identity.mark),
     preparedContainer: null,
   };
+}
+
+async function noExpressions(): Promise<never> {
+  throw new Error('no mapping of these tests holds expressions');
 }
 
 function targetConfiguration(id: string): TargetConfiguration {
