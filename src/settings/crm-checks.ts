@@ -99,7 +99,7 @@ function checkField(
 
 function unknownField({ file, stream, consents }: Part, at: ValuePath, path: string): ConfigurationFault {
   const known = fieldsOf(stream, consents);
-  const guess = didYouMean(path, known);
+  const guess = known.find((field) => field.endsWith(`.${path}`)) ?? didYouMean(path, known);
   const question = guess === null ? '' : `did you mean ${guess}? `;
   const message = `${stream} have no field ${JSON.stringify(path)}`;
   return faultAt(file, at, message, `${question}there are: ${known.join(', ')}`);

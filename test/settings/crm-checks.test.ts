@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest';
+import { checkCrm } from '../../src/settings/crm-checks.ts';
+import { CRM_SOURCES } from '../../src/settings/crm-sources.ts';
+import { crmOf, faultsOf, tenantWith, tenantWithPart } from './crm-file.ts';
+
+/** The only fault of a part, as `where: message → remedy`. */
+function onlyFault(lines: string): string {
+  const [fault, ...others] = faultsOf(tenantWithPart(lines));
+  expect(others).toEqual([]);
+  return `${fault?.path.replace('targets.people.crm.', '')}: ${fault?.message} → ${fault?.remedy}`;
+}
+
+describe('the fields of a mapping', () => {
+  test.each([
+    ['lastnam', 'mapping.p: patients have no field "lastnam" → did you mean lastName?'],
+    ['lastVisitOn', 'did you mean derived.lastVisitOn?'],
+    ['derived.lastVisit', 'did you mean derived.lastVisitAt? there are: firstName, lastName,'],
+    ['notes', 'mapping.p: patients have no field "notes"'],
+    ['id', 'mapping.p: patients have no field "id"'],
+    ['constructor', 'mapping.p: patients have no field "constructor"'],
+    ['consents.', 'mapping.p: patients have no field "consents."'],
+    ['consents.marketting', 'mapping.p: there is no consent "marketting" → did you mean marketing?'],
+  ])('%s is refused', (path, fault) => {
+    expect(onlyFault(`mapping: { p: ${path} }`)).toContain(fault);
+  });
+
+  test('a consent of the profile is a field, and any is while the profile is unknown', () => {
+    expect(faultsOf(tenantWithPart('mapping: { p: consents.marketing }'))).toEqual([]);
+    const file = tenantWithPart('mapping: { p: consents.letters }\nconsents: [letters]');
+    expect(checkCrm(file, ['targets', 'people'], { consents: () => null })).toEqual([]);
+  });
+
+  test('a consent that is asked for must be read', () => {
+    expect(onlyFault('mapping: { p: email }\nconsents: [privacy, news]')).toContain(
+      'consents.1: there is no consent "news"',
+    );
+  });
+
+  test('two properties that differ by capitals alone are refused', () => {
+    expect(onlyFault('mapping: { Email: email, EMAIL: email }')).toContain('EMAIL: differs from Email');
+  });
+
+  test('faults stand on their lines', () => {
+    const file = tenantWithPart('mapping:\n  a: email\n  b:\n    from: emial');
+    expect(faultsOf(file).map(({ line, path }) => [line, path])).toEqual([[10, 'targets.people.crm.mapping.b.from']]);
+  });
+});
+
+describe('sensitive fields', () => {
+  const sensitive = Object.entries(CRM_SOURCES.patients).flatMap(([path, one]) => (one.sensitive ? [path] : []));
+
+  test.each(sensitive)('%s is refused without a reason, and goes with one', (path) => {
+    expect(onlyFault(`mapping: { p: ${path} }`)).toContain(`the field ${path} is sensitive, and no reason is given`);
+    expect(faultsOf(tenantWithPart(`mapping: { p: ${path} }\nsensitive: { ${path}: decided by R. }`))).toEqual([]);
+  });
+
+  test('the year of birth is as sensitive as its date', () => {
+    expect(onlyFault('mapping: { p: { from: birthDate, transforms: [year] } }')).toContain('birthDate is sensitive');
+  });
+
+  test('an expression does not get round it', () => {
+    const rule = (expression: string) => `mapping: { p: { expression: '${expression}' } }\nexpressions: allowed`;
+    expect(onlyFault(rule('$substring($$.taxCode, 0, 3)'))).toContain('the field taxCode is sensitive');
+    expect(onlyFault(rule('`birthDate`'))).toContain('the field birthDate is sensitive');
+  });
+
+  test('an allowance that nothing uses is a fault, and so is one of a field that needs none', () => {
+    expect(onlyFault('mapping: { p: email }\nsensitive: { taxCode: asked by R. }')).toContain(
+      'sensitive.taxCode: nothing in the mapping uses it',
+    );
+    expect(onlyFault('mapping: { p: email }\nsensitive: { email: asked by R. }')).toContain(
+      'no sensitive field "email"',
+    );
+    expect(onlyFault('mapping: { p: taxCode }\nsensitive: { taxCode: R., taxcode: R. }')).toContain(
+      'did you mean taxCode?',
+    );
+  });
+
+  test('no stream has a field for notes, diagnoses, texts of lines or ids', () => {
+    const paths = Object.values(CRM_SOURCES).flatMap((sources) => Object.keys(sources));
+    expect(
+      paths.filter((path) => /note|diagnos|line|reason|report|therap/i.test(path) || /\bid$|Id$/.test(path)),
+    ).toEqual([]);
+  });
+
+  test('their names are single words, by which expressions are looked through', () => {
+    const paths = Object.values(CRM_SOURCES).flatMap((sources) =>
+      Object.entries(sources).flatMap(([path, one]) => (one.sensitive ? [path] : [])),
+    );
+    expect(paths.filter((path) => path.includes('.'))).toEqual([]);
+  });
+});
+
+describe('transforms', () => {
+  test.each([
+    [
+      '{ from: derived.visits, transforms: [lower] }',
+      "the transform lower can't be applied to what is of the kind number",
+    ],
+    ['{ from: updatedAt, transforms: [date, year] }', undefined],
+    ['{ from: updatedAt, transforms: [year, date] }', "date can't be applied to what is of the kind number"],
+    ['{ from: lastName, transforms: [year] }', 'what fits: e164, lower, upper, title-case, first-line'],
+    ['{ from: isActive, transforms: [upper] }', 'leave it out'],
+  ])('of %s', (rule, fault) => {
+    const lines = `mapping: { p: ${rule} }`;
+    if (fault === undefined) expect(faultsOf(tenantWithPart(lines))).toEqual([]);
+    else expect(onlyFault(lines)).toContain(fault);
+  });
+
+  test('of an expression fit the kind that it gives', () => {
+    const rule = "{ expression: 'derived.visits * 2', kind: number, transforms: [upper] }";
+    expect(onlyFault(`mapping: { p: ${rule} }\nexpressions: allowed`)).toContain('of the kind number');
+  });
+});
+
+describe('expressions', () => {
+  test('are refused until the target allows them', () => {
+    expect(onlyFault('mapping: { p: { expression: lastName } }')).toContain('expressions are refused in this target');
+    expect(crmOf('mapping: { p: { expression: lastName } }\nexpressions: allowed').expressions).toBe('allowed');
+  });
+
+  test('that do not parse are found, without a word of theirs', () => {
+    const fault = onlyFault('mapping: { p: { expression: "lastName & & geheim" } }\nexpressions: allowed');
+    expect(fault).toContain('is no JSONata expression');
+    expect(fault).not.toContain('geheim');
+  });
+
+  test.each(['$now()', '$millis() - 5', '($r := $random; $r())', '$shuffle([1])', '$eval(lastName)'])(
+    '%s is refused: another answer each time, or code out of data',
+    (expression) => {
+      const fault = onlyFault(`mapping: { p: { expression: "${expression}" } }\nexpressions: allowed`);
+      expect(fault).toMatch(/the function \$\w+ is refused/);
+    },
+  );
+
+  test('a variable of that name in a text is none', () => {
+    expect(faultsOf(tenantWithPart(`mapping: { p: { expression: '"$now"' } }\nexpressions: allowed`))).toEqual([]);
+  });
+});
+
+describe('the target that holds the contacts', () => {
+  const people = '  people: { connector: hubspot, connection: crm, crm: { mapping: { a: email } } }\n';
+  const visits = (rest: string) =>
+    `  visits:\n    connector: hubspot\n    connection: crm\n    crm: { stream: appointments, mapping: { a: startAt }${rest} }\n`;
+  const faults = (targets: string) =>
+    faultsOf(tenantWith(targets), 'visits').map(({ message, remedy }) => `${message} → ${remedy}`);
+
+  test('is named by appointments', () => {
+    expect(faults(people + visits(', contacts: people'))).toEqual([]);
+    expect(faults(people + visits(''))).toEqual([expect.stringContaining('there are: people')]);
+  });
+
+  test('must hold patients', () => {
+    expect(faults(people + visits(', contacts: poeple'))).toEqual([expect.stringContaining('did you mean people?')]);
+    expect(faults(visits(', contacts: visits'))).toEqual([expect.stringContaining('add a target with crm.stream')]);
+  });
+
+  test('must be in the same place', () => {
+    const elsewhere = people.replace('connection: crm,', 'connection: other,');
+    expect(faults(elsewhere + visits(', contacts: people'))).toEqual([expect.stringContaining('another place')]);
+  });
+
+  test('is not named by patients', () => {
+    expect(onlyFault('mapping: { p: email }\ncontacts: people')).toContain('patients are contacts themselves');
+  });
+});
+
+test('a period beyond the history is a fault', () => {
+  expect(onlyFault('mapping: { p: email }\nderived: { historyDays: 400 }')).toContain(
+    'derived.lapsedAfterDays: is longer',
+  );
+  expect(onlyFault('mapping: { p: email }\nderived: { periodDays: 2000 }')).toContain('derived.periodDays: is longer');
+});
+
+test('a target without a part for a CRM has no faults here', () => {
+  const file = tenantWith('  people: { connector: calendar }\n');
+  expect(checkCrm(file, ['targets', 'people'], { consents: () => [] })).toEqual([]);
+});

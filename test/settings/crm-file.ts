@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { checkCrm } from '../../src/settings/crm-checks.ts';
+import { type CrmFile, crmSchema } from '../../src/settings/crm-schema.ts';
+import { checkFile } from '../../src/settings/describe-issue.ts';
+import type { ConfigurationFault } from '../../src/settings/faults.ts';
+import { readYamlFile, type YamlFile } from '../../src/settings/yaml-file.ts';
+
+/** A tenant file as far as the part for a CRM needs it, with what is given as `targets`. */
+export function tenantWith(targets: string): YamlFile {
+  const dir = mkdtempSync(join(tmpdir(), 'crm-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const fileName = join(dir, 'uno.yaml');
+  writeFileSync(fileName, `clinic: { client: main }\ntargets:\n${targets}`);
+  const read = readYamlFile(fileName);
+  if ('faults' in read) throw new Error(read.faults.map(({ message }) => message).join());
+  return read.file;
+}
+
+/** A tenant file whose only target `people` has these lines as its part for a CRM, indented by six. */
+export function tenantWithPart(lines: string): YamlFile {
+  const indented = lines.trim().replaceAll(/^/gm, '      ');
+  return tenantWith(`  people:\n    connector: hubspot\n    connection: crm\n    crm:\n${indented}\n`);
+}
+
+/** Faults that the schema finds, else those that the checks find. */
+export function faultsOf(file: YamlFile, target = 'people'): ConfigurationFault[] {
+  const checked = checkFile(file, crmSchema, ['targets', target, 'crm']);
+  if ('faults' in checked) return checked.faults;
+  return checkCrm(file, ['targets', target], { consents: () => ['privacy', 'marketing'] });
+}
+
+/** A part for a CRM as read; it must be without faults. */
+export function crmOf(lines: string): CrmFile {
+  const file = tenantWithPart(lines);
+  const faults = faultsOf(file).map(({ path, message }) => `${path}: ${message}`);
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  return crmSchema.parse(file.valueAt(['targets', 'people', 'crm']));
+}

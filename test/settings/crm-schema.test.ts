@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { crmSchema, TRANSFORMS } from '../../src/settings/crm-schema.ts';
+import { crmOf, faultsOf, tenantWithPart } from './crm-file.ts';
+
+describe('the part for a CRM', () => {
+  test('takes the name of a field alone for a rule', () => {
+    const crm = crmOf('mapping: { firstname: firstName, phone: { from: phone, transforms: [e164] } }');
+    expect(crm.mapping.get('firstname')).toEqual({ from: 'firstName', transforms: [] });
+    expect(crm.mapping.get('phone')).toEqual({ from: 'phone', transforms: ['e164'] });
+  });
+
+  test('has defaults that allow nothing and remove who no longer agrees', () => {
+    const crm = crmOf('mapping: { firstname: firstName }');
+    expect(crm).toMatchObject({ stream: 'patients', expressions: 'refused', withdrawn: 'remove', region: 'IT' });
+    expect(crm.sensitive.size).toBe(0);
+    expect(crm.derived).toEqual({ historyDays: 1_096, periodDays: 365, lapsedAfterDays: 548 });
+  });
+
+  test.each([
+    ['two origins of one value', '{ from: firstName, value: x }', 'give exactly one of from, value and expression'],
+    ['none', '{ transforms: [lower] }', 'give exactly one of from, value and expression'],
+    ['a kind without an expression', '{ from: firstName, kind: text }', 'kind belongs to an expression alone'],
+    ['transforms of a constant', '{ value: X, transforms: [lower] }', 'without transforms'],
+    ['a number as a rule', '5', 'put it in quotes, so that it is a text'],
+    ['a list as a rule', '[firstName]', 'give a text'],
+    ['an empty rule', '""', 'write something here'],
+    ['an unknown key', '{ from: firstName, transform: [lower] }', 'did you mean transforms?'],
+    ['an unknown transform', '{ from: firstName, transforms: [titlecase] }', 'did you mean title-case?'],
+    ['a constant that is a list', '{ value: [1] }', 'give a text, a number, true or false'],
+    ['an unknown kind', '{ expression: firstName, kind: txt }', 'did you mean text?'],
+  ])('%s is a fault at the rule, with a remedy', (_, rule, remedy) => {
+    const [fault, ...others] = faultsOf(tenantWithPart(`mapping:\n  firstname: ${rule}`));
+    expect(others).toEqual([]);
+    expect(fault?.path).toMatch(/^targets\.people\.crm\.mapping\.firstname/);
+    expect(fault?.line).toBe(8);
+    expect(fault?.remedy).toContain(remedy);
+  });
+
+  test.each([
+    ["a property's label", 'mapping: { "First name": firstName }', 'not its label'],
+    ['a mapping of nothing', 'mapping: {}', 'name at least one property'],
+    ['an allowance without a reason', 'mapping: { a: taxCode }\nsensitive: { taxCode: "" }', 'write something here'],
+    ['a region that is no country', 'mapping: { a: phone }\nregion: Italy', 'two letters of a country'],
+  ])('%s is a fault', (_, lines, remedy) => {
+    expect(faultsOf(tenantWithPart(lines)).map((fault) => fault.remedy)).toEqual([expect.stringContaining(remedy)]);
+  });
+
+  test('is described to editors: a rule is a text or a mapping with known keys', () => {
+    const jsonSchema: unknown = z.toJSONSchema(crmSchema, { target: 'draft-7', io: 'input', unrepresentable: 'any' });
+    expect(jsonSchema).toMatchObject({
+      required: ['mapping'],
+      properties: {
+        mapping: {
+          additionalProperties: {
+            anyOf: [
+              { type: 'string', minLength: 1 },
+              {
+                type: 'object',
+                additionalProperties: false,
+                properties: { transforms: { items: { enum: TRANSFORMS } }, from: { type: 'string' } },
+              },
+            ],
+          },
+        },
+      },
+    });
+  });
+});
