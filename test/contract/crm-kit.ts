@@ -42,7 +42,7 @@ const TELLING = {
 /** Prepares a case on a fresh CRM. */
 export function createCrmKit(target: CrmTarget): CrmKit {
   const row: CrmKit['row'] = (values, belonging = {}) => ({
-    properties: toProperties(target.names, { ...ORDINARY, ...values }),
+    properties: toProperties(target, { ...ORDINARY, ...values }),
     ...target.belonging,
     ...belonging,
   });
@@ -69,14 +69,17 @@ export function createCrmKit(target: CrmTarget): CrmKit {
   };
 }
 
-function toProperties(names: CrmTarget['names'], values: CrmValues): Record<string, PropertyValue> {
+function toProperties({ names, constants }: CrmTarget, values: CrmValues): Record<string, PropertyValue> {
   const roles = Object.keys(CRM_ROLES) as CrmRole[];
-  return Object.fromEntries(roles.map((role) => [names[role], values[role]]));
+  return {
+    ...Object.fromEntries(constants.map(({ name, value }) => [name, value])),
+    ...Object.fromEntries(roles.map((role) => [names[role], values[role]])),
+  };
 }
 
 /** As the daemon would compare it. */
-function fingerprintOf({ stream, names }: CrmTarget, item: CrmItem): string {
-  const form = crmForm(stream, Object.values(names));
+function fingerprintOf({ stream }: CrmTarget, item: CrmItem): string {
+  const form = crmForm(stream, Object.keys(item.properties));
   return createTargetIdentity(new Uint8Array(32), 'clinic', 'target', form).fingerprint(item);
 }
 

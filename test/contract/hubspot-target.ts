@@ -91,6 +91,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     supports: hubspot.supports,
     stream,
     names,
+    constants: [],
     container: await preparer.prepare(null, AbortSignal.timeout(5_000)),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
     authorizer,

@@ -66,12 +66,11 @@ function counting(kit: AnyKit): { authorizer: Authorizer; renewals: () => number
   return {
     renewals: () => count,
     authorizer: {
-      header: (abort) => authorizer.header(abort),
+      ...authorizer,
       renew(abort) {
         count += 1;
         return authorizer.renew(abort);
       },
-      quotaUser: authorizer.quotaUser,
     },
   };
 }
