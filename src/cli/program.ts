@@ -20,6 +20,7 @@ import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
+import { addHealth } from './health-command.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
@@ -194,15 +195,15 @@ export function createProgram(outside: CliOutside): Command {
       }),
     );
 
+  const common = {
+    withEstate: (work: (estate: Estate) => Promise<void>) =>
+      outside.withEstate(options(), ({ estate }) => work(estate)),
+    print,
+  };
+  addHealth(program, { ...outside, ...common });
   addHolds(program, outside, options, print);
   addUndo(program, outside, options, print);
-  addReminders(program, {
-    withEstate: (work) => outside.withEstate(options(), ({ estate }) => work(estate)),
-    print,
-    out: outside.out,
-    read: () => outside.read(undefined),
-    signal: outside.signal,
-  });
+  addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addCredentials(program, outside, options);
   const clinic = program.command('clinic').description("look into a tenant's clinic system");
   const commands = {

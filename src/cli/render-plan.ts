@@ -13,8 +13,7 @@ export function renderPlan(plan: PlanView): string {
     wrap(`The clinic shows ${records} appointments, ${completeness}${why}.`),
   ];
   if (setAside > 0) head.push(`${setAside} rows could not be used and were set aside.`);
-  if (plan.unconfirmed > 0)
-    head.push(`${plan.unconfirmed} absent appointments could not be read alone: left as they are.`);
+  if (plan.unconfirmed > 0) head.push(`${plan.unconfirmed} absent records could not be read alone: left as they are.`);
   for (const { target, code } of plan.left) head.push(`${target} could not be looked at (${code}).`);
   return [...head, ...plan.targets.map(renderTarget)].join('\n');
 }
@@ -41,12 +40,12 @@ function renderLines(target: TargetPlanView): string {
     .slice(0, SHOWN_LINES)
     .map((line) => [
       sign(line.operation),
-      line.appointment,
+      line.record,
       renderTime(line.startAt),
       line.fields.length === 0 ? line.reason : `${line.reason}: ${line.fields.join(', ')}`,
       line.verdict,
     ]);
-  const columns = ['', 'appointment', 'starts', 'why', 'verdict'].map((heading) => ({ heading }));
+  const columns = ['', 'record', 'starts', 'why', 'verdict'].map((heading) => ({ heading }));
   return renderTable(columns, rows, '  ');
 }
 

@@ -55,9 +55,8 @@ export async function explain(
   const tenant = requireTenant(estate, tenantId);
   const { source, appointment } = await readSource(tenant, recordId, signal);
   const holds = await tenant.holds.list();
-  const targets = [...tenant.targets.values()].map((target) =>
-    explainTarget(tenant, target, recordId, source, appointment, holds),
-  );
+  const followers = [...tenant.targets.values()].filter(({ stream }) => stream === 'appointments');
+  const targets = followers.map((target) => explainTarget(tenant, target, recordId, source, appointment, holds));
   return { tenant: tenantId, appointment: recordId, source, targets: await Promise.all(targets) };
 }
 
@@ -150,5 +149,12 @@ function decide(
   if (appointment.time.startAt >= window.toAt)
     return no('it lies beyond the window: it is written when it comes nearer');
   if (isPinned) return { shown: true, because: "an undo put it back, whatever the target's rules say" };
+  if (target.crm !== null) {
+    const contacts = target.configuration.crm?.contacts;
+    return {
+      shown: true,
+      because: `it passes this target's rules; its patient must be held by ${contacts} too: see health`,
+    };
+  }
   return { shown: true, because: 'its agenda feeds this target, its status is shown, and it lies in the window' };
 }

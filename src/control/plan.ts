@@ -5,11 +5,13 @@ import { type Estate, requireTenant } from './estate.ts';
 
 /** One line of a plan: ids, codes and field names, never contents. */
 export interface PlanLine {
-  appointment: string;
+  /** Id of the appointment, patient or invoice. */
+  record: string;
   operation: 'create' | 'update' | 'delete';
   reason: string;
   fields: readonly string[];
-  startAt: Instant;
+  /** Null for a patient. */
+  startAt: Instant | null;
   /** `go`: would be written; `held` for a person; `refused` by one. */
   verdict: 'go' | 'held' | 'refused';
 }
@@ -65,7 +67,7 @@ export async function planTenant(
         ...plan.passed.map((change) => lineOf(change, 'go')),
         ...heldChanges(plan.held).map((change) => lineOf(change, 'held')),
         ...plan.refused.map((change) => lineOf(change, 'refused')),
-      ].sort((a, b) => a.startAt - b.startAt),
+      ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0)),
     })),
   };
 }
@@ -77,5 +79,12 @@ function heldChanges(held: Readonly<Record<Hold['kind'], PlannedChange[]>>): Pla
 function lineOf(change: PlannedChange, verdict: PlanLine['verdict']): PlanLine {
   const { recordId, reason, fields, wanted } = change;
   const operation = wanted.want === 'absent' ? 'delete' : reason === 'new' ? 'create' : 'update';
-  return { appointment: recordId, operation, reason, fields, startAt: wanted.startAt, verdict };
+  return {
+    record: recordId,
+    operation,
+    reason,
+    fields,
+    startAt: wanted.startAt === 0 ? null : wanted.startAt,
+    verdict,
+  };
 }

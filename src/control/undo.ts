@@ -27,7 +27,7 @@ export interface UndoView {
   dryRun: boolean;
   /** Put-back records stay until then whatever the target's rules say; null when nothing was put back. */
   pinnedUntil: Instant | null;
-  records: { target: string; appointment: string; effect: Recoverable['effect']; result: UndoResult }[];
+  records: { target: string; record: string; effect: Recoverable['effect']; result: UndoResult }[];
 }
 
 /** Runs that changed or deleted something, newest first, at most 100 of each tenant. */
@@ -140,5 +140,5 @@ async function resultsOf(tenant: OpenTenant, found: readonly Recoverable[]): Pro
 }
 
 function lineOf({ target, recordId, effect, recovery }: Recoverable, ifThere: 'restored' | 'waiting') {
-  return { target, appointment: recordId, effect, result: recovery === 'there' ? ifThere : recovery };
+  return { target, record: recordId, effect, result: recovery === 'there' ? ifThere : recovery };
 }

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderExplanation, renderHolds } from '../../src/cli/render-explain.ts';
+import { renderHealth } from '../../src/cli/render-health.ts';
 import { renderPlan } from '../../src/cli/render-plan.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from '../../src/cli/table.ts';
 import type { ConnectionStatus } from '../../src/control/estate.ts';
 import type { Explanation } from '../../src/control/explain.ts';
+import type { HealthView } from '../../src/control/health.ts';
 import type { TenantHold } from '../../src/control/holds.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import type { Status, TargetStatus } from '../../src/control/status.ts';
@@ -132,11 +134,11 @@ const statuses: fc.Arbitrary<Status> = fc.record({
   setAside: fc.array(fc.record({ tenant: names, faults: counts }), { maxLength: 2 }),
 });
 const lines: fc.Arbitrary<PlanLine> = fc.record({
-  appointment: foreign,
+  record: foreign,
   operation: fc.constantFrom('create', 'update', 'delete'),
   reason: fc.constantFrom('new', 'content-changed', 'cancelled', 'excluded', 'vanished'),
   fields: fc.subarray(['title', 'description', 'location', 'time', 'busy']),
-  startAt: fc.nat(NOW),
+  startAt: times,
   verdict: fc.constantFrom('go', 'held', 'refused'),
 });
 const plans: fc.Arbitrary<PlanView> = fc.record({
@@ -157,6 +159,41 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
       unchanged: counts,
       released: counts,
       lines: fc.array(lines, { maxLength: 40 }),
+    }),
+    { maxLength: 3 },
+  ),
+});
+const healths: fc.Arbitrary<HealthView> = fc.record({
+  tenant: names,
+  asOf: fc.nat(NOW),
+  targets: fc.array(
+    fc.record({
+      target: names,
+      connector: names,
+      stream: fc.constantFrom('appointments', 'patients', 'invoices'),
+      inSync: counts,
+      heldOtherwise: fc.dictionary(names, counts, { maxKeys: 4 }),
+      excluded: fc.record({
+        counts: fc.dictionary(fc.constantFrom('no-consent', 'agenda', 'another'), counts, { maxKeys: 3 }),
+        records: fc.array(fc.record({ record: foreign, why: fc.constantFrom('no-consent', 'another') }), {
+          maxLength: 40,
+        }),
+      }),
+      failing: fc.array(
+        fc.record({
+          record: foreign,
+          why: names,
+          sinceAt: fc.nat(NOW),
+          attempts: counts,
+          nextTryAt: fc.nat(NOW),
+          parked: fc.boolean(),
+        }),
+        { maxLength: 30 },
+      ),
+      pending: counts,
+      changedByHand: counts,
+      held: counts,
+      unread: fc.option(names),
     }),
     { maxLength: 3 },
   ),
@@ -234,6 +271,7 @@ function expectTidy(text: string): void {
 describe('every answer is at most a hundred columns wide and commands the terminal nothing', () => {
   test('status', () => fc.assert(fc.property(statuses, (view) => expectTidy(renderStatus(view)))));
   test('plan', () => fc.assert(fc.property(plans, (view) => expectTidy(renderPlan(view)))));
+  test('health', () => fc.assert(fc.property(healths, (view) => expectTidy(renderHealth(view)))));
   test('explain', () => fc.assert(fc.property(explanations, (view) => expectTidy(renderExplanation(view)))));
   test('holds', () =>
     fc.assert(fc.property(fc.array(holds, { maxLength: 4 }), (list) => expectTidy(renderHolds(list)))));

@@ -135,7 +135,7 @@ describe('a run that deleted what it should not have', () => {
     opened.clinic.unusable.add('2');
     opened.clinic.appointments.set('3', appointmentOf('3', { inHours: 24 * 400, agendaId: 'a1' }));
     const view = await undoRun(estate, run, { dryRun: false }, SILENT, SIGNALS);
-    const results = Object.fromEntries(view.records.map(({ appointment, result }) => [appointment, result]));
+    const results = Object.fromEntries(view.records.map(({ record, result }) => [record, result]));
     expect(results).toEqual({
       0: 'gone',
       1: 'cancelled',

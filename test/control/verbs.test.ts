@@ -171,9 +171,9 @@ describe('a plan', () => {
     });
     expect(view.targets[0]).toMatchObject({ target: 'doctor', links: 14, unchanged: 12, released: 0 });
     expect(view.targets[0]?.lines).toEqual([
-      { appointment: 'new', operation: 'create', reason: 'new', fields: [], startAt: NOW + 2 * HOUR_MS, verdict: 'go' },
+      { record: 'new', operation: 'create', reason: 'new', fields: [], startAt: NOW + 2 * HOUR_MS, verdict: 'go' },
       {
-        appointment: '1',
+        record: '1',
         operation: 'delete',
         reason: 'cancelled',
         fields: [],
@@ -181,7 +181,7 @@ describe('a plan', () => {
         verdict: 'go',
       },
       {
-        appointment: '0',
+        record: '0',
         operation: 'update',
         reason: 'content-changed',
         fields: ['time'],

@@ -1,0 +1,95 @@
+import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
+import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
+
+/** Records shown per list before the rest is only counted. */
+const SHOWN_RECORDS = 20;
+const INDENT = '  ';
+
+/** What the codes of rules mean. */
+const WHY: Readonly<Record<string, string>> = {
+  agenda: 'its agenda does not feed this target',
+  treatment: 'its treatment is not shown',
+  'blocked-time': 'blocked time, of no patient',
+  status: 'its status is not shown',
+  'no-consent': 'the patient has not given, or has withdrawn, the consent that this target asks for',
+  inactive: 'the clinic has closed the patient',
+  forgotten: 'an operator had the patient forgotten',
+  'no-patient': 'it belongs to no patient',
+  'patient-left-out': "the patient is left out of the contacts' target",
+  'patient-vanished': 'the clinic has the patient no more',
+  'patient-unknown': 'the list of patients does not show the patient (yet): it stays as it is',
+  'expression-too-slow': 'an expression of the mapping took too long: it stays as it is',
+  'expression-failed': 'an expression of the mapping failed: it stays as it is',
+  'expression-wrong-type': 'an expression of the mapping gave something else than its kind: it stays as it is',
+};
+
+/** The lists in sync, excluded and failing of each target. */
+export function renderHealth({ tenant, asOf, targets }: HealthView): string {
+  const columns = [
+    { heading: 'target' },
+    { heading: 'connector' },
+    { heading: 'follows' },
+    { heading: 'in sync', right: true },
+    { heading: 'excluded', right: true },
+    { heading: 'failing', right: true },
+    { heading: 'pending', right: true },
+    { heading: 'by hand', right: true },
+    { heading: 'held', right: true },
+  ];
+  const rows = targets.map((target) => [
+    target.target,
+    target.connector,
+    target.stream,
+    ...[target.inSync, sum(target.excluded.counts), target.failing.length].map(String),
+    ...[target.pending, target.changedByHand, target.held].map(String),
+  ]);
+  const lists = targets.flatMap((target) => listsOf(target, asOf));
+  return [`${tenant} as of ${renderTime(asOf)}`, '', renderTable(columns, rows), ...lists].join('\n');
+}
+
+function listsOf(target: TargetHealth, asOf: number): string[] {
+  const lines: string[] = [];
+  if (target.unread !== null) lines.push(line(`Not read now (${target.unread}): excluded records are not known.`));
+  lines.push(...otherwiseLines(target), ...excludedLines(target), ...failingLines(target.failing, asOf));
+  return lines.length === 0 ? [] : ['', `${target.target}:`, ...lines];
+}
+
+function otherwiseLines({ heldOtherwise }: TargetHealth): string[] {
+  const properties = Object.entries(heldOtherwise).map(([name, count]) => `${name} (${count})`);
+  return properties.length === 0 ? [] : [line(`Held otherwise than it was sent: ${properties.join(', ')}`)];
+}
+
+function excludedLines({ excluded: { counts, records } }: TargetHealth): string[] {
+  return Object.entries(counts).flatMap(([code, count]) => {
+    const ids = records.filter(({ why }) => why === code).map(({ record }) => record);
+    const shown = ids.slice(0, SHOWN_RECORDS).join(' ');
+    const more = ids.length > SHOWN_RECORDS ? ` … (${ids.length - SHOWN_RECORDS} more, --json shows all)` : '';
+    const head = line(`Excluded, ${count}: ${WHY[code] ?? code}`);
+    return shown === '' ? [head] : [head, wrap(`${shown}${more}`, WIDTH, INDENT + INDENT)];
+  });
+}
+
+function failingLines(failing: readonly FailingRecord[], asOf: number): string[] {
+  if (failing.length === 0) return [];
+  const columns = ['record', 'why', 'since', 'tries', 'next try'].map((heading) => ({ heading }));
+  const rows = failing
+    .slice(0, SHOWN_RECORDS)
+    .map(({ record, why, sinceAt, attempts, nextTryAt, parked }) => [
+      record,
+      parked ? `${why} (waits for other data or a person)` : why,
+      `${renderAge(sinceAt, asOf)} ago`,
+      String(attempts),
+      renderTime(nextTryAt),
+    ]);
+  const hidden = failing.length - SHOWN_RECORDS;
+  const more = hidden > 0 ? [`${INDENT}${INDENT}… and ${hidden} more (--json shows all)`] : [];
+  return [line(`Failing, ${failing.length}:`), renderTable(columns, rows, INDENT + INDENT), ...more];
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
+}
+
+function line(text: string): string {
+  return wrap(text, WIDTH, INDENT);
+}

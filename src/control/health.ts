@@ -1,0 +1,126 @@
+import { type Progress, planCycle } from '../jobs/pull.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Link } from '../model/operations.ts';
+import type { PendingChange } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import { type Estate, requireTenant } from './estate.ts';
+
+/** A record whose last write failed, or that waits for a person. Ids and codes, never contents. */
+export interface FailingRecord {
+  record: string;
+  /** Code of the last failure. */
+  why: string;
+  /** When the change was decided that doesn't get through. */
+  sinceAt: Instant;
+  attempts: number;
+  nextTryAt: Instant;
+  /** It is tried daily only: it needs other data, or a person. */
+  parked: boolean;
+}
+
+/** Where every record of a target's stream stands. */
+export interface TargetHealth {
+  target: string;
+  connector: string;
+  stream: OpenTarget['stream'];
+  /** Objects that are as they should be, as far as is known. */
+  inSync: number;
+  /**
+   * Of those, objects that the target holds otherwise than they were sent, by property: an address that somebody else has, a
+   * spelling of the target's own.
+   */
+  heldOtherwise: Record<string, number>;
+  /** Records that the target's rules leave out, and those that are kept as they are, with the rule's code. */
+  excluded: { counts: Record<string, number>; records: { record: string; why: string }[] };
+  failing: FailingRecord[];
+  /** Changes that wait for their turn and have not failed. */
+  pending: number;
+  /** Objects that a person changed or deleted in the target. */
+  changedByHand: number;
+  /** Kept back until a person decides. */
+  held: number;
+  /** Why nothing can be said of the rest now; null when all was read. */
+  unread: string | null;
+}
+
+/** The lists of a tenant's targets, from what the clinic says now and what is known of each target. */
+export interface HealthView {
+  tenant: string;
+  asOf: Instant;
+  targets: TargetHealth[];
+}
+
+/**
+ * Reads the clinic and tells of each target which records are in sync, left out and why, and failing, since when and until when.
+ * Writes nothing. Records that calendars leave out are counted only.
+ * @param options.target one target; all of them when absent
+ * @throws MirrorError `settings`, code `no-such-target` or `no-such-tenant`; what the clinic's calls throw
+ */
+export async function tenantHealth(
+  estate: Estate,
+  id: string,
+  options: { target?: string | undefined; progress: Progress },
+  signal: AbortSignal,
+): Promise<HealthView> {
+  const tenant = requireTenant(estate, id);
+  const wanted = [...tenant.targets.values()].filter(
+    (target) => options.target === undefined || target.id === options.target,
+  );
+  if (wanted.length === 0) throw noSuchTarget(options.target ?? '');
+  const cycle = await planCycle(tenant, { lease: null, progress: options.progress }, signal);
+  const targets = wanted.map(async (target): Promise<TargetHealth> => {
+    const plan = cycle.plans.find((one) => one.target === target);
+    const left = cycle.left.find((one) => one.target === target.id)?.code ?? null;
+    const records = [...(plan?.leftOutRecords ?? [])].map(([record, why]) => ({ record, why }));
+    return {
+      ...(await evidenceOf(tenant, target)),
+      excluded: { counts: { ...plan?.leftOut }, records },
+      held: Object.values(plan?.held ?? {}).flat().length,
+      unread: target.configuration.paused ? 'paused' : left,
+    };
+  });
+  return { tenant: id, asOf: cycle.survey.startedAt, targets: await Promise.all(targets) };
+}
+
+async function evidenceOf(
+  tenant: OpenTenant,
+  target: OpenTarget,
+): Promise<Omit<TargetHealth, 'excluded' | 'held' | 'unread'>> {
+  const links = await tenant.links.read(target.id);
+  const pending = await tenant.outbox.pending(target.id);
+  const settled = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));
+  const changes = [...pending.values()];
+  return {
+    target: target.id,
+    connector: target.configuration.connector,
+    stream: target.stream,
+    inSync: settled.length,
+    heldOtherwise: otherwise(settled, target),
+    failing: changes.filter(({ lastError }) => lastError !== null).map(failingOf),
+    pending: changes.filter(({ lastError }) => lastError === null).length,
+    changedByHand: [...links.values()].filter(({ drift }) => drift !== null).length,
+  };
+}
+
+function otherwise(settled: readonly Link[], { identity }: OpenTarget): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { fingerprint, echo } of settled) {
+    if (echo === undefined) continue;
+    for (const field of identity.differingFields(fingerprint, echo)) counts[field] = (counts[field] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function failingOf({ recordId, lastError, enqueuedAt, attempts, dueAt, parked }: PendingChange): FailingRecord {
+  return { record: recordId, why: lastError ?? '', sinceAt: enqueuedAt, attempts, nextTryAt: dueAt, parked };
+}
+
+function noSuchTarget(target: string): MirrorError {
+  return new MirrorError(`there is no target ${JSON.stringify(target)}`, {
+    actor: 'settings',
+    code: 'no-such-target',
+    retry: 'never',
+    remedy: 'name one of targets in the tenant file',
+  });
+}

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { renderHealth } from '../../src/cli/render-health.ts';
+import type { Estate } from '../../src/control/estate.ts';
+import { tenantHealth } from '../../src/control/health.ts';
+import { held, openCrmWorld, patientOf } from '../jobs/crm-world.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+
+test('health tells what is in sync, who is excluded and why, and what fails since when and until when', async () => {
+  const world = openCrmWorld(redis);
+  const { tenant, contacts, clinic } = world;
+  clinic.patientList.push(...['1', '2', '3', '4'].map((id) => patientOf(id)));
+  clinic.patientList.push(patientOf('5', { consents: { marketing: false } }));
+  contacts.fault = ({ recordId }) => (recordId === '4' ? 'refused' : null);
+  await cycle(tenant);
+  expect(held(contacts)).toHaveLength(3);
+  world.clock.now += 60_000;
+  const estate = { tenants: new Map([[tenant.id, tenant]]), clock: () => world.clock.now } as unknown as Estate;
+  const view = await tenantHealth(estate, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);
+  expect(view.targets).toMatchObject([
+    {
+      target: 'contacts',
+      stream: 'patients',
+      inSync: 3,
+      excluded: { counts: { 'no-consent': 1 }, records: [{ record: '5', why: 'no-consent' }] },
+      failing: [{ record: '4', why: 'refused', sinceAt: world.clock.now - 60_000, attempts: 1, parked: true }],
+      pending: 0,
+      unread: null,
+    },
+  ]);
+  expect(renderHealth(view)).toMatchInlineSnapshot(`
+    "studio-rossi as of 2026-06-15 08:01:00Z
+
+    target    connector  follows   in sync  excluded  failing  pending  by hand  held
+    ────────  ─────────  ────────  ───────  ────────  ───────  ───────  ───────  ────
+    contacts  model      patients        3         1        1        0        0     0
+
+    contacts:
+      Excluded, 1: the patient has not given, or has withdrawn, the consent that this target asks for
+        5
+      Failing, 1:
+        record  why                                         since     tries  next try
+        ──────  ──────────────────────────────────────────  ────────  ─────  ────────────────────
+        4       refused (waits for other data or a person)  60 s ago  1      2026-06-16 08:30:00Z"
+  `);
+  await expect(tenantHealth(estate, tenant.id, { target: 'contact', progress: () => {} }, NEVER)).rejects.toMatchObject(
+    {
+      code: 'no-such-target',
+    },
+  );
+});
