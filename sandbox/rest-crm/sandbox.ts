@@ -1,0 +1,101 @@
+import fastify from 'fastify';
+import { isAdminPath } from '../kit/admin.ts';
+import type { Counts } from '../kit/counts.ts';
+import type { FaultPlan } from '../kit/faults.ts';
+import { SandboxKit } from '../kit/kit.ts';
+import { listen, type RunningServer } from '../kit/listen.ts';
+import type { Recording } from '../kit/recording.ts';
+import type { Dialect } from './dialect.ts';
+import { dolibarr } from './dialects/dolibarr.ts';
+import { espocrm } from './dialects/espocrm.ts';
+import { twenty } from './dialects/twenty.ts';
+import { zoho } from './dialects/zoho.ts';
+import { type DialectName, type RestCrmSandboxOptions, type Settings, toSettings } from './options.ts';
+import type { Field, StoredRecord, Table, Values } from './tables.ts';
+import { World } from './world.ts';
+
+const DIALECTS: Readonly<Record<DialectName, Dialect>> = { dolibarr, espocrm, twenty, zoho };
+
+/** One CRM in memory, and what a person can do in it. */
+export interface RestCrmSandbox extends RunningServer {
+  /** Base address of the API. */
+  apiUrl: string;
+  /** The key or token that is let in. */
+  token: string;
+  counts: Counts;
+  faults: FaultPlan;
+  recording: Recording;
+  configure(changes: Partial<Pick<Settings, 'requestsPerMinute' | 'searchLagMs' | 'emptyListIs404'>>): void;
+  /** What a person sees, in the order of their making. @param kind as paths name it, such as `Contact` */
+  records(kind: string): StoredRecord[];
+  addByHand(kind: string, values: Values): StoredRecord;
+  editByHand(kind: string, id: string, values: Values): void;
+  deleteByHand(kind: string, id: string): void;
+  /** Makes a field, or changes one. */
+  addField(kind: string, name: string, field: Field): void;
+  removeField(kind: string, name: string): void;
+  /** The login is let in no more, but this one is. */
+  replaceToken(token: string): void;
+}
+
+/** Starts the sandbox on loopback. Throws when the port is taken. */
+export async function startRestCrmSandbox(options: RestCrmSandboxOptions): Promise<RestCrmSandbox> {
+  const settings = toSettings(options);
+  const dialect = DIALECTS[settings.dialect];
+  const world = new World(settings);
+  dialect.furnish(world);
+  const login = { token: world.token };
+  const kit = new SandboxKit({ seed: settings.seed, faultBody: (status) => dialect.bodyOf(status) });
+  const app = fastify({ exposeHeadRoutes: false, bodyLimit: 16 * 1024 * 1024, routerOptions: { maxParamLength: 500 } });
+  kit.install(app);
+  app.addHook('preHandler', async (request, reply) => {
+    if (isAdminPath(request.url) || reply.sent) return;
+    if (!dialect.isAllowed(request, login.token)) return reply.status(401).send(dialect.bodyOf(401));
+    const waitSeconds = world.throttle();
+    if (waitSeconds === null) return;
+    kit.counts.add('throttled');
+    return reply.status(429).header('retry-after', String(waitSeconds)).send(dialect.bodyOf(429));
+  });
+  app.register(
+    (api, _options, done) => {
+      dialect.addRoutes(api, world);
+      done();
+    },
+    { prefix: dialect.base },
+  );
+  const server = await listen(app, settings.port);
+  return {
+    ...server,
+    ...handsOn(world),
+    apiUrl: `${server.url}${dialect.base}`,
+    token: login.token,
+    counts: kit.counts,
+    faults: kit.faults,
+    recording: kit.recording,
+    configure: (changes) => void Object.assign(settings, changes),
+    replaceToken: (token) => {
+      login.token = token;
+    },
+  };
+}
+
+function handsOn(world: World) {
+  const tableOf = (kind: string): Table => {
+    const table = world.tables.get(kind);
+    if (table === undefined) throw new TypeError(`there are no records of the kind ${kind}`);
+    return table;
+  };
+  const recordOf = (kind: string, id: string): StoredRecord => {
+    const record = tableOf(kind).get(id);
+    if (record === undefined) throw new TypeError('there is no such record');
+    return record;
+  };
+  return {
+    records: (kind: string) => tableOf(kind).all(),
+    addByHand: (kind: string, values: Values) => tableOf(kind).insert(values),
+    editByHand: (kind: string, id: string, values: Values) => void tableOf(kind).change(recordOf(kind, id), values),
+    deleteByHand: (kind: string, id: string) => tableOf(kind).remove(recordOf(kind, id)),
+    addField: (kind: string, name: string, field: Field) => void tableOf(kind).fields.set(name, field),
+    removeField: (kind: string, name: string) => void tableOf(kind).fields.delete(name),
+  };
+}

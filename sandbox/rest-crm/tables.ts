@@ -1,0 +1,115 @@
+/** What a field of a record holds. */
+export interface Field {
+  type: 'text' | 'number' | 'boolean' | 'date' | 'instant' | 'link';
+  /** Two records can't have the same value. */
+  unique?: boolean;
+  required?: boolean;
+  /** Most characters of a text. */
+  maxLength?: number;
+}
+
+/** A record by the names of its fields; a field of several parts is named with a dot. */
+export type Values = Record<string, unknown>;
+
+/** A record as it is kept. */
+export interface StoredRecord {
+  id: string;
+  values: Values;
+  createdAt: number;
+  updatedAt: number;
+  /** Still there, and shown to nobody. */
+  isDeleted: boolean;
+}
+
+/** Why a record can't be written. */
+export interface Refusal {
+  field: string;
+  why: 'required' | 'too-long' | 'wrong-type' | 'not-unique';
+}
+
+/** The time, and how late searches are, as they are just now. */
+interface Clock {
+  now(): number;
+  searchLagMs: number;
+}
+
+/** The records of one kind. */
+export class Table {
+  readonly fields: Map<string, Field>;
+  readonly #records = new Map<string, StoredRecord>();
+  readonly #newId: () => string;
+  readonly #clock: Clock;
+
+  constructor(fields: Record<string, Field>, newId: () => string, clock: Clock) {
+    this.fields = new Map(Object.entries(fields));
+    this.#newId = newId;
+    this.#clock = clock;
+  }
+
+  get(id: string): StoredRecord | undefined {
+    const record = this.#records.get(id);
+    return record?.isDeleted === false ? record : undefined;
+  }
+
+  /** In the order of their making. */
+  all(): StoredRecord[] {
+    return [...this.#records.values()].filter(({ isDeleted }) => !isDeleted);
+  }
+
+  /** Those that a filter finds: what was written a moment ago may not be among them yet. */
+  search(fits: (record: StoredRecord) => boolean): StoredRecord[] {
+    const indexedUntil = this.#clock.now() - this.#clock.searchLagMs;
+    return this.all().filter((record) => record.updatedAt <= indexedUntil && fits(record));
+  }
+
+  insert(values: Values): StoredRecord {
+    const at = this.#clock.now();
+    const record = { id: this.#newId(), values: { ...values }, createdAt: at, updatedAt: at, isDeleted: false };
+    this.#records.set(record.id, record);
+    return record;
+  }
+
+  change(record: StoredRecord, values: Values): StoredRecord {
+    Object.assign(record.values, values);
+    record.updatedAt = this.#clock.now();
+    return record;
+  }
+
+  remove(record: StoredRecord): void {
+    record.isDeleted = true;
+  }
+
+  /**
+   * The first thing that stands against a write.
+   * @param isTyped what values of a type look like on the wire
+   * @param deletedCount whether deleted records keep their unique values
+   */
+  refuse(
+    id: string | null,
+    values: Values,
+    isTyped: (value: unknown, type: Field['type']) => boolean,
+    deletedCount = false,
+  ): Refusal | undefined {
+    for (const [name, field] of this.fields) {
+      const value = values[name];
+      const isGiven = name in values;
+      if (field.required && (isGiven || id === null) && isEmpty(value)) return { field: name, why: 'required' };
+      if (!isGiven || isEmpty(value)) continue;
+      if (!isTyped(value, field.type)) return { field: name, why: 'wrong-type' };
+      if (typeof value === 'string' && value.length > (field.maxLength ?? 255)) return { field: name, why: 'too-long' };
+      if (field.unique && this.#isTaken(id, name, value, deletedCount)) return { field: name, why: 'not-unique' };
+    }
+    return undefined;
+  }
+
+  #isTaken(id: string | null, name: string, value: unknown, deletedCount: boolean): boolean {
+    return [...this.#records.values()].some(
+      (record) => record.id !== id && (deletedCount || !record.isDeleted) && record.values[name] === value,
+    );
+  }
+}
+
+/** Whether a field without this value counts as empty. */
+export function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
