@@ -23,7 +23,9 @@ export function connection(secrets: SecretSchemas) {
       keyFile: serviceAccountKey.describe('The JSON key that Google gave for the service account'),
       subject: z
         .email('give the e-mail address of the user that the service account acts for')
-        .describe('E-mail address of the user that the service account acts for'),
+        .describe(
+          'User that the login acts for: of a service account the e-mail address; of salesforce-app the user name, without which its secret is used',
+        ),
     }),
     z.strictObject({
       kind: z.literal('microsoft'),
@@ -82,7 +84,7 @@ function crmConnections(secrets: SecretSchemas) {
       client: name.describe('A name of salesforceClients in the settings'),
       subject: text
         .optional()
-        .describe('User name that the application acts as, by its certificate; without it its secret is used'),
+        .describe('User name that the application acts for, by its certificate; without it its secret is used'),
     }),
     z.strictObject({ kind: z.literal('oauth'), client: name.describe('A name of oauthClients in the settings') }),
     z.strictObject({

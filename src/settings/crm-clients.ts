@@ -72,7 +72,7 @@ export function salesforceClient(secrets: SecretSchemas) {
     loginUrl: loginAddress
       .default('https://login.salesforce.com')
       .describe(
-        "Address of the login: test.salesforce.com for sandboxes; for logins by secret without a person the organisation's own (My Domain)",
+        "Address of the login: test.salesforce.com for sandboxes; for logins by secret without a person the organisation's own (My Domain). Default: https://login.salesforce.com",
       ),
     clientId: text.describe('Id (consumer key) of the application'),
     clientSecret: secrets.text.optional().describe('Secret (consumer secret), for an application that has one'),

@@ -4,14 +4,6 @@ import { type ConnectionAuthorizer, quotaUserOf } from '../../src/oauth/authoriz
 import { createBasicAuthorizer } from '../../src/oauth/fixed-login.ts';
 import { clinicProvider, googleProvider } from '../../src/oauth/providers.ts';
 import { missingScopes } from '../../src/oauth/scopes.ts';
-import { NEVER } from './connection.ts';
-
-test('a login by name and password is a header, in UTF-8, and cannot be renewed', async () => {
-  const authorizer = createBasicAuthorizer('nas', 'jörg', 'p:ss wörd');
-  expect(await authorizer.header(NEVER)).toBe(`Basic ${Buffer.from('jörg:p:ss wörd').toString('base64')}`);
-  await expect(authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'password-refused' });
-  expect(() => createBasicAuthorizer('nas', 'a:b', 'p')).toThrow(expect.objectContaining({ actor: 'settings' }));
-});
 
 test('the shape is the one that connectors ask for', () => {
   const authorizer: Authorizer = createBasicAuthorizer('nas', 'a', 'p') satisfies ConnectionAuthorizer;

@@ -37,6 +37,8 @@ export interface WorkerOptions {
   /** Default: the clinic's at `issuer`, as a client that scripted servers take. */
   provider?: Provider;
   scopes?: readonly string[];
+  /** As for Salesforce. */
+  isPlaced?: boolean;
   leaseTtlMs?: number;
   requestTimeoutMs?: number;
   /** Stands before the store, to make it fail. */
@@ -67,7 +69,8 @@ export function openWorker(options: WorkerOptions): Worker {
     pause: (durationMs) => delay(Math.min(durationMs, 20)),
   });
   const rules = DEFAULT_REFRESH_RULES;
-  const authorizer = createTokenAuthorizer({ connection: 'clinic', credentials, refresher, rules, clock });
+  const isPlaced = options.isPlaced ?? false;
+  const authorizer = createTokenAuthorizer({ connection: 'clinic', credentials, refresher, rules, clock, isPlaced });
   return { place, credentials, server, refresher, authorizer, logged };
 }
 

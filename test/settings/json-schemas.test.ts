@@ -52,6 +52,6 @@ describe('the schema of a tenant', () => {
   });
 
   test('asks only for what has no default', () => {
-    expect(target.required).toEqual(['connector', 'connection', 'agendas']);
+    expect(target.required).toEqual(['connector', 'connection']);
   });
 });

@@ -148,7 +148,9 @@ describe('faults', () => {
 
   test('of a missing key name the line of what should hold it', () => {
     const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('    agendas: all\n', '') }));
-    expect(lines).toEqual(['tenants/uno.yaml:9 targets.rossi.agendas: is missing → add it']);
+    expect(lines).toEqual([
+      'tenants/uno.yaml:9 targets.rossi: agendas are not named → name the ids of the agendas that go into this calendar, or all',
+    ]);
   });
 
   test.each([

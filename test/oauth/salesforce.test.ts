@@ -1,0 +1,249 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type SalesforceSandbox,
+  type SalesforceSandboxOptions,
+  startSalesforceSandbox,
+} from '../../sandbox/salesforce/index.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { salesforceProvider } from '../../src/oauth/crm-providers.ts';
+import { disconnect } from '../../src/oauth/disconnect.ts';
+import { dueForRefresh } from '../../src/oauth/due.ts';
+import type { LoginTarget } from '../../src/oauth/login.ts';
+import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
+import type { PendingLogin } from '../../src/oauth/store.ts';
+import { createLoginStore } from '../../src/state/logins.ts';
+import { useRedis } from '../support/redis.ts';
+import { connect, NEVER, openWorker, RING, type Worker } from './connection.ts';
+
+const redis = useRedis();
+const SCOPES = ['api', 'refresh_token'];
+const USER = 'integration@clinic.example';
+const ROTATING = { clientSecret: 'sandbox-secret', rotateRefreshTokens: true };
+
+async function openSalesforce(options: SalesforceSandboxOptions = {}) {
+  const sandbox = await startSalesforceSandbox(options);
+  onTestFinished(() => sandbox.close());
+  const { clientId, clientSecret } = sandbox.application;
+  const provider = salesforceProvider({ loginUrl: sandbox.loginUrl, clientId, clientSecret: clientSecret ?? null });
+  const newWorker = (clock?: () => number) =>
+    openWorker({
+      redis: redis.connect(),
+      issuer: provider.issuer,
+      provider,
+      scopes: SCOPES,
+      isPlaced: true,
+      ...(clock === undefined ? {} : { clock }),
+    });
+  const worker = newWorker();
+  const target: LoginTarget = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
+  const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
+  const visit = async (url: URL) => void (await fetch(await sandbox.authorizeInBrowser(url.href, { username: USER })));
+  const login = () => loginOnLoopback(target, logins, (url) => void visit(url), NEVER);
+  return { sandbox, worker, newWorker, login };
+}
+
+/** What a connector sees of its first call: the place and the token of one moment. */
+async function reads(worker: Pick<Worker, 'authorizer'>, sandbox: SalesforceSandbox, header: string): Promise<number> {
+  const place = worker.authorizer.baseUrl?.() ?? '';
+  const url = `${place}/services/data/${sandbox.apiVersion}/sobjects/Contact/describe`;
+  return (await fetch(url, { headers: { authorization: header } })).status;
+}
+
+describe('a person who logs in to Salesforce', () => {
+  test.each<[string, SalesforceSandboxOptions]>([
+    ['with a secret', {}],
+    ['without one', { applications: [{ clientSecret: undefined }] }],
+  ])('gives an application %s a login without a known end, and the place where it is good', async (_what, options) => {
+    const { sandbox, worker, login } = await openSalesforce(options);
+    expect(await login()).toMatchObject({ missingScopes: [] });
+    expect(await worker.credentials.read('clinic')).toMatchObject({ accessExpiresAt: null, state: 'connected' });
+    const header = await worker.authorizer.header(NEVER);
+    expect(worker.authorizer.baseUrl?.()).toBe(sandbox.url);
+    expect(await reads(worker, sandbox, header)).toBe(200);
+  });
+
+  test('has token and place sealed together', async () => {
+    const { sandbox, worker, login } = await openSalesforce();
+    await login();
+    const stored = await redis.connect().hgetall((await redis.connect().keys('*credential*clinic*'))[0] ?? '');
+    expect(Object.keys(stored)).toContain('sealed');
+    expect(JSON.stringify(stored)).not.toContain(new URL(sandbox.url).host);
+    expect((await worker.credentials.read('clinic'))?.tokens).toMatchObject({ baseUrl: sandbox.url });
+  });
+});
+
+describe('a session at Salesforce', () => {
+  test('is used until it is refused, then renewed once for all who ask', async () => {
+    const { sandbox, worker, login } = await openSalesforce();
+    await login();
+    const before = sandbox.counts.refreshes;
+    const [first, second] = [await worker.authorizer.header(NEVER), await worker.authorizer.header(NEVER)];
+    expect(first).toBe(second);
+    expect(sandbox.counts.refreshes - before).toBe(0);
+    sandbox.endSessions();
+    expect(await reads(worker, sandbox, first)).toBe(401);
+    const renewed = await Promise.all(Array.from({ length: 5 }, () => worker.authorizer.renew(NEVER)));
+    expect(new Set(renewed).size).toBe(1);
+    expect(await reads(worker, sandbox, renewed[0] ?? '')).toBe(200);
+    expect(sandbox.counts.refreshes - before).toBe(1);
+  });
+
+  test('O1: 20 workers share one refresh of a rotating token', async () => {
+    const { sandbox, login, newWorker } = await openSalesforce({ applications: [ROTATING] });
+    await login();
+    const before = sandbox.counts.refreshes;
+    const workers = Array.from({ length: 20 }, () => newWorker());
+    const headers = await Promise.all(workers.map((each) => each.authorizer.renew(NEVER)));
+    expect(new Set(headers).size).toBe(1);
+    expect(new Set(workers.map((each) => each.authorizer.baseUrl?.()))).toEqual(new Set([sandbox.url]));
+    expect(sandbox.counts.refreshes - before).toBe(1);
+  });
+
+  test('S9: a rotated refresh token is stored before anybody has the session', async () => {
+    const { worker, newWorker, login } = await openSalesforce({ applications: [ROTATING] });
+    await login();
+    const before = await worker.credentials.read('clinic');
+    const header = await worker.authorizer.renew(NEVER);
+    const after = await newWorker().credentials.read('clinic');
+    expect(header).toBe(`Bearer ${after?.tokens.accessToken}`);
+    expect(after?.tokens.refreshToken).not.toBe(before?.tokens.refreshToken);
+  });
+
+  test('S9: an answer that is lost after the rotation ends the login, and says so', async () => {
+    const { sandbox, worker, login } = await openSalesforce({ applications: [ROTATING] });
+    await login();
+    sandbox.faults.add({ match: { path: '/oauth2/token' }, times: 1, fault: { kind: 'lost-answer' } });
+    await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ code: 'refresh-answer-lost' });
+    expect(await worker.credentials.read('clinic')).toMatchObject({ reason: 'refresh-answer-lost' });
+  });
+
+  test('a request that is cut before it arrives is sent again', async () => {
+    const { sandbox, worker, login } = await openSalesforce({ applications: [ROTATING] });
+    await login();
+    sandbox.faults.add({ match: { path: '/oauth2/token' }, times: 1, fault: { kind: 'cut' } });
+    expect(await reads(worker, sandbox, await worker.authorizer.renew(NEVER))).toBe(200);
+  });
+});
+
+describe('an organisation that moves', () => {
+  test.each(['unauthorized', 'closed'] as const)(
+    'S13: is found at its new address by the next refresh, in every process; the old one: %s',
+    async (old) => {
+      const { sandbox, worker, newWorker, login } = await openSalesforce();
+      await login();
+      const peer = newWorker();
+      const stale = await peer.authorizer.header(NEVER);
+      expect(peer.authorizer.baseUrl?.()).toBe(sandbox.url);
+      const moved = await sandbox.moveInstance(old);
+      const header = await worker.authorizer.renew(NEVER);
+      expect(worker.authorizer.baseUrl?.()).toBe(moved);
+      expect(await reads(worker, sandbox, header)).toBe(200);
+      expect(await peer.authorizer.header(NEVER)).not.toBe(stale);
+      expect(peer.authorizer.baseUrl?.()).toBe(moved);
+    },
+  );
+});
+
+describe('the place of a login', () => {
+  test('must be known: a login from before asks for a person', async () => {
+    const { worker } = await openSalesforce();
+    await connect(worker, { accessExpiresAt: null });
+    const unknown = { actor: 'authorization', code: 'instance-unknown' };
+    await expect(worker.authorizer.header(NEVER)).rejects.toMatchObject(unknown);
+    expect(() => worker.authorizer.baseUrl?.()).toThrow(expect.objectContaining(unknown));
+  });
+
+  test('is not told where addresses are fixed', async () => {
+    const worker = openWorker({ redis: redis.connect(), issuer: 'https://login.example' });
+    expect(worker.authorizer.baseUrl).toBeUndefined();
+  });
+});
+
+describe('a login that Salesforce ended', () => {
+  test.each([
+    ['inactive user', 'account-inactive', /administrator makes the user active/],
+    ['ip restricted or invalid login hours', 'address-restricted', /administrator admits this machine's address/],
+    ["user hasn't approved this consumer", 'application-not-approved', /administrator approves the application/],
+    ['expired access/refresh token', 'login-ended', /a person logs in again/],
+    ['something else', 'login-ended', /a person logs in again/],
+  ])('by %j needs a login, and says what to do first', async (description, code, remedy) => {
+    const { sandbox, worker, login } = await openSalesforce();
+    await login();
+    sandbox.refuseUser(USER, description);
+    for (const renewing of [() => worker.authorizer.renew(NEVER), () => worker.authorizer.header(NEVER)]) {
+      const thrown = await renewing().catch((error: unknown) => error);
+      expect(thrown).toMatchObject({ actor: 'authorization', code, remedy: expect.stringMatching(remedy) });
+      expect(JSON.stringify(thrown)).not.toContain(description);
+    }
+    expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: code });
+    sandbox.refuseUser(USER, undefined);
+    await login();
+    expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
+  });
+
+  test('by its sixth grant elsewhere needs a login, and the newest one goes on', async () => {
+    const { sandbox, worker, login } = await openSalesforce();
+    await login();
+    const old = await worker.credentials.read('clinic');
+    for (let grant = 0; grant < 4; grant += 1) await login();
+    expect(sandbox.liveGrants(USER)).toBe(5);
+    await expect(worker.server.refresh(old?.tokens.refreshToken ?? '', NEVER)).resolves.toMatchObject({
+      baseUrl: sandbox.url,
+    });
+    await login();
+    expect(sandbox.liveGrants(USER)).toBe(5);
+    await expect(worker.server.refresh(old?.tokens.refreshToken ?? '', NEVER)).rejects.toMatchObject({
+      code: 'login-ended',
+    });
+    expect(await reads(worker, sandbox, await worker.authorizer.renew(NEVER))).toBe(200);
+  });
+
+  test('because others took its place ends by itself, in status too', async () => {
+    const { sandbox, worker, login } = await openSalesforce({ grantsPerUser: 1 });
+    await login();
+    const verifier = 'v'.repeat(43);
+    const redirect = 'http://127.0.0.1/elsewhere';
+    const url = await worker.server.authorizationUrl({
+      redirect_uri: redirect,
+      scope: SCOPES.join(' '),
+      state: 's',
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    });
+    const back = new URL(await sandbox.authorizeInBrowser(url.href, { username: USER }));
+    await worker.server.exchangeCode(back, { state: 's', codeVerifier: verifier }, NEVER);
+    await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'login-ended' });
+    expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: 'login-ended' });
+  });
+});
+
+describe('a login that nobody uses', () => {
+  test('is refreshed daily, and outlives an idle time of 30 days', async () => {
+    const time = { now: Date.now() };
+    const idle = { ...ROTATING, refreshTokenIdleMs: 30 * 86_400_000 };
+    const { sandbox, login, newWorker } = await openSalesforce({ applications: [idle], now: () => time.now });
+    await login();
+    const worker = newWorker(() => time.now);
+    // The login was made by this machine's clock.
+    time.now += 60_000;
+    for (let day = 0; day < 40; day += 1) {
+      time.now += 86_400_000;
+      expect(await worker.authorizer.refreshIfDue(NEVER)).toBe(true);
+      expect(await worker.authorizer.refreshIfDue(NEVER)).toBe(false);
+    }
+    expect(await reads(worker, sandbox, await worker.authorizer.header(NEVER))).toBe(200);
+    const credential = await worker.credentials.read('clinic');
+    expect(credential !== null && dueForRefresh(credential, time.now)).toBe(false);
+  });
+});
+
+describe('ending a login at Salesforce', () => {
+  test('revokes the grant there', async () => {
+    const { sandbox, worker, login } = await openSalesforce();
+    await login();
+    expect(await disconnect(worker.place, worker.server, silentLogger, NEVER)).toBe('revoked');
+    expect(sandbox.liveGrants(USER)).toBe(0);
+    expect(await worker.credentials.read('clinic')).toBeNull();
+  });
+});

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { ConnectorDescription } from '../../src/settings/configuration.ts';
+import { ENV, faultLines, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
+
+const KINDS = ['hubspot', 'salesforce', 'salesforce-app', 'oauth', 'bearer', 'api-key', 'basic'];
+
+/** A connector that takes every login of a CRM, as the settings see it. */
+const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map<string, ConnectorDescription>([
+  ['crm', { connectionKinds: KINDS, settingsSchema: z.strictObject({}), streams: ['appointments'], holds: 'events' }],
+]);
+
+const PEM = '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\nAA==';
+const SECRET = '{ env: CLIENT_SECRET }';
+
+/** A directory with one login and the registrations that the settings have. */
+function directory(connection: string, clients = ''): string {
+  return writeConfiguration({
+    'clinic-mirror.yaml': `${SETTINGS}${clients}`,
+    'tenants/uno.yaml': `
+name: Studio Uno
+language: it
+zone: Europe/Rome
+clinic: { client: main, tenantId: "7" }
+connections:
+  work: ${connection}
+targets:
+  rossi: { connector: crm, connection: work, agendas: all, settings: {} }
+`,
+  });
+}
+
+const read = (dir: string, env: Record<string, string> = {}) =>
+  load(dir, { connectors: CONNECTORS, env: { ...ENV, ...env } });
+const faults = (dir: string, env: Record<string, string> = {}) =>
+  faultLines(dir, { connectors: CONNECTORS, env: { ...ENV, ...env } }).join('\n');
+
+const HUBSPOT = `hubspotClients:\n  main: { clientId: h, clientSecret: ${SECRET} }\n`;
+const salesforce = (more: string) => `salesforceClients:\n  main: { clientId: s${more} }\n`;
+const oauth = (more = '') =>
+  'oauthClients:\n  main:\n    authorizationEndpoint: https://crm.test/authorize\n' +
+  `    tokenEndpoint: https://crm.test/token/\n    clientId: o\n${more}`;
+const OWN_LOGIN = ', loginUrl: "https://clinic.my.salesforce.com/"';
+
+describe('logins at CRMs', () => {
+  test.each([
+    ['{ kind: hubspot, client: main }', HUBSPOT],
+    ['{ kind: salesforce, client: main }', salesforce('')],
+    ['{ kind: salesforce-app, client: main }', salesforce(`${OWN_LOGIN}, clientSecret: ${SECRET}`)],
+    ['{ kind: salesforce-app, client: main, subject: bot@clinic.test }', salesforce(', certificate: { env: PEM }')],
+    ['{ kind: oauth, client: main }', oauth()],
+    [`{ kind: bearer, token: ${SECRET} }`, ''],
+    [`{ kind: api-key, header: X-Api-Key, key: ${SECRET} }`, ''],
+    [`{ kind: basic, username: u, password: ${SECRET} }`, ''],
+  ])('are complete with %s', (connection, clients) => {
+    const { tenants } = read(directory(connection, clients), { PEM });
+    expect(KINDS).toContain(tenants.get('uno')?.connections.get('work')?.kind);
+  });
+
+  test("have the vendors' addresses without naming them", () => {
+    const { settings } = read(directory('{ kind: hubspot, client: main }', `${HUBSPOT}${salesforce('')}`));
+    expect(settings.hubspotClients.get('main')).toMatchObject({
+      authorizeUrl: 'https://app.hubspot.com/oauth/authorize',
+      tokenUrl: 'https://api.hubapi.com/oauth/2026-03/token',
+    });
+    expect(settings.salesforceClients.get('main')).toMatchObject({ loginUrl: 'https://login.salesforce.com' });
+  });
+
+  test('of HubSpot stay below what it allows one account by default: 110 calls in any ten seconds', () => {
+    const { settings } = read(directory('{ kind: hubspot, client: main }', HUBSPOT));
+    const { requestsPerMinute, burst } = settings.hubspotClients.get('main')?.budget ?? {
+      requestsPerMinute: 0,
+      burst: 0,
+    };
+    expect(burst + requestsPerMinute / 6).toBeLessThanOrEqual(110);
+  });
+
+  test('at any server keep its addresses as they are written, and its parameters', () => {
+    const more = '    scopes: [crm.read, crm.write]\n    loginParameters: { audience: crm }\n';
+    const { settings } = read(directory('{ kind: oauth, client: main }', oauth(more)));
+    expect(settings.oauthClients.get('main')).toMatchObject({
+      tokenEndpoint: 'https://crm.test/token/',
+      scopes: ['crm.read', 'crm.write'],
+      loginParameters: { audience: 'crm' },
+    });
+  });
+
+  test('by a key take its header in lower case', () => {
+    const { tenants } = read(directory(`{ kind: api-key, header: X-Api-KEY, key: ${SECRET} }`));
+    expect(tenants.get('uno')?.connections.get('work')).toMatchObject({ header: 'x-api-key' });
+  });
+});
+
+describe('a fault of a login at a CRM names its field and what to do', () => {
+  test.each([
+    [
+      '{ kind: hubspot, client: mian }',
+      HUBSPOT,
+      /work\.client: there is no HubSpot client "mian" → did you mean main\? .*add it to hubspotClients/,
+    ],
+    [
+      '{ kind: salesforce, client: main }',
+      HUBSPOT,
+      /work\.client: there is no Salesforce client "main" → there is no Salesforce client yet; add it to salesforceClients/,
+    ],
+    [
+      '{ kind: oauth, client: crm }',
+      oauth(),
+      /work\.client: there is no OAuth client "crm" → there are: main; add it to oauthClients/,
+    ],
+    [
+      '{ kind: salesforce-app, client: main, subject: bot@clinic.test }',
+      salesforce(`, clientSecret: ${SECRET}`),
+      /client: the Salesforce client main can't log in as a named user → give it a certificate in .*, or leave subject out/,
+    ],
+    [
+      '{ kind: salesforce-app, client: main }',
+      salesforce(', certificate: { env: PEM }'),
+      /client: the Salesforce client main can't log in without a person → give it a clientSecret in .*, or name a subject/,
+    ],
+    [
+      '{ kind: salesforce-app, client: main }',
+      salesforce(`, clientSecret: ${SECRET}`),
+      /client: the Salesforce client main logs in where its secret alone is not taken → set its loginUrl .*own address/,
+    ],
+    [
+      '{ kind: salesforce-app, client: main }',
+      salesforce(`, clientSecret: ${SECRET}, loginUrl: "https://test.salesforce.com/"`),
+      /logs in where its secret alone is not taken/,
+    ],
+    ['{ kind: hubspot, client: main, subject: x }', HUBSPOT, /work\.subject: unknown key/],
+    ['{ kind: hubspto, client: main }', HUBSPOT, /work\.kind: is not valid: "hubspto" → allowed: .*hubspot/],
+    [
+      `{ kind: api-key, header: "X Key", key: ${SECRET} }`,
+      '',
+      /work\.header: is not valid: "X Key" → give the name of a header/,
+    ],
+    [`{ kind: api-key, header: Content-Type, key: ${SECRET} }`, '', /work\.header: .* → choose another header/],
+    ['{ kind: basic, username: "a:b", password: { env: CLIENT_SECRET } }', '', /work\.username: .* → .* no colon/],
+  ])('%s', (connection, clients, expected) => {
+    expect(faults(directory(connection, clients), { PEM })).toMatch(expected);
+  });
+
+  test.each([
+    ['http://crm.example.org/token', 'plain http'],
+    ['https://user:pass@crm.test/token', 'a user'],
+    ['https://crm.test/token#x', 'a fragment'],
+    ['crm.test/token', 'no scheme'],
+  ])('an endpoint such as %s has %s', (address) => {
+    const clients = oauth().replace('https://crm.test/token/', `"${address}"`);
+    const lines = faults(directory('{ kind: oauth, client: main }', clients));
+    expect(lines).toMatch(
+      /oauthClients\.main\.tokenEndpoint: .* → give an https:\/\/ address without user and fragment/,
+    );
+    expect(lines).not.toContain('user:pass');
+  });
+
+  test.each(['redirect_uri', 'client_secret', 'response_type', 'state'])(
+    'a login has %s from nobody but itself',
+    (name) => {
+      const lines = faults(directory('{ kind: oauth, client: main }', oauth(`    loginParameters: { ${name}: x }\n`)));
+      expect(lines).toMatch(/oauthClients\.main\.loginParameters\S*: .*the login sets this parameter itself/);
+    },
+  );
+
+  test('scopes are entries, not words of one', () => {
+    const clients = oauth('    scopes: ["crm.read crm.write"]\n');
+    expect(faults(directory('{ kind: oauth, client: main }', clients))).toMatch(
+      /scopes\.0: .* → write each scope as an entry of its own/,
+    );
+  });
+
+  test.each([
+    ['{ kind: bearer, token: { env: CANARY } }', 'Bearer canary-1', /work\.token: .* → refer to the token alone/],
+    ['{ kind: bearer, token: { env: CANARY } }', 'canary\n1', /work\.token: .* → refer to the token alone/],
+    ['{ kind: api-key, header: x, key: { env: CANARY } }', 'canary\n1', /work\.key: .* → refer to one line/],
+    ['{ kind: api-key, header: x, key: { env: CANARY } }', 'canarÿ', /work\.key: .* → refer to one line/],
+    ['{ kind: bearer, token: canary-1 }', '', /work\.token: is not valid: \(not shown\) → write \{ env: NAME/],
+  ])('a secret is not shown: %s', (connection, canary, expected) => {
+    const lines = faults(directory(connection), canary === '' ? {} : { CANARY: canary });
+    expect(lines).toMatch(expected);
+    expect(lines).not.toMatch(/canary-1|canar\W/);
+  });
+});
