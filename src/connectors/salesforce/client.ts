@@ -3,15 +3,7 @@ import { isHtml } from '../../http/json.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { ConnectorContext } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
-import {
-  htmlAnswer,
-  instanceUnknown,
-  redirectedElsewhere,
-  refusalOf,
-  unexpectedAnswer,
-  wholeRefusalOf,
-} from './errors.ts';
-import { CALL_TIMEOUT_MS } from './limits.ts';
+import { htmlAnswer, instanceUnknown, redirectedElsewhere, unexpectedAnswer, wholeRefusalOf } from './errors.ts';
 import { orgOf } from './org.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
 
@@ -60,7 +52,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
     pathOf,
     async send(call, signal) {
       const answer = await answerTo(call, signal);
-      if (answer.status !== 200) throw refusalOf(answer);
+      if (answer.status !== 200) throw wholeRefusalOf(answer);
       return answer.body;
     },
     async composite(label, parts, signal) {
@@ -136,7 +128,6 @@ async function sendOnce(
       ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    timeoutMs: CALL_TIMEOUT_MS,
     signal,
   });
   orgOf(authorizer).noteUsage(answer.headers, clock());

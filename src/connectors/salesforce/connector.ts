@@ -8,6 +8,7 @@ import { type Deletion, remove } from './deleting.ts';
 import { type Description, describe, requireFit } from './description.ts';
 import { isTargetWide } from './errors.ts';
 import type { Write } from './from-model.ts';
+import { COLLECTION_SIZE } from './limits.ts';
 import { findByKey, readPages, type Scope } from './reading.ts';
 import type { SalesforceSettings } from './schemas.ts';
 import { upsert } from './writing.ts';
@@ -18,9 +19,10 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
   const client = createOrgClient(context);
   let known: Description | null = null;
+  const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     known ??= await describe(client, settings, crm, signal);
-    return { client, form: known.form, mark };
+    return { client, form: known.form, mark, pace };
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
@@ -39,6 +41,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       const [failure] = failures;
       if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
       else outcomes.push(...deletions.map(({ recordId }) => ({ recordId, result: 'failed', error: failure }) as const));
+      if (outcomes.some(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
       throwShared(outcomes, failures);
       return outcomes;
     },
@@ -56,6 +59,11 @@ function isWrite(operation: Operation<CrmItem>): operation is Write {
 
 function isDeletion(operation: Operation<CrmItem>): operation is Deletion {
   return operation.kind === 'delete';
+}
+
+/** Salesforce says that a field or object is not there: which one is told by describing them again. */
+function lacksSetup(outcome: Outcome<CrmItem>): boolean {
+  return outcome.result === 'failed' && outcome.error.code === 'crm-setup-incomplete';
 }
 
 /** The same scope, which takes note of calls that failed as a whole. */

@@ -80,7 +80,7 @@ const RULE: Meaning = {
 const VALUE: Meaning = {
   message: 'Salesforce refuses a value',
   actor: 'settings',
-  code: 'value-refused',
+  code: 'property-value-refused',
   retry: 'never',
   remedy: 'correct the value in the clinic, or how it is mapped',
 };
@@ -128,7 +128,7 @@ const BY_CODE: Readonly<Record<string, Meaning>> = {
   DUPLICATE_VALUE: {
     message: 'another record has the same value in a field that must be unique',
     actor: 'settings',
-    code: 'value-taken',
+    code: 'unique-value-taken',
     retry: 'never',
     remedy: 'correct the other record, or leave the field out of the mapping',
   },
@@ -148,7 +148,7 @@ const BY_CODE: Readonly<Record<string, Meaning>> = {
   },
   FIELD_CUSTOM_VALIDATION_EXCEPTION: RULE,
   FIELD_FILTER_VALIDATION_EXCEPTION: RULE,
-  STRING_TOO_LONG: { ...VALUE, message: 'a value is longer than its field', code: 'value-too-long' },
+  STRING_TOO_LONG: { ...VALUE, message: 'a value is longer than its field', code: 'property-value-too-long' },
   INVALID_EMAIL_ADDRESS: VALUE,
   INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST: VALUE,
   NUMBER_OUTSIDE_VALID_RANGE: VALUE,
@@ -237,7 +237,7 @@ export function refusalOf({ status, body, retryAfterMs }: WireAnswer): MirrorErr
   return made(code === undefined ? byStatus(status) : BY_CODE[code.errorCode]!, { status, retryAfterMs });
 }
 
-/** The composite call itself was refused. Its address exists in every version that is served, so 404 tells of the version. */
+/** A composite or query itself was refused. Its address exists in every version that is served, so 404 tells of the version. */
 export function wholeRefusalOf(answer: WireAnswer): MirrorError {
   if (answer.status === 404) return made(VERSION_RETIRED, { status: 404 });
   return refusalOf(answer);
@@ -322,10 +322,10 @@ export function setupIncomplete(faults: readonly string[]): MirrorError {
 /** The login brought no address, and none is configured. */
 export function instanceUnknown(): MirrorError {
   return new MirrorError('the login does not tell where the org is', {
-    actor: 'settings',
+    actor: 'authorization',
     code: 'instance-unknown',
     retry: 'never',
-    remedy: 'use a connection of the kind salesforce or salesforce-app, or set instanceUrl',
+    remedy: 'log in again, or set instanceUrl',
   });
 }
 

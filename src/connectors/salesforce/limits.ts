@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 
 /** The version of the REST API that is asked for unless the settings name another; retired ones answer 404 or 410. */
 export const API_VERSION = '68.0';
@@ -36,8 +36,8 @@ export const MAX_PAGES = 5_000;
 /** Calls that go into finding the rows for which Salesforce refuses a whole collection. One such row takes eight. Our choice. */
 export const MAX_HALVINGS = 16;
 
-/** Time for one call. Salesforce itself gives up after ten minutes; a whole `apply` of ours has two. */
-export const CALL_TIMEOUT_MS = 100 * SECOND_MS;
+/** Rows in a collection are halved after a call that had no answer in time, down to this. Our choice. */
+export const LEAST_ROWS = 10;
 
 /** Share of the org's API calls in 24 hours at which we stop: the rest is for people and other integrations. Our choice. */
 export const STOP_AT_SHARE = 0.8;

@@ -14,6 +14,8 @@ export interface Scope {
   client: OrgClient;
   form: RecordForm;
   mark: string;
+  /** Rows that go into a collection. */
+  pace: { rows: number };
 }
 
 /** Every record that bears our mark, page by page; contacts whenever, others by the time in their stamp. */

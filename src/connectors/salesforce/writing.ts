@@ -15,7 +15,7 @@ import {
   unexpectedAnswer,
 } from './errors.ts';
 import { fieldsOf, toRemoteItem, toRow, type Write } from './from-model.ts';
-import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, MAX_HALVINGS } from './limits.ts';
+import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, LEAST_ROWS, MAX_HALVINGS } from './limits.ts';
 import { byKeyQuery, queryPart, type Scope, slices, wholeResult } from './reading.ts';
 import { type RowResult, rowResultsSchema } from './schemas.ts';
 
@@ -37,7 +37,7 @@ interface Row {
  */
 export async function upsert(scope: Scope, writes: readonly Write[], signal: AbortSignal): Promise<Outcome<CrmItem>[]> {
   const run = new UpsertRun(scope, signal);
-  await run.work(intoCollections(writes.map((write) => toSend(scope, write)).sort(byContact)));
+  await run.work(intoCollections(writes.map((write) => toSend(scope, write)).sort(byContact), scope.pace.rows));
   return run.outcomes;
 }
 
@@ -62,7 +62,7 @@ class UpsertRun {
     this.#waiting = collections;
     while (this.#waiting.length > 0) {
       await this.#sendSome();
-      if (this.#waiting.length === 0) this.#waiting = intoCollections(this.#raced.splice(0));
+      if (this.#waiting.length === 0) this.#waiting = intoCollections(this.#raced.splice(0), this.#scope.pace.rows);
     }
   }
 
@@ -83,12 +83,19 @@ class UpsertRun {
     try {
       answers = await client.composite('salesforce.upsert', parts, this.#signal);
     } catch (error) {
+      this.#slowDown(asMirrorError(error));
       this.#giveUp([...collections.flat(), ...this.#waiting.splice(0).flat(), ...this.#raced.splice(0)], error);
       return;
     }
     collections.forEach((rows, index) => {
       this.#settle(rows, answers[2 * index] ?? null, answers[2 * index + 1] ?? null);
     });
+  }
+
+  /** Triggers and flows may take longer over a collection than we wait; it was written, and would be for ever again. */
+  #slowDown({ code }: MirrorError): void {
+    const { pace } = this.#scope;
+    if (code === 'timeout') pace.rows = Math.max(LEAST_ROWS, Math.ceil(pace.rows / 2));
   }
 
   #settle(rows: Row[], answer: WireAnswer | null, readBack: WireAnswer | null): void {
@@ -188,9 +195,9 @@ function byContact({ write: one }: Row, { write: other }: Row): number {
 }
 
 /** Pieces of at most so many rows, and of at most so many bytes unless one row alone has more. */
-function intoCollections(rows: readonly Row[]): Row[][] {
+function intoCollections(rows: readonly Row[], most: number): Row[][] {
   const collections: Row[][] = [];
-  for (const piece of slices(rows, COLLECTION_SIZE)) {
+  for (const piece of slices(rows, most)) {
     let bytes = Number.POSITIVE_INFINITY;
     for (const row of piece) {
       const size = Buffer.byteLength(JSON.stringify(row.content));

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest';
+import { isMirrorError } from './expect.ts';
+import { apply, create, FIELDS, failureOf, inWords, openWorld, patient, readAll, remove, signal } from './support.ts';
+
+describe('before anything is written', () => {
+  test('all that the org lacks is named at once', async () => {
+    const key = FIELDS.Contact![0]!;
+    const { open, sandbox } = await openWorld({
+      customFields: {
+        Contact: [
+          { ...key, externalId: false, length: 20 },
+          { name: 'Clinic_Stamp__c', type: 'string', length: 80 },
+        ],
+      },
+    });
+    const properties = [
+      { name: 'Birthdate', kind: 'text' },
+      { name: 'Nowhere__c', kind: 'text' },
+      { name: 'Name', kind: 'text' },
+    ] as const;
+    const words = [
+      'External ID',
+      'at least 32',
+      'Clinic_Stamp__c must be text of 255',
+      'Birthdate is date',
+      'Nowhere__c',
+      'Contact.Name must be editable',
+    ];
+    await expect(open('patients', { properties }).prepare(null, signal())).rejects.toSatisfy(
+      isMirrorError({ actor: 'settings', code: 'crm-setup-incomplete', retry: 'never', words }),
+    );
+    expect(sandbox.counts.apiCalls).toBe(1);
+  });
+
+  test.each([
+    ['patients', { object: 'Patient__c' }, ['Patient__c']],
+    ['appointments', { contactField: 'OwnerId' }, ['Event.OwnerId', 'Contact']],
+    ['appointments', { contactKeyField: 'Other_Key__c' }, ['Contact.Other_Key__c']],
+    ['invoices', { contactField: 'Nobody__c' }, ['Opportunity.Nobody__c']],
+  ] as const)('a target of %s with %j is refused by name', async (stream, settings, words) => {
+    const { open } = await openWorld();
+    await expect(open(stream, { settings }).prepare(null, signal())).rejects.toSatisfy(
+      isMirrorError({ actor: 'settings', code: 'crm-setup-incomplete', words }),
+    );
+  });
+
+  test('a login that brings no address needs it in the settings', async () => {
+    const { open, login, sandbox } = await openWorld();
+    const { baseUrl: _, ...bare } = login;
+    await expect(open('patients', { login: bare }).prepare(null, signal())).rejects.toSatisfy(
+      isMirrorError({ actor: 'authorization', code: 'instance-unknown' }),
+    );
+    const settled = open('patients', { login: bare, settings: { instanceUrl: `${sandbox.url}/` } });
+    expect(await settled.prepare(null, signal())).toMatch(/^00D\w{15}\/Contact$/);
+  });
+});
+
+describe('the wire', () => {
+  test('no value of a patient is in an address, a header or an error', async () => {
+    const { sandbox, open } = await openWorld();
+    sandbox.recording.record(true);
+    const worker = open();
+    const canary = patient({ LastName: 'Canary', Email: 'canary@clinic.example', Description: 'Canary' });
+    const outcomes = await apply(worker, create('a', canary), create('b', patient({ Email: 'canary@@' })));
+    await readAll(worker);
+    await apply(worker, remove('a'));
+    const outside = sandbox.recording.recorded().map(({ url, headers }) => JSON.stringify([url, headers]));
+    expect(outside.length).toBeGreaterThan(3);
+    expect(outside.join().toLowerCase()).not.toContain('canary');
+    expect(String(failureOf(outcomes).message).toLowerCase()).not.toContain('canary');
+  });
+
+  test('a portal that answers in place of the org is told so', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    await worker.prepare(null, signal());
+    sandbox.faults.add({ times: 1, fault: { kind: 'html' } });
+    await expect(apply(worker, create('a'))).rejects.toSatisfy(isMirrorError({ actor: 'remote', code: 'html-answer' }));
+  });
+
+  test.each([
+    [503, 'server-unavailable'],
+    [500, 'server-error'],
+    [403, 'api-limit-reached'],
+  ])('%d for the whole is %s for the target', async (status, code) => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    await worker.prepare(null, signal());
+    sandbox.faults.add({ times: 1, fault: { kind: 'status', status } });
+    await expect(apply(worker, create('a'), remove('b'))).rejects.toSatisfy(
+      isMirrorError({ actor: 'remote', code, retry: 'later' }),
+    );
+    expect(inWords(await apply(worker, create('a'), remove('b')))).toEqual(['a created', 'b already-gone']);
+  });
+
+  test('an answer that lacks a part, or rows, says nothing of them', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    await worker.prepare(null, signal());
+    const answers = [
+      { compositeResponse: [] },
+      { compositeResponse: [{ referenceId: 'part0', httpStatusCode: 200, body: [{ success: true, id: '003' }] }] },
+    ];
+    const codes: string[] = [];
+    for (const body of answers) {
+      sandbox.faults.add({ times: 1, fault: { kind: 'status', status: 200, body } });
+      const outcomes = await apply(worker, create('a'), create('b'));
+      codes.push(...outcomes.map((outcome) => (outcome.result === 'failed' ? outcome.error.code : outcome.result)));
+      expect(outcomes.every((outcome) => outcome.result === 'failed' && outcome.error.ambiguous)).toBe(true);
+    }
+    expect(codes).toEqual(['answer-missing', 'answer-missing', 'unexpected-answer', 'unexpected-answer']);
+  });
+
+  test('after a call without an answer in time the collections are halved', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open('patients', { timeoutMs: 1_000 });
+    await worker.prepare(null, signal());
+    const operations = Array.from({ length: 150 }, (_, index) => create(`r${index}`));
+    sandbox.faults.add({ times: 1, fault: { kind: 'latency', ms: 1_500 } });
+    await expect(apply(worker, ...operations)).rejects.toSatisfy(isMirrorError({ actor: 'remote', code: 'timeout' }));
+    sandbox.recording.record(true);
+    expect((await apply(worker, ...operations)).every(({ result }) => result === 'written')).toBe(true);
+    const [request] = sandbox.recording.recorded();
+    const parts = JSON.parse(request!.body).compositeRequest as { body?: { records: unknown[] } }[];
+    expect(parts.flatMap(({ body }) => body?.records.length ?? [])).toEqual([100, 50]);
+  });
+});
