@@ -42,10 +42,10 @@ export function toValues(scope: Scope, key: ItemKey, locator: string, item: CrmI
   return values;
 }
 
-/** Dates and instants are texts already, in a form that HubSpot takes. */
+/** Dates and instants are texts already, in a form that HubSpot takes. Half surrogates become U+FFFD. */
 function toText(value: PropertyValue): string {
   if (value === null) return '';
-  return typeof value === 'number' ? numberText(value) : String(value);
+  return typeof value === 'number' ? numberText(value) : String(value).toWellFormed();
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

@@ -91,27 +91,27 @@ describe('a meeting', () => {
   });
 
   test('fails alone when its contact went away in the middle', async () => {
-    const { world, contacts, target, keyOf } = await open();
-    const anna = idOf(world, contacts, 'anna');
-    const operations = ['anna', 'bert'].map((patient) => target.create(patient, meeting(keyOf(patient))));
+    const { world, target, keyOf } = await open();
+    const patients = ['anna', 'bert'];
+    const created = await target.write(...patients.map((patient) => target.create(patient, meeting(keyOf(patient)))));
+    const [gone, joined] = created.map(({ remoteId }) => remoteId!);
+    const body = {
+      results: [{ from: { id: joined } }],
+      errors: [{ category: 'OBJECT_NOT_FOUND', context: { fromObjectId: [gone] } }],
+    };
     world.sandbox.faults.add({
       match: { path: '/associate/default' },
       times: 1,
-      fault: {
-        kind: 'status',
-        status: 207,
-        body: {
-          status: 'COMPLETE',
-          results: [],
-          numErrors: 1,
-          errors: [{ category: 'OBJECT_NOT_FOUND', context: { fromObjectId: ['1'], toObjectId: [anna] } }],
-        },
-      },
+      fault: { kind: 'status', status: 207, body },
     });
-    const outcomes = await target.apply(...operations);
-    expect(outcomes.map(describeOutcome)).toEqual(['failed answer-missing', 'failed answer-missing']);
-    await target.write(...operations);
-    expect(world.sandbox.records('meetings')).toHaveLength(2);
+    const updates = created.map(({ recordId, remoteId }) =>
+      target.update(recordId, meeting(keyOf(recordId)), remoteId),
+    );
+    const outcomes = await target.apply(...updates);
+    expect(Object.fromEntries(outcomes.map((outcome) => [outcome.recordId, describeOutcome(outcome)]))).toEqual({
+      anna: 'failed contact-missing',
+      bert: 'written updated',
+    });
   });
 
   test('costs three requests for a hundred, whoever they belong to', async () => {

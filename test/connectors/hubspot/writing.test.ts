@@ -80,6 +80,15 @@ describe('an upsert', () => {
     expect(names(world)).toEqual(['New']);
   });
 
+  test('of a contact that bears the stamp of another target leaves it alone', async () => {
+    const world = await startWorld();
+    const { target, outcomes } = await withContacts(world, 'a');
+    world.sandbox.edit('contacts', outcomes[0]!.remoteId!, { [STAMP]: 'another0target00.x.0.' });
+    const ends = await target.apply(target.update('a', contact({ lastname: 'New' }), outcomes[0]!.remoteId));
+    expect(ends.map(describeOutcome)).toEqual(['key-burnt']);
+    expect(names(world)).toEqual(['a']);
+  });
+
   test('H13: never searches, not even right after a write', async () => {
     const world = await startWorld({ searchLagMs: 3_600_000 });
     const { target } = await withContacts(world, 'a', 'b');

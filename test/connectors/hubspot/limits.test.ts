@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest';
+import type { Authorizer } from '../../../src/connectors/connector.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { CONTACT, contact, describeOutcome, failure, meeting, NO_SIGNAL, rejection, startWorld } from './support.ts';
+
+const UPSERT = { method: 'POST', path: '/batch/upsert' };
+
+describe('a limit', () => {
+  test.each([
+    [false, 10 * SECOND_MS],
+    [true, 10 * SECOND_MS],
+  ])('H5: by ten seconds is waited for (Retry-After sent: %s)', async (retryAfterOn429, waitMs) => {
+    const world = await startWorld({ retryAfterOn429 });
+    const target = await world.target();
+    world.sandbox.configure({ tenSecondlyPrivate: 0 });
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error).toMatchObject({ actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: waitMs });
+    world.clock.at += waitMs;
+    world.sandbox.configure({ tenSecondlyPrivate: 100 });
+    await target.write(target.create('a', contact()));
+  });
+
+  test.each([
+    ['Europe/Zurich', '2026-11-20T09:15:00Z', 13 * HOUR_MS + 45 * MINUTE_MS],
+    ['America/New_York', '2026-11-20T09:15:00Z', 19 * HOUR_MS + 45 * MINUTE_MS],
+    // The clocks go back at three: the day has 25 hours.
+    ['Europe/Zurich', '2026-10-24T22:00:00Z', 25 * HOUR_MS],
+  ])('H5: by day is waited for until midnight of the account (%s at %s)', async (timeZone, now, waitMs) => {
+    const world = await startWorld({ timeZone });
+    world.clock.at = Date.parse(now);
+    const target = await world.target();
+    world.sandbox.configure({ dailyPrivate: 0 });
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error).toMatchObject({ actor: 'remote', code: 'account-daily-limit', retryAfterMs: waitMs + MINUTE_MS });
+  });
+
+  test('H6: a lock by fast upserts is waited for two seconds', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.lock('contacts', 2 * SECOND_MS);
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error).toMatchObject({ actor: 'remote', code: 'writes-locked', retryAfterMs: 2 * SECOND_MS });
+    world.clock.at += 2 * SECOND_MS;
+    await target.write(target.create('a', contact()));
+  });
+
+  test('H6: a lock never lets us come back sooner than in two seconds', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const fault = { kind: 'status', status: 423, headers: { 'retry-after': '0' } } as const;
+    world.sandbox.faults.add({ match: UPSERT, fault });
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error.retryAfterMs).toBe(2 * SECOND_MS);
+  });
+
+  test('H7: a move of the account is waited for as long as it is told', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.migrate(20 * HOUR_MS);
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error).toMatchObject({ actor: 'remote', code: 'account-moving', retryAfterMs: 20 * HOUR_MS });
+  });
+
+  test('that comes after the writes fails what was not settled, and is harmless', async () => {
+    const world = await startWorld();
+    const contacts = await world.target();
+    await contacts.write(contacts.create('anna', contact()));
+    const target = await world.target({ stream: 'appointments' });
+    const operation = target.create('visit', meeting(contacts.identity.key('anna', 0)));
+    world.sandbox.faults.add({
+      match: { path: '/associate/default' },
+      times: 1,
+      fault: { kind: 'status', status: 429, body: { policyName: 'TEN_SECONDLY_ROLLING' } },
+    });
+    expect(await rejection(target.apply(operation))).toMatchObject({ code: 'rate-limited' });
+    expect((await target.write(operation)).map(describeOutcome)).toEqual(['written adopted']);
+  });
+
+  test.each([500, 502, 503, 504, 521, 522, 523, 524, 525, 526])('trouble (%i) is waited for', async (status) => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind: 'status', status } });
+    const operation = target.create('a', contact());
+    expect(await rejection(target.apply(operation))).toMatchObject({
+      actor: 'remote',
+      retry: 'later',
+      ambiguous: true,
+    });
+    await target.write(operation);
+  });
+});
+
+describe('a login', () => {
+  test('H8: that ends in the middle is renewed once, and the work goes on', async () => {
+    const world = await startWorld();
+    const calls = { renewals: 0 };
+    let token = world.sandbox.issueAccessToken();
+    const authorizer: Authorizer = {
+      header: async () => `Bearer ${token}`,
+      renew: async () => {
+        calls.renewals += 1;
+        token = world.sandbox.issueAccessToken();
+        return `Bearer ${token}`;
+      },
+      quotaUser: null,
+    };
+    const contacts = await world.target();
+    await contacts.write(contacts.create('anna', contact()));
+    const target = await world.target({ stream: 'appointments', authorizer });
+    // The second call of the work, the upsert, finds the token over.
+    const upserted = { match: { path: '/meetings/batch/upsert' }, times: 1, fault: { kind: 'status', status: 401 } };
+    world.sandbox.faults.add(upserted);
+    await target.write(target.create('visit', meeting(contacts.identity.key('anna', 0))));
+    world.sandbox.expireAccessTokens();
+    await target.write(target.create('next', meeting(contacts.identity.key('anna', 0))));
+    expect(calls.renewals).toBe(2);
+  });
+
+  test('H8: that is refused after it was renewed needs a person', async () => {
+    const world = await startWorld();
+    const token = world.sandbox.issuePrivateToken();
+    const target = await world.target({ token });
+    world.sandbox.revokePrivateToken(token);
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error).toMatchObject({ actor: 'authorization', code: 'login-refused', retry: 'never' });
+  });
+
+  test('H16: without a permission is told which one is missing', async () => {
+    const world = await startWorld();
+    const token = world.sandbox.issuePrivateToken();
+    const target = await world.target({ token });
+    world.sandbox.reduceScopes(token, ['crm.objects.contacts.read']);
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error).toMatchObject({ actor: 'authorization', code: 'scope-missing' });
+    expect(error.message).toContain('crm.objects.contacts.write');
+  });
+
+  test('H16: that may not write a sensitive property is told so by the first write, when there is no record yet', async () => {
+    const world = await startWorld({ sensitiveData: true });
+    world.sandbox.createProperty('contacts', {
+      name: 'allergy',
+      label: 'Allergy',
+      type: 'string',
+      fieldType: 'text',
+      dataSensitivity: 'sensitive',
+    });
+    const target = await world.target({ properties: [...CONTACT, { name: 'allergy', kind: 'text' }] });
+    const error = await rejection(target.apply(target.create('a', contact({ allergy: 'nuts' }))));
+    expect(error).toMatchObject({ actor: 'authorization', code: 'scope-missing' });
+    expect(error.message).toContain('crm.objects.contacts.sensitive.write');
+  });
+});
+
+describe('an answer', () => {
+  test.each(['html', 'cut-body', 'cut'] as const)('that is no answer (%s) is tried later', async (kind) => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind } });
+    expect(await rejection(target.apply(target.create('a', contact())))).toMatchObject({ retry: 'later' });
+    await target.write(target.create('a', contact()));
+    expect(world.sandbox.records('contacts')).toHaveLength(1);
+  });
+
+  test('that is JSON of another kind is tried later', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind: 'garbage', body: '{"results": 5}' } });
+    const error = await rejection(target.apply(target.create('a', contact())));
+    expect(error).toMatchObject({ actor: 'contract', code: 'unexpected-answer', retry: 'later' });
+  });
+
+  test('that is no JSON ends a reading, and is not taken for an empty account', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    await target.write(target.create('a', contact()));
+    world.sandbox.faults.add({ match: { method: 'GET' }, times: 2, fault: { kind: 'garbage', body: '{}' } });
+    await expect(target.readAll()).rejects.toMatchObject({ code: 'unexpected-answer' });
+    const window = { fromAt: 0, toAt: 1 };
+    const changes = target.connector.changes(target.container, { cursor: null, window }, NO_SIGNAL);
+    await expect(changes).rejects.toMatchObject({ code: 'unexpected-answer' });
+  });
+});
+
+describe('a refusal of rows', () => {
+  test('H9: for a property that is gone stops the target', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.removeProperty('contacts', 'phone');
+    for (const rowErrors of ['traced', 'never'] as const) {
+      world.sandbox.configure({ rowErrors });
+      const error = await rejection(target.apply(target.create('a', contact()), target.create('b', contact())));
+      expect(error).toMatchObject({ actor: 'settings', code: 'property-missing', retry: 'never' });
+      expect(error.message).toContain('phone');
+    }
+  });
+
+  test('H9: for an option that is missing names the property and lets the others pass', async () => {
+    const world = await startWorld();
+    const target = await world.target({ properties: [...CONTACT, { name: 'lifecyclestage', kind: 'text' }] });
+    const [bad, good] = await target.apply(
+      target.create('a', contact({ lifecyclestage: 'patient' })),
+      target.create('b', contact({ lifecyclestage: 'customer' })),
+    );
+    expect(failure(bad)).toMatchObject({ actor: 'settings', code: 'property-option-missing' });
+    expect(failure(bad).message).toContain('lifecyclestage');
+    expect(describeOutcome(good!)).toBe('written created');
+  });
+
+  test('H10: the key property that is gone stops the target, and the next preparation makes it anew', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    world.sandbox.removeProperty('contacts', 'clinic_mirror_key');
+    const error = await rejection(target.apply(target.create('a', contact()), target.create('b', contact())));
+    expect(error).toMatchObject({ code: 'property-missing' });
+    expect(await rejection(target.apply(target.update('a', contact())))).toMatchObject({ code: 'property-missing' });
+    await target.connector.prepare(target.container, NO_SIGNAL);
+    await target.write(target.create('a', contact()));
+  });
+});

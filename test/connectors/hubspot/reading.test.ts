@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import type { CrmItem } from '../../../src/model/items.ts';
+import { contact, KEY, meeting, NO_SIGNAL, STAMP, startWorld } from './support.ts';
+
+const DAY_MS = 86_400_000;
+const START_AT = Date.parse('2026-12-01T09:00:00Z');
+
+describe('a reading', () => {
+  test('gives back what was written, value for value', async () => {
+    const world = await startWorld();
+    const define = (name: string, type: string, fieldType: string) =>
+      world.sandbox.createProperty('contacts', { name, label: name, type, fieldType });
+    define('visits', 'number', 'number');
+    define('born', 'date', 'date');
+    define('seen', 'datetime', 'date');
+    define('vip', 'bool', 'booleancheckbox');
+    define('notes', 'string', 'textarea');
+    const target = await world.target({
+      properties: [
+        { name: 'visits', kind: 'number' },
+        { name: 'born', kind: 'date' },
+        { name: 'date_of_birth', kind: 'date' },
+        { name: 'seen', kind: 'instant' },
+        { name: 'vip', kind: 'boolean' },
+        { name: 'notes', kind: 'text' },
+      ],
+    });
+    const full: CrmItem = {
+      properties: {
+        visits: -12.5,
+        born: '1904-02-29',
+        date_of_birth: '1904-02-29',
+        seen: '2026-11-20T09:15:00.123Z',
+        vip: false,
+        notes: '=SUM(A1)\n<b>"ä" 🙂 שלום</b>',
+      },
+      contactKey: null,
+      startAt: 0,
+    };
+    const names = Object.keys(full.properties);
+    const empty = { ...full, properties: Object.fromEntries(names.map((name) => [name, null])) };
+    const [a, b] = await target.write(target.create('a', full), target.create('b', empty));
+    expect([a?.stored, b?.stored]).toEqual([full, empty]);
+    const items = await target.readAll();
+    expect(items.map(({ item }) => item)).toEqual([full, empty]);
+    expect(items.map(({ locator }) => target.identity.recordIdOf(locator!))).toEqual(['a', 'b']);
+    const prints = items.map(({ item }) => target.identity.fingerprint(item!));
+    expect(prints).toEqual([full, empty].map((item) => target.identity.fingerprint(item)));
+  });
+
+  test.each([99, 100, 101, 200])('of %i contacts goes through all pages, past those of others', async (count) => {
+    const world = await startWorld();
+    const target = await world.target();
+    const ids = Array.from({ length: count - 1 }, (_, index) => `record-${index}`);
+    world.sandbox.add('contacts', { firstname: 'Stranger' });
+    for (let first = 0; first < ids.length; first += 100) {
+      await target.write(...ids.slice(first, first + 100).map((id) => target.create(id, contact())));
+    }
+    const before = world.sandbox.counts.httpRequests;
+    const items = await target.readAll({ fromAt: START_AT, toAt: START_AT + DAY_MS });
+    expect(items.map(({ locator }) => target.identity.recordIdOf(locator!))).toEqual(ids);
+    expect(world.sandbox.counts.httpRequests - before).toBe(Math.ceil(count / 100));
+  });
+
+  test('of meetings tells those of the window by their stamps', async () => {
+    const world = await startWorld();
+    const target = await world.target({ stream: 'appointments' });
+    const starts = [START_AT - 1_000, START_AT, START_AT + DAY_MS - 1_000, START_AT + DAY_MS];
+    await target.write(...starts.map((startAt, index) => target.create(`${index}`, meeting(null, startAt))));
+    const items = await target.readAll({ fromAt: START_AT, toAt: START_AT + DAY_MS });
+    expect(items.map(({ locator }) => target.identity.recordIdOf(locator!))).toEqual(['1', '2']);
+    const window = { fromAt: START_AT + DAY_MS, toAt: START_AT + 2 * DAY_MS };
+    const changes = await target.connector.changes(target.container, { cursor: 'lost', window }, NO_SIGNAL);
+    expect(changes).toMatchObject({ scope: 'whole', removed: [], cursor: null });
+    expect(changes.items.map(({ item }) => item?.startAt)).toEqual([START_AT + DAY_MS]);
+  });
+
+  test('shows what a person changed', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const [written] = await target.write(target.create('a', contact()));
+    world.sandbox.edit('contacts', written!.remoteId!, { firstname: 'By hand' });
+    const [item] = await target.readAll();
+    const { fingerprint } = target.identity;
+    expect(target.identity.differingFields(fingerprint(written!.stored!), fingerprint(item!.item!))).toEqual([
+      'firstname',
+    ]);
+  });
+
+  test('does not show what lost its stamp, while a look-up by key tells that it is there', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const [a] = await target.write(target.create('a', contact()), target.create('b', contact()));
+    world.sandbox.edit('contacts', a!.remoteId!, { [STAMP]: '' });
+    expect((await target.readAll()).map(({ key }) => key)).toEqual([target.identity.key('b', 0)]);
+    const keys = ['a', 'b', 'c'].map((id) => target.identity.key(id, 0));
+    const found = await target.connector.find(target.container, keys, NO_SIGNAL);
+    const isEmpty = new Map(found.map(({ key, item }) => [key, item === null]));
+    expect(isEmpty).toEqual(
+      new Map([
+        [keys[0], true],
+        [keys[1], false],
+      ]),
+    );
+    world.sandbox.edit('contacts', a!.remoteId!, { [STAMP]: 'another0target00.x.0.' });
+    expect(await target.connector.find(target.container, keys.slice(0, 1), NO_SIGNAL)).toEqual([]);
+  });
+
+  test('of a contact whose key somebody took shows it without one', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const [a] = await target.write(target.create('a', contact()));
+    world.sandbox.edit('contacts', a!.remoteId!, { [KEY]: '' });
+    expect(await target.readAll()).toMatchObject([
+      { key: '', remoteId: a!.remoteId, locator: target.identity.locator('a') },
+    ]);
+  });
+});
