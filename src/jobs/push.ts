@@ -131,8 +131,11 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
   const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
   const key = target.identity.key(recordId, epoch);
   if (entry.item === null) {
-    if (link === null && !entry.sent) return null;
-    return { kind: 'delete', recordId, key, versionTag: link?.versionTag ?? null, remoteId: link?.remoteId ?? null };
+    const { versionTag = null, remoteId = null } = link ?? {};
+    const deletion = { kind: 'delete', recordId, key, versionTag, remoteId } as const;
+    // Without a link too: what was deleted before may still be readable in the target's bin.
+    if (entry.reason === 'forgotten') return { ...deletion, erase: true };
+    return link === null && !entry.sent ? null : deletion;
   }
   const locator = target.identity.locator(recordId);
   if (link === null || link.epoch !== epoch) return { kind: 'create', recordId, key, locator, item: entry.item };

@@ -30,6 +30,8 @@ export interface HoldStore {
    * next plan asks for it again. @returns the holds that were rejected so
    */
   expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]>;
+  /** Takes records of a target out of its holds, decided ones too; a hold without any ends. @returns how many places they stood in */
+  forget(target: string, recordIds: ReadonlySet<string>): Promise<number>;
 }
 
 /** What a new or changed hold is stamped with. */
@@ -53,6 +55,17 @@ export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
   const change = async (before: Hold, next: Hold | null) =>
     (await redis.eval(CHANGE, 1, key, before.id, JSON.stringify(before), next === null ? '' : JSON.stringify(next))) ===
     1;
+  /** Tries again when a plan or a person changed the hold meanwhile. */
+  const withoutRecords = async (id: string, forgotten: ReadonlySet<string>): Promise<number> => {
+    for (;;) {
+      const value = await redis.hget(key, id);
+      if (value === null) return 0;
+      const hold = JSON.parse(value) as Hold;
+      const recordIds = hold.recordIds.filter((recordId) => !forgotten.has(recordId));
+      const removed = hold.recordIds.length - recordIds.length;
+      if (removed === 0 || (await change(hold, recordIds.length === 0 ? null : { ...hold, recordIds }))) return removed;
+    }
+  };
   return {
     list,
     async cover(target, kind, recordIds, { linkCount, now, expiresAt }) {
@@ -96,6 +109,13 @@ export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
         if (await change(hold, rejected)) expired.push(rejected);
       }
       return expired;
+    },
+    async forget(target, forgotten) {
+      let removed = 0;
+      for (const { id } of (await list()).filter((hold) => hold.target === target)) {
+        removed += await withoutRecords(id, forgotten);
+      }
+      return removed;
     },
   };
 }

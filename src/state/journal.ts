@@ -2,6 +2,7 @@ import type { ReasonCode } from '../model/operations.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { keysLike } from './scan.ts';
 import { slices } from './slices.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */
@@ -40,6 +41,12 @@ export interface Journal {
   pin(target: string, recordIds: readonly string[], untilAt: Instant): Promise<void>;
   unpin(target: string, recordIds: readonly string[]): Promise<void>;
   pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
+  /**
+   * Takes records out of every run's journal and ends their pins.
+   * @param recordsOf the records of a target, whichever of its ids it is called by
+   * @returns how many lines and pins there were
+   */
+  forget(recordsOf: (target: string) => ReadonlySet<string>): Promise<{ lines: number; pins: number }>;
 }
 
 /** Ids of before a renaming, under which journals and pins may stand. */
@@ -91,7 +98,51 @@ export function createJournal(
       }
       return pinned;
     },
+    async forget(recordsOf) {
+      let lines = 0;
+      let pins = 0;
+      for (const one of tenants) {
+        for (const runs of slices(await redis.zrange(keys.journals(one), '0', '-1'), JOURNALS_AT_ONCE)) {
+          lines += await forgetLines(
+            redis,
+            runs.map((run) => keys.journal(one, run)),
+            recordsOf,
+          );
+        }
+        const prefix = keys.pins(one, '');
+        for await (const key of keysLike(redis, `${prefix}*`)) {
+          const ids = [...recordsOf(key.slice(prefix.length))];
+          for (const slice of slices(ids, 500)) pins += await redis.zrem(key, ...slice);
+        }
+      }
+      return { lines, pins };
+    },
   };
+}
+
+/** Journals that are looked through in one go. */
+const JOURNALS_AT_ONCE = 100;
+
+async function forgetLines(
+  redis: RedisClient,
+  journals: readonly string[],
+  recordsOf: (target: string) => ReadonlySet<string>,
+): Promise<number> {
+  const looks = redis.pipeline();
+  for (const journal of journals) looks.hkeys(journal);
+  const removals = redis.pipeline();
+  let removed = 0;
+  for (const [index, [error, fields]] of ((await looks.exec()) ?? []).entries()) {
+    if (error !== null) throw error;
+    const named = (fields as string[]).filter((field) => {
+      const { target, recordId } = placeOf(field);
+      return recordsOf(target).has(recordId);
+    });
+    if (named.length > 0) removals.hdel(journals[index] as string, ...named);
+    removed += named.length;
+  }
+  await removals.exec();
+  return removed;
 }
 
 async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Promise<JournaledRun[]> {
@@ -117,14 +168,18 @@ export function journalLine(effect: JournalEffect, reason: ReasonCode, at: Insta
 
 function entriesOf(stored: Record<string, string>): JournalEntry[] {
   return Object.entries(stored).map(([field, line]) => {
-    const at = field.indexOf(SEPARATOR);
     const [effect, reason, when] = line.split(SEPARATOR);
     return {
-      target: field.slice(0, at),
-      recordId: field.slice(at + 1),
+      ...placeOf(field),
       effect: effect as JournalEffect,
       reason: reason as ReasonCode,
       at: Number(when),
     };
   });
+}
+
+/** What a line's field names. */
+function placeOf(field: string): Pick<JournalEntry, 'target' | 'recordId'> {
+  const at = field.indexOf(SEPARATOR);
+  return { target: field.slice(0, at), recordId: field.slice(at + 1) };
 }

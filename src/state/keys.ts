@@ -36,6 +36,7 @@
  * | `cm:{T}:answers-minute:<minute>:<id>` | string | two minutes      | answers           | answers               |
  * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:tombstones`                | hash   | for ever          | forget            | planner               |
+ * | `cm:{T}:receipts`                  | hash   | for ever          | forget            | operator              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`, `cm:{B}:budget:*`   | string | seconds           | budget            | budget                |
@@ -82,6 +83,7 @@ export const keys = {
   answerClaim: (tenant: string, id: string) => tenantKey(tenant, 'answer-claim', id),
   answersMinute: (tenant: string, minute: number, id: string) => tenantKey(tenant, 'answers-minute', minute, id),
   tombstones: (tenant: string) => tenantKey(tenant, 'tombstones'),
+  receipts: (tenant: string) => tenantKey(tenant, 'receipts'),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),

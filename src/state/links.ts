@@ -40,6 +40,8 @@ export interface LinkStore {
   /** Records that were written while a change feed was followed and that no reading has shown since, by the time of the write. */
   unseen(target: string): Promise<Map<string, Instant>>;
   noteSeen(target: string, recordIds: Iterable<string>): Promise<void>;
+  /** Takes records out of what is noted of marks and unseen writes; links stay. @returns how many notes there were */
+  forget(target: string, recordIds: readonly string[]): Promise<number>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Forgets links whose records left the window. Fenced. */
@@ -173,6 +175,14 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     },
     async noteSeen(target, recordIds) {
       for (const slice of slices([...recordIds], 500)) await redis.zrem(keys.unseen(tenant, target), slice);
+    },
+    async forget(target, recordIds) {
+      let removed = 0;
+      for (const slice of slices(recordIds, 500)) {
+        removed += await redis.srem(keys.marked(tenant, target), ...slice);
+        removed += await redis.zrem(keys.unseen(tenant, target), ...slice);
+      }
+      return removed;
     },
     writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
     async release(target, recordIds, lease) {

@@ -57,7 +57,10 @@ export interface Outbox {
   settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
   /** Makes parked and waiting entries due now. @returns how many */
   hurry(target: string, now: Instant): Promise<number>;
-  /** Takes out entries whose records left the window before they could be written. Fenced by the planner's lease. */
+  /**
+   * Takes out entries whose records left the window before they could be written; erasures stay, a person asked for them. Fenced by
+   * the planner's lease.
+   */
   abandon(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
   /** Empties the outbox of a target whose calendar was replaced. */
   clear(target: string): Promise<void>;
@@ -121,6 +124,7 @@ return 1`;
 // (kind, recordId, revision, …5) tuples:
 // done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch
 // What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
+// Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
 const SETTLE = `${FENCE}
 local follows = redis.call('HEXISTS', KEYS[6], 'cursor') == 1
 for i = 5, #ARGV, 8 do
@@ -128,8 +132,11 @@ for i = 5, #ARGV, 8 do
   if kind == 'done' then
     local bucket = KEYS[tonumber(ARGV[i + 3])]
     if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
-    if follows then redis.call('ZADD', KEYS[7], ARGV[2], id) end
-    if ARGV[i + 5] ~= '' then
+    local waiting = redis.call('HGET', KEYS[2], id)
+    local forgotten = waiting and cjson.decode(waiting).why == 'forgotten'
+    if forgotten then redis.call('ZREM', KEYS[7], id)
+    elseif follows then redis.call('ZADD', KEYS[7], ARGV[2], id) end
+    if ARGV[i + 5] ~= '' and not forgotten then
       local journal = KEYS[tonumber(ARGV[i + 5])]
       redis.call('HSET', journal, ARGV[4] .. '\t' .. id, ARGV[i + 6])
       redis.call('PEXPIRE', journal, ARGV[3])
@@ -170,9 +177,12 @@ return 1`;
 // KEYS: lease, outbox, due, failing. ARGV: token, then record ids.
 const ABANDON = `${FENCE}
 for i = 2, #ARGV do
-  redis.call('HDEL', KEYS[2], ARGV[i])
-  redis.call('ZREM', KEYS[3], ARGV[i])
-  redis.call('ZREM', KEYS[4], ARGV[i])
+  local entry = redis.call('HGET', KEYS[2], ARGV[i])
+  if not entry or cjson.decode(entry).why ~= 'forgotten' then
+    redis.call('HDEL', KEYS[2], ARGV[i])
+    redis.call('ZREM', KEYS[3], ARGV[i])
+    redis.call('ZREM', KEYS[4], ARGV[i])
+  end
 end
 return 1`;
 

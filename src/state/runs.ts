@@ -69,7 +69,16 @@ export function runIdOf(startedAt: Instant): string {
 export interface RunStore {
   add(report: RunReport): Promise<void>;
   list(limit: number): Promise<RunReport[]>;
+  /** Takes the ids of records out of the examples of every report. @returns how many examples named them */
+  forget(recordIds: ReadonlySet<string>): Promise<number>;
 }
+
+// KEYS: runs. ARGV: a report as read, the same without the records. It may have moved on in the list, or out of it.
+const REPLACE = `
+local at = redis.call('LPOS', KEYS[1], ARGV[1])
+if not at then return 0 end
+redis.call('LSET', KEYS[1], at, ARGV[2])
+return 1`;
 
 /** Opens the reports of a tenant. */
 export function createRunStore(redis: RedisClient, tenant: string): RunStore {
@@ -87,6 +96,20 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
       const untold = { withheld: [], clinic: null, read: {} };
       const reports = await redis.lrange(key, 0, limit - 1);
       return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
+    },
+    async forget(recordIds) {
+      let removed = 0;
+      for (const value of await redis.lrange(key, 0, -1)) {
+        const report = JSON.parse(value) as RunReport;
+        const names = ({ recordId }: RunReport['setAsideExamples'][number]) =>
+          recordId !== null && recordIds.has(recordId);
+        const named = report.setAsideExamples.filter(names).length;
+        if (named === 0) continue;
+        const setAsideExamples = report.setAsideExamples.map((one) => (names(one) ? { ...one, recordId: null } : one));
+        await redis.eval(REPLACE, 1, key, value, JSON.stringify({ ...report, setAsideExamples }));
+        removed += named;
+      }
+      return removed;
     },
   };
 }

@@ -2,6 +2,7 @@ import type { DeletionClass, PlannedChange } from '../model/plan.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { slices } from './slices.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
 export interface TargetTrouble {
@@ -79,6 +80,8 @@ export interface TargetStore {
   countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** How often each object was restored today. */
   restorations(target: string, now: Instant): Promise<Map<string, number>>;
+  /** Takes records out of what is noted of deletions and restorations. @returns how many notes there were */
+  forget(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
 
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted'];
@@ -127,6 +130,18 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
     async restorations(target, now) {
       const counts = await redis.hgetall(keys.restorations(tenant, target, Math.floor(now / DAY_MS)));
       return new Map(Object.entries(counts).map(([recordId, count]) => [recordId, Number(count)]));
+    },
+    async forget(target, recordIds, now) {
+      const today = Math.floor(now / DAY_MS);
+      let removed = 0;
+      for (const slice of slices(recordIds, 500)) {
+        const members = slice.flatMap((recordId) => [`cancelled:${recordId}`, `vanished:${recordId}`]);
+        removed += await redis.zrem(keys.deletions(tenant, target), ...members);
+        for (const day of [today, today - 1, today - 2]) {
+          removed += await redis.hdel(keys.restorations(tenant, target, day), ...slice);
+        }
+      }
+      return removed;
     },
   };
 }

@@ -1,17 +1,29 @@
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { base32hex } from '../model/base32.ts';
+import type { ForgetReceipt } from '../model/forgetting.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { createReminderTraces, type ReminderTraces } from './reminder-traces.ts';
 
 /** Patients whom an operator had forgotten. Kept as keyed hashes: nobody can read them back, and none comes back by the next pull. */
 export interface TombstoneStore {
-  add(patientId: string, at: Instant): Promise<void>;
+  /** Sets a tombstone; an older one stays as it is. @returns its name, a keyed hash that is the same each time */
+  add(patientId: string, at: Instant): Promise<string>;
   /** Ends a tombstone: the patient is followed again. @returns whether there was one */
   remove(patientId: string): Promise<boolean>;
   /** Tells of each patient whether they are forgotten, as of now. */
   load(): Promise<(patientId: string) => boolean>;
   count(): Promise<number>;
+  /** Keeps a receipt under a new name, for ever. */
+  keepReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
+  /** Oldest first. */
+  receipts(): Promise<ForgetReceipt[]>;
+  /** What reminders keep of patients, also where none are configured any more. */
+  reminders: ReminderTraces;
 }
+
+const RECEIPT_BYTES = 5;
 
 /**
  * Opens the tombstones of a tenant.
@@ -22,9 +34,12 @@ export function createTombstoneStore(redis: RedisClient, tenant: string, identit
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror tombstones', 32)));
   const nameOf = (patientId: string) => createHmac('sha256', key).update(patientId).digest('base64url');
   const table = keys.tombstones(tenant);
+  const receipts = keys.receipts(tenant);
   return {
     async add(patientId, at) {
-      await redis.hset(table, nameOf(patientId), at);
+      const name = nameOf(patientId);
+      await redis.hsetnx(table, name, at);
+      return name;
     },
     async remove(patientId) {
       return (await redis.hdel(table, nameOf(patientId))) === 1;
@@ -34,5 +49,16 @@ export function createTombstoneStore(redis: RedisClient, tenant: string, identit
       return (patientId) => names.size > 0 && names.has(nameOf(patientId));
     },
     count: () => redis.hlen(table),
+    async keepReceipt(content) {
+      for (;;) {
+        const kept: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
+        if ((await redis.hsetnx(receipts, kept.receipt, JSON.stringify(kept))) === 1) return kept;
+      }
+    },
+    async receipts() {
+      const kept = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
+      return kept.sort((one, other) => one.at - other.at);
+    },
+    reminders: createReminderTraces(redis, tenant),
   };
 }

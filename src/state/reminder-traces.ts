@@ -1,0 +1,105 @@
+import type { AnswerLink } from './answers.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+import { keysLike } from './scan.ts';
+import { slices } from './slices.ts';
+
+/** What reminders of a patient left behind. */
+export interface TracedReminders {
+  /** Ids in the ledger, with the appointment as far as the ledger tells. */
+  reminders: readonly { id: string; appointmentId: string | null }[];
+  /** Keys of addresses that were sent to the patient. */
+  links: readonly string[];
+}
+
+/** What reminders keep of patients: ledger entries of their appointments, and addresses that lead to their answers. */
+export interface ReminderTraces {
+  /** @param appointmentIds those that are known to be the patient's */
+  find(patientId: string, appointmentIds: readonly string[]): Promise<TracedReminders>;
+  /** Takes all of that out; what is being handed over at this moment ends without a line. @returns how many of each there were */
+  forget(traces: TracedReminders): Promise<{ reminders: number; answerLinks: number }>;
+}
+
+/**
+ * Opens them.
+ * @param tenant by the name that the ledger has
+ */
+export function createReminderTraces(redis: RedisClient, tenant: string): ReminderTraces {
+  return {
+    async find(patientId, appointmentIds) {
+      const links: string[] = [];
+      const reminders = new Set<string>();
+      for await (const key of keysLike(redis, keys.answerLink('*'))) {
+        const value = await redis.get(key);
+        const link = value === null ? null : (JSON.parse(value) as AnswerLink);
+        if (link?.tenant !== tenant || link.patientId !== patientId) continue;
+        links.push(key);
+        reminders.add(link.reminder);
+      }
+      for (const slice of slices(appointmentIds, 500)) {
+        const ids = await readAll<string[]>(redis, slice, (pipeline, id) =>
+          pipeline.smembers(keys.remindersOf(tenant, id)),
+        );
+        for (const id of ids.flat()) reminders.add(id);
+      }
+      const traced: { id: string; appointmentId: string | null }[] = [];
+      for (const slice of slices([...reminders], 500)) {
+        const known = await readAll<string | null>(redis, slice, (pipeline, id) =>
+          pipeline.hget(keys.reminder(tenant, id), 'appointmentId'),
+        );
+        for (const [index, id] of slice.entries()) traced.push({ id, appointmentId: known[index] ?? null });
+      }
+      return { reminders: traced, links };
+    },
+    async forget({ reminders, links }) {
+      const ids = reminders.map(({ id }) => id);
+      for (const slice of slices(ids, 250)) await forgetEntries(redis, tenant, slice);
+      const appointments = new Set(reminders.flatMap(({ appointmentId }) => appointmentId ?? []));
+      await unlink(
+        redis,
+        [...appointments].map((id) => keys.remindersOf(tenant, id)),
+      );
+      return { reminders: ids.length, answerLinks: await unlink(redis, links) };
+    },
+  };
+}
+
+async function forgetEntries(redis: RedisClient, tenant: string, ids: readonly string[]): Promise<void> {
+  const references = await readAll<string | null>(redis, ids, (pipeline, id) =>
+    pipeline.hget(keys.reminder(tenant, id), 'reference'),
+  );
+  const reports = references.flatMap((one) => (one === null || one === '' ? [] : [keys.reminderReport(tenant, one)]));
+  await redis.zrem(keys.remindersOpen(tenant), ...ids);
+  await redis.zrem(keys.remindersSettled(tenant), ...ids);
+  await unlink(redis, [...ids.map((id) => keys.reminder(tenant, id)), ...reports]);
+}
+
+type Pipeline = ReturnType<RedisClient['pipeline']>;
+
+/** One question for each id, in one go. */
+async function readAll<Answer>(
+  redis: RedisClient,
+  ids: readonly string[],
+  ask: (pipeline: Pipeline, id: string) => unknown,
+): Promise<Answer[]> {
+  const pipeline = redis.pipeline();
+  for (const id of ids) ask(pipeline, id);
+  return ((await pipeline.exec()) ?? []).map(([error, answer]) => {
+    if (error !== null) throw error;
+    return answer as Answer;
+  });
+}
+
+/** Keys of several tags one by one: on a cluster they lie on several nodes. */
+async function unlink(redis: RedisClient, names: readonly string[]): Promise<number> {
+  let removed = 0;
+  for (const slice of slices(names, 500)) {
+    const pipeline = redis.pipeline();
+    for (const name of slice) pipeline.unlink(name);
+    for (const [error, count] of (await pipeline.exec()) ?? []) {
+      if (error !== null) throw error;
+      removed += Number(count);
+    }
+  }
+  return removed;
+}
