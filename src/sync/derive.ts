@@ -74,7 +74,10 @@ export interface Ledger {
   of(patientId: string, now: Instant): DerivedFields;
   /** First instant of the history: a reading must begin there, or earlier. */
   historyFrom(now: Instant): Instant;
-  /** Whether complete readings, without a gap, reach from the beginning of the history to now. If not, `of` answers from a part. */
+  /**
+   * Whether complete readings, without a gap, reach from the beginning of the history to now: of appointments, and of invoices if
+   * they are counted. If not, `of` answers from a part, which is not to be written anywhere.
+   */
   covers(now: Instant): boolean;
   /** Forgets what is older than the history, which no later answer needs. */
   prune(now: Instant): void;
@@ -133,6 +136,8 @@ export function createLedger(rules: LedgerRules): Ledger {
   const invoices = new Map<string, Amounts>();
   let day = dayAt(0, rules);
   let covered: TimeWindow | null = null;
+  /** Since when all invoices are known. */
+  let coveredFromDay = rules.countsInvoices ? Infinity : -Infinity;
 
   function today(now: Instant): Day {
     if (now < day.todayAt || now >= day.tomorrowAt) day = dayAt(now, rules);
@@ -220,6 +225,7 @@ export function createLedger(rules: LedgerRules): Ledger {
         const isMeant = fromDay === null || (issueDay !== null && issueDay >= fromDay);
         if (isMeant && !ids.has(id) && !present.has(id)) removeInvoice(id);
       });
+      coveredFromDay = Math.min(coveredFromDay, fromDay ?? -Infinity);
     },
     of(patientId, now) {
       const owner = owners.get(patientId) ?? NOBODY;
@@ -227,7 +233,11 @@ export function createLedger(rules: LedgerRules): Ledger {
       return { ...attendance(owner.entries, today(now), now), ...billing(amounts, today(now)) };
     },
     historyFrom: (now) => today(now).historyFromAt,
-    covers: (now) => covered !== null && covered.fromAt <= today(now).historyFromAt && covered.toAt >= now,
+    covers(now) {
+      const { historyFromAt, historyFromDay } = today(now);
+      if (covered === null || coveredFromDay > historyFromDay) return false;
+      return covered.fromAt <= historyFromAt && covered.toAt >= now;
+    },
     prune(now) {
       const { historyFromAt, historyFromDay, todayAt } = today(now);
       for (const [id, { startAt, lastAt }] of entries) {

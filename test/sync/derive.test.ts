@@ -271,7 +271,7 @@ describe('a complete reading', () => {
   });
 
   test('covers the history only when readings reach from its beginning to now without a gap', () => {
-    const ledger = createLedger(RULES);
+    const ledger = createLedger({ ...RULES, countsInvoices: false });
     const from = ledger.historyFrom(NOW);
     const read = (fromAt: Instant, toAt: Instant) => atOnce(ledger.replaceWindow({ fromAt, toAt }, []));
     expect(ledger.covers(NOW)).toBe(false);
@@ -284,6 +284,17 @@ describe('a complete reading', () => {
     expect(ledger.covers(NOW)).toBe(true);
     expect(ledger.covers(NOW + DAY_MS)).toBe(true);
     expect(ledger.covers(NOW + DAY_MS + 1)).toBe(false);
+  });
+
+  test('covers a history with invoices only when they were read from its first day on', () => {
+    const ledger = createLedger(RULES);
+    atOnce(ledger.replaceWindow({ fromAt: ledger.historyFrom(NOW), toAt: NOW }, []));
+    expect(ledger.covers(NOW)).toBe(false);
+    atOnce(ledger.replaceInvoices('2026-05-17', []));
+    expect(ledger.covers(NOW)).toBe(false);
+    atOnce(ledger.replaceInvoices('2026-05-16', []));
+    atOnce(ledger.replaceInvoices('2026-06-01', []));
+    expect(ledger.covers(NOW)).toBe(true);
   });
 
   test('of invoices forgets what it does not show of its time', () => {
