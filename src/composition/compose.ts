@@ -307,8 +307,8 @@ function openConnector(
 /** Scopes that the targets on a connection need, each once. */
 function scopesOfTargets(tenant: TenantConfiguration, connection: string): string[] {
   const targets = [...tenant.targets.values()].filter((target) => target.connection === connection);
-  const scopes = targets.flatMap(({ connector, settings }) =>
-    requireEntry(connectors, connector).neededScopes(settings),
+  const scopes = targets.flatMap(({ connector, settings, crm }) =>
+    requireEntry(connectors, connector).neededScopes(settings, crm?.stream ?? 'appointments'),
   );
   return [...new Set(scopes)];
 }

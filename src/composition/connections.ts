@@ -3,8 +3,8 @@ import { createClientCredentialsAuthorizer } from '../oauth/client-credentials.t
 import { createBasicAuthorizer, createBearerAuthorizer, createKeyAuthorizer } from '../oauth/fixed-login.ts';
 import { clinicProvider, googleProvider, microsoftProvider } from '../oauth/providers.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
-import type { TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
+import { clinicScopes } from './clinic-scopes.ts';
 import { crmConnection } from './crm-connections.ts';
 import {
   type ConnectionParts,
@@ -13,7 +13,6 @@ import {
   requireEntry,
   tokenConnection,
 } from './open-connection.ts';
-import { channelModule, needsPatient } from './reminders.ts';
 
 /** What an administrator consented to for the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope). */
 const GRAPH_DEFAULT_SCOPE = 'https://graph.microsoft.com/.default';
@@ -51,23 +50,6 @@ function openConnection(parts: ConnectionParts, id: string, connection: Connecti
     default:
       return crmConnection(parts, id, connection);
   }
-}
-
-/** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders, and what the operator wants. */
-export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
-  const targets = [...tenant.targets.values()];
-  const scopes = ['openid', 'offline_access', `${prefix}agenda`];
-  if (targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
-  const showsNames = targets.some(({ title }) => title === 'initials' || title === 'full');
-  if (showsNames || remindsPatients(tenant)) scopes.push(`${prefix}patients`);
-  scopes.push(...tenant.clinic.scopes.map((scope) => `${prefix}${scope}`));
-  return [...new Set(scopes)];
-}
-
-/** Whether a channel of reminders needs what stands with the patient. */
-function remindsPatients({ reminders }: TenantConfiguration): boolean {
-  const channels = [...(reminders?.channels.values() ?? [])];
-  return channels.some((channel) => needsPatient(channelModule(channel.kind), channel));
 }
 
 function clinicConnection(parts: ConnectionParts): OpenConnection {

@@ -160,7 +160,7 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   /** Kinds of connection that it can use, as in the tenant file. */
   readonly connectionKinds: readonly string[];
   /** OAuth scopes that the connection must have been granted; empty for other logins. */
-  neededScopes(settings: TargetSettings): readonly string[];
+  neededScopes(settings: TargetSettings, stream: StreamName): readonly string[];
   /** Schema of the vendor's own part of a target in the tenant file (strict: unknown keys refused). */
   readonly settingsSchema: z.ZodType<TargetSettings>;
   open(context: ConnectorContext<TargetSettings>): Connector<Wanted>;

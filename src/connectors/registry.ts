@@ -2,9 +2,19 @@ import type { Item } from '../model/items.ts';
 import { caldav } from './caldav/index.ts';
 import type { ConnectorModule } from './connector.ts';
 import { googleCalendar } from './google-calendar/index.ts';
+import { hubspot } from './hubspot/index.ts';
 import { outlookCalendar } from './outlook-calendar/index.ts';
+import { restCrm } from './rest-crm/index.ts';
+import { salesforce } from './salesforce/index.ts';
 
-const modules: readonly ConnectorModule<unknown, Item>[] = [caldav, googleCalendar, outlookCalendar];
+const modules: readonly ConnectorModule<unknown, Item>[] = [
+  caldav,
+  googleCalendar,
+  hubspot,
+  outlookCalendar,
+  restCrm,
+  salesforce,
+];
 
 /** Every connector by its name in the tenant file; the name is also its folder. A test holds the folders against it. */
 export const connectors: ReadonlyMap<string, ConnectorModule<unknown, Item>> = new Map(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clinicScopes } from '../../src/composition/connections.ts';
+import { clinicScopes } from '../../src/composition/clinic-scopes.ts';
 import { load, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
 
 test('the login to the clinic asks for the scopes that the operator wants, each once', () => {

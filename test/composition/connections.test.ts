@@ -67,7 +67,7 @@ async function openTenant() {
     targetScopes: (id) =>
       [...tenant.targets.values()]
         .filter((target) => target.connection === id)
-        .flatMap((target) => connectors.get(target.connector)?.neededScopes(target.settings) ?? []),
+        .flatMap((target) => connectors.get(target.connector)?.neededScopes(target.settings, 'appointments') ?? []),
     clock: Date.now,
     log: silentLogger,
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clinicScopes } from '../../src/composition/connections.ts';
+import { clinicScopes } from '../../src/composition/clinic-scopes.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { ENV, load, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
 

@@ -73,7 +73,7 @@ describe('a watch channel of a Google calendar', () => {
 
   test('on a calendar of our own needs no more than its permissions', async () => {
     const calendar = { create: 'Appointments' };
-    const needed = googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }));
+    const needed = googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }), 'appointments');
     const own = channels(calendar, [...needed]);
     const container = await own.prepare(null, signal());
     const channel = await own.open(container, request(), signal());

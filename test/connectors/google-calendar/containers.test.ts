@@ -30,7 +30,7 @@ function open(calendar: { id: string } | { create: string }, scopes?: readonly s
 }
 
 function scopesFor(calendar: { id: string } | { create: string }) {
-  return googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }));
+  return googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }), 'appointments');
 }
 
 describe('the calendar of a Google target', () => {

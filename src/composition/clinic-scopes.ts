@@ -1,0 +1,36 @@
+import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import { compileMapping } from '../sync/mapping/index.ts';
+import { channelModule, needsPatient } from './reminders.ts';
+
+/** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders, and what the operator wants. */
+export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
+  const targets = [...tenant.targets.values()];
+  const scopes = ['openid', 'offline_access', `${prefix}agenda`];
+  if (targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
+  const showsNames = targets.some(({ title }) => title === 'initials' || title === 'full');
+  if (showsNames || remindsPatients(tenant)) scopes.push(`${prefix}patients`);
+  const ofCrms = targets.flatMap((target) => scopesOfCrm(target, tenant.zone));
+  scopes.push(...[...ofCrms, ...tenant.clinic.scopes].map((scope) => `${prefix}${scope}`));
+  return [...new Set(scopes)];
+}
+
+/** What a target in a CRM reads beside appointments. */
+function scopesOfCrm({ crm }: TargetConfiguration, zone: string): string[] {
+  if (crm === undefined) return [];
+  const { needs } = compileMapping(crm, zone, neverEvaluated);
+  const scopes = ['patients'];
+  if (crm.stream === 'invoices' || needs.invoices) scopes.push('invoices');
+  if (needs.doctors) scopes.push('episodes');
+  if (needs.treatment) scopes.push('treatments');
+  return scopes;
+}
+
+async function neverEvaluated(): Promise<never> {
+  throw new Error('a mapping was only to be looked at');
+}
+
+/** Whether a channel of reminders needs what stands with the patient. */
+function remindsPatients({ reminders }: TenantConfiguration): boolean {
+  const channels = [...(reminders?.channels.values() ?? [])];
+  return channels.some((channel) => needsPatient(channelModule(channel.kind), channel));
+}
