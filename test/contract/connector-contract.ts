@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { calendarCases, crmCases } from './cases/index.ts';
+import { activityCases, calendarCases, contactCases } from './cases/index.ts';
 import type { ContractCase } from './contract-case.ts';
 import { createKit } from './contract-kit.ts';
 import type { ContractTarget } from './contract-target.ts';
-import { createCrmKit } from './crm-kit.ts';
+import { createContact, createCrmKit } from './crm-kit.ts';
 import type { CrmTarget } from './crm-target.ts';
 import { type CaseResult, saveReport } from './report.ts';
 
@@ -28,15 +28,26 @@ export function describeConnector(
 }
 
 /**
- * The same for a connector of a CRM: what any object meets, then what is a CRM's own. Items are contacts; cases of activities and
- * deals work on their streams of the same account.
+ * The same for a connector of a CRM, twice: with contacts, to which cases of families and of what belongs to contacts are added, and as
+ * `<name>-activities` with activities of one contact.
+ * @param options skips of the contacts; those of the activities stand beside
  */
 export function describeCrmConnector(
   name: string,
   open: () => Promise<CrmTarget>,
-  options: ContractOptions = {},
+  { activities = {}, ...options }: ContractOptions & { activities?: ContractOptions } = {},
 ): void {
-  describeCases(name, crmCases, open, createCrmKit, options);
+  describeCases(name, contactCases, open, createCrmKit, options);
+  describeCases(`${name}-activities`, activityCases, () => openActivities(open), createCrmKit, activities);
+}
+
+/** The activities of one contact that is there. */
+async function openActivities(open: () => Promise<CrmTarget>): Promise<CrmTarget> {
+  const patients = await open();
+  const { key } = await createContact(createCrmKit(patients), 'patient');
+  const target = await patients.beside('appointments');
+  target.proxy.forget();
+  return { ...target, belonging: { ...target.belonging, contactKey: key }, close: () => patients.close() };
 }
 
 function describeCases<Target extends { close(): Promise<void> }, Kit>(

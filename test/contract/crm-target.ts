@@ -28,6 +28,8 @@ export interface CrmTarget extends TargetOf<CrmItem, RemoteRow> {
   stream: StreamName;
   /** What the CRM calls the properties; all of them can be written. */
   names: Readonly<Record<CrmRole, string>>;
+  /** Roles beside the title whose property the CRM lets nobody empty. */
+  required: readonly CrmRole[];
   /** What the CRM wants of every object beside them, the same for each. */
   constants: readonly (MappedProperty & { value: PropertyValue })[];
   /** What the suite's ordinary items belong to: no contact and 0 for a contact, else a contact that is there. */

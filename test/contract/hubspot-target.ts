@@ -91,6 +91,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     supports: hubspot.supports,
     stream,
     names,
+    required: [],
     constants: [],
     container: await preparer.prepare(null, AbortSignal.timeout(5_000)),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
@@ -192,12 +193,13 @@ function dialectOf(sandbox: HubSpotSandbox, proxy: FaultProxy, object: ObjectTyp
     unauthorized: () => jsonAnswer(401, refused('EXPIRED_AUTHENTICATION')),
     forbidden: () => jsonAnswer(403, refused('MISSING_SCOPES')),
     unavailable: () => jsonAnswer(503, refused('INTERNAL_ERROR')),
-    requestsForCreates: batches,
+    // Activities: a look for their contacts, and another call to join them.
+    requestsForCreates: (n) => (object === 'contacts' ? 1 : 3) * batches(n),
     // One look by key before: key and id of a record that people joined lead to another's.
-    requestsForUpdates: (n) => 2 * batches(n),
+    requestsForUpdates: (n) => (object === 'contacts' ? 2 : 4) * batches(n),
     requestsForDeletes: (n) => 2 * batches(n),
     requestsForReading: (n) => Math.max(1, batches(n)),
-    requestsForRetriedCreates: (n) => 2 * batches(n),
+    requestsForRetriedCreates: (n) => (object === 'contacts' ? 2 : 6) * batches(n),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({
         ...body,

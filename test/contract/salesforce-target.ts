@@ -58,6 +58,13 @@ const CONSTANTS: Readonly<Record<StreamName, CrmTarget['constants']>> = {
   invoices: [{ name: 'StageName', kind: 'text', value: 'Prospecting' }],
 };
 
+/** A start and a closing date are a must. */
+const REQUIRED: Readonly<Record<StreamName, readonly CrmRole[]>> = {
+  patients: [],
+  appointments: ['instant'],
+  invoices: ['date'],
+};
+
 const FIELDS: FieldOptions[] = [
   { name: KEY, type: 'string', length: 64, externalId: true, unique: true },
   { name: STAMP, type: 'string', length: 255 },
@@ -115,6 +122,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
     supports: salesforce.supports,
     stream,
     names,
+    required: REQUIRED[stream],
     constants,
     container: await preparer.prepare(null, AbortSignal.timeout(5_000)),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
@@ -122,7 +130,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
     open: openWorker,
     proxy,
     server: serverVerbs(sandbox, stream),
-    dialect: dialectOf(sandbox, proxy),
+    dialect: dialectOf(sandbox, proxy, stream),
     beside: (other) => openStream(sandbox, proxy, other),
     close: async () => {},
   };
@@ -188,7 +196,7 @@ function read(value: PropertyValue, role: CrmRole): PropertyValue {
 const WRITES: ProxyMatch = { method: /^POST$/, url: /\/composite$/, body: /"method":"(PATCH|DELETE)"/ };
 const READS: ProxyMatch = { method: /^GET$/, url: /\/query[?/]/ };
 
-function dialectOf(sandbox: SalesforceSandbox, proxy: FaultProxy): ContractDialect<CrmItem> {
+function dialectOf(sandbox: SalesforceSandbox, proxy: FaultProxy, stream: StreamName): ContractDialect<CrmItem> {
   const { batchSize } = salesforce.supports;
   const calls = (n: number) => Math.ceil(n / batchSize);
   const spoilRow = (key: string, statusCode: string, times?: number) =>
@@ -208,7 +216,8 @@ function dialectOf(sandbox: SalesforceSandbox, proxy: FaultProxy): ContractDiale
     requestsForCreates: (n) => 1 + calls(n),
     // One look before: the id may be that of a record which is ours no more.
     requestsForDeletes: (n) => 2 * calls(n),
-    requestsForReading: (n) => Math.max(1, Math.ceil(n / 2_000)),
+    // Activities: another for the keys of their contacts.
+    requestsForReading: (n) => (stream === 'patients' ? 1 : 2) * Math.max(1, Math.ceil(n / 2_000)),
     requestsForRetriedCreates: (n) => 1 + 2 * calls(n),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({

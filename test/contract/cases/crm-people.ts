@@ -62,6 +62,10 @@ export const crmPeople = group<CrmKit>('people and foreign objects', {
     const [left] = await kit.readAll(other);
     expect(left).toMatchObject({ key: keyOf('theirs'), versionTag: written(theirs).versionTag });
   },
+});
+
+/** A person takes two contacts for one and joins them. */
+export const crmMerging = group<CrmKit>('people and foreign objects', {
   'an object of ours that a person joined into a stranger leaves one object for each of us in the end': async (kit) => {
     const [created] = await kit.create('a', 'b');
     const stranger = await kit.target.server.addByHand({ title: 'Stranger', number: 1 });

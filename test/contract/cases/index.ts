@@ -12,7 +12,7 @@ import { crmChanges } from './crm-changes.ts';
 import { crmData } from './crm-data.ts';
 import { crmErasing } from './crm-erasing.ts';
 import { crmFamilies } from './crm-families.ts';
-import { crmPeople } from './crm-people.ts';
+import { crmMerging, crmPeople } from './crm-people.ts';
 import { crmProperties } from './crm-properties.ts';
 import { crmRepetition } from './crm-repetition.ts';
 import { data } from './data.ts';
@@ -52,22 +52,20 @@ export const calendarCases: readonly ContractCase<CalendarKit>[] = [
   ...histories,
 ];
 
-/** Cases that a CRM's contacts meet like any object, and those of their own. */
-export const crmCases: readonly ContractCase<CrmKit>[] = [
+/** Cases that any object of a CRM meets. */
+const crmCases: readonly ContractCase<CrmKit>[] = [
   ...crmRepetition,
   ...repetition,
   ...lostAnswers,
   ...twoWorkers,
   ...people,
   ...crmPeople,
-  ...crmFamilies,
   ...adoption,
   ...batches,
   ...throttling,
   ...authorization,
   ...transport,
   ...crmData,
-  ...crmActivities,
   ...crmErasing,
   ...privacy,
   ...budget,
@@ -75,3 +73,14 @@ export const crmCases: readonly ContractCase<CrmKit>[] = [
   ...crmProperties,
   ...histories,
 ];
+
+/** Every case of the contract for contacts in a CRM, and for what belongs to them. */
+export const contactCases: readonly ContractCase<CrmKit>[] = [
+  ...crmCases,
+  ...crmMerging,
+  ...crmFamilies,
+  ...crmActivities,
+];
+
+/** Every case of the contract for activities in a CRM. */
+export const activityCases: readonly ContractCase<CrmKit>[] = crmCases;
