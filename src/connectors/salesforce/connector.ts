@@ -35,6 +35,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       return `${known.orgId}/${known.form.object}`;
     },
     async apply(_, operations, signal) {
+      if (operations.length === 0) return [];
       const { scope, failures } = watched(await scopeFor(signal));
       const deletions = operations.filter(isDeletion);
       const outcomes = await upsert(scope, operations.filter(isWrite), signal);
