@@ -95,7 +95,7 @@ async function apply(
 
 /** Codes of rows that would meet every other row too, when they met all. */
 const TARGET_WIDE: ReadonlySet<string> = new Set([
-  'property-missing',
+  'crm-property-missing',
   'property-read-only',
   'scope-missing',
   'rate-limited',

@@ -34,7 +34,7 @@ const BY_STATUS: Readonly<Record<number, Meaning>> = {
   403: {
     message: 'HubSpot does not allow this to the login',
     actor: 'settings',
-    code: 'account-forbidden',
+    code: 'crm-forbidden',
     retry: 'never',
     remedy: 'look in HubSpot whether the app and the account may use this part of the CRM',
   },
@@ -132,7 +132,7 @@ export function scopeMissing(scopes: readonly string[], properties: readonly str
 export function propertiesMissing(object: ObjectName, names: readonly string[]): MirrorError {
   return new MirrorError(`HubSpot has no property ${names.join(', ')} of ${object}`, {
     actor: 'settings',
-    code: 'property-missing',
+    code: 'crm-property-missing',
     retry: 'never',
     remedy: 'create the properties in HubSpot, or correct their names in the mapping: internal names, not labels',
   });

@@ -29,7 +29,7 @@ const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
 /**
  * Sees that records can be written: our properties are there, made once where they are absent, and each property of the mapping
  * exists, may be written and can hold its kind.
- * @throws MirrorError `settings`: `property-missing`, `property-read-only`, `property-unsuitable`, `property-not-made`;
+ * @throws MirrorError `settings`: `crm-property-missing`, `property-read-only`, `property-unsuitable`, `property-not-made`;
  * `authorization`: `scope-missing`
  * @returns every property of the kind of record, by name
  */

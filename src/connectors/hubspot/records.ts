@@ -27,7 +27,7 @@ export interface Found {
 
 /**
  * Reads records by id or by key, in batches; those that are not there are told and no error.
- * @throws MirrorError `property-missing` when the key's property is gone or not unique
+ * @throws MirrorError `crm-property-missing` when the key's property is gone or not unique
  */
 export async function readRecords(client: HubSpotClient, scope: Scope, wanted: Wanted): Promise<Found> {
   const found: Found = { records: [], missing: new Set() };

@@ -65,7 +65,7 @@ function upsertCall({ object, paths, keyProperty }: Scope, rows: readonly Row[])
   return { label: 'hubspot.objects.upsert', method: 'POST', path, body: { inputs } } as const;
 }
 
-/** @throws MirrorError `property-missing` when HubSpot can't name records by our key any more */
+/** @throws MirrorError `crm-property-missing` when HubSpot can't name records by our key any more */
 function wholeRefusal({ object, keyProperty }: Scope, { status, body }: WireAnswer): Refusal {
   const refusal = readRefusal(status, body);
   if (refusal.isKeyUnusable) throw propertiesMissing(object, [keyProperty]);

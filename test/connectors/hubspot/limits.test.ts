@@ -189,7 +189,7 @@ describe('a refusal of rows', () => {
     for (const rowErrors of ['traced', 'never'] as const) {
       world.sandbox.configure({ rowErrors });
       const error = await rejection(target.apply(target.create('a', contact()), target.create('b', contact())));
-      expect(error).toMatchObject({ actor: 'settings', code: 'property-missing', retry: 'never' });
+      expect(error).toMatchObject({ actor: 'settings', code: 'crm-property-missing', retry: 'never' });
       expect(error.message).toContain('phone');
     }
   });
@@ -211,8 +211,10 @@ describe('a refusal of rows', () => {
     const target = await world.target();
     world.sandbox.removeProperty('contacts', 'clinic_mirror_key');
     const error = await rejection(target.apply(target.create('a', contact()), target.create('b', contact())));
-    expect(error).toMatchObject({ code: 'property-missing' });
-    expect(await rejection(target.apply(target.update('a', contact())))).toMatchObject({ code: 'property-missing' });
+    expect(error).toMatchObject({ code: 'crm-property-missing' });
+    expect(await rejection(target.apply(target.update('a', contact())))).toMatchObject({
+      code: 'crm-property-missing',
+    });
     await target.connector.prepare(target.container, NO_SIGNAL);
     await target.write(target.create('a', contact()));
   });

@@ -98,7 +98,7 @@ describe('the mapping', () => {
   };
 
   test.each([
-    ['no_such_property', 'text', 'property-missing'],
+    ['no_such_property', 'text', 'crm-property-missing'],
     ['hs_object_id', 'number', 'property-read-only'],
     ['visits', 'text', 'property-unsuitable'],
     ['visits', 'boolean', 'property-unsuitable'],

@@ -159,7 +159,7 @@ describe('a refusal', () => {
   });
 
   test.each([
-    ['PROPERTY_DOESNT_EXIST', 'property-missing'],
+    ['PROPERTY_DOESNT_EXIST', 'crm-property-missing'],
     ['READ_ONLY_VALUE', 'property-read-only'],
     ['INVALID_OPTION', 'property-option-missing'],
     ['CONFLICTING_UNIQUE_VALUE', 'unique-value-taken'],
@@ -173,7 +173,7 @@ describe('a refusal', () => {
 
   test.each([
     [400, 'refused'],
-    [403, 'account-forbidden'],
+    [403, 'crm-forbidden'],
     [404, 'not-found'],
     [409, 'changed-meanwhile'],
     [415, 'refused'],
