@@ -6,6 +6,7 @@ import type { Mapped, MappedRecord, Mapping, MappingSource } from './contract.ts
 import type { EvaluateExpressions } from './evaluate.ts';
 import type { ExpressionOutcome, ExpressionRule } from './expressions.ts';
 import { type FieldRules, type FieldValue, fieldReader } from './fields.ts';
+import { phoneReader } from './phone.ts';
 import { cleanLines, guardFormula } from './text.ts';
 import { asProperty, transformed } from './transforms.ts';
 import { inputReader } from './tree.ts';
@@ -31,7 +32,7 @@ interface CompiledRule {
  * @throws TypeError for a mapping that the checks would refuse
  */
 export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExpressions): Mapping {
-  const rules: FieldRules = { zone, region: crm.region };
+  const rules: FieldRules = { zone, phone: phoneReader(crm.region) };
   const compiled = [...crm.mapping]
     .map(([name, rule]) => compileRule(name, rule, crm, rules))
     .sort((one, other) => (one.name < other.name ? -1 : 1));

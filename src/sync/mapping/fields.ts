@@ -2,7 +2,6 @@ import { type Instant, MINUTE_MS } from '../../model/time.ts';
 import { toZonedIso } from '../../model/zones.ts';
 import { CONSENT_PREFIX, type CrmStream, consentOf } from '../../settings/crm-sources.ts';
 import type { InvoiceFacts, MappingSource } from './contract.ts';
-import { toE164 } from './phone.ts';
 import { cleanLine, cleanLines } from './text.ts';
 
 /** A field's value: texts, dates as `YYYY-MM-DD`, instants as epoch milliseconds, numbers, flags; null is empty. */
@@ -12,8 +11,8 @@ export type FieldValue = string | number | boolean | null;
 export interface FieldRules {
   /** The clinic's zone, an IANA name: where days begin. */
   zone: string;
-  /** Country of telephone numbers without an international prefix. */
-  region: string;
+  /** A telephone number in E.164; null for what is none. */
+  phone(written: string): string | null;
 }
 
 type SourceOf<Stream extends CrmStream> = Extract<MappingSource, { stream: Stream }>;
@@ -124,9 +123,9 @@ function line(text: string | null | undefined): string | null {
 }
 
 /** What is no valid number stays as it is written: somebody may still read it. */
-function telephone(written: string | null, { region }: FieldRules): string | null {
+function telephone(written: string | null, { phone }: FieldRules): string | null {
   const text = line(written);
-  return text === null ? null : (toE164(text, region) ?? text);
+  return text === null ? null : (phone(text) ?? text);
 }
 
 function orNull(text: string): string | null {

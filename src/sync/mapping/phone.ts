@@ -12,3 +12,19 @@ export function toE164(written: string, region: string): string | null {
   if (number === undefined || !number.isValid() || number.ext !== undefined) return null;
   return number.number;
 }
+
+/** Numbers that are remembered; patients' numbers come again with every cycle. */
+const REMEMBERED = 50_000;
+
+/** {@link toE164} for one region, remembering what it was asked: reading a number takes a fifth of a millisecond. */
+export function phoneReader(region: string): (written: string) => string | null {
+  const known = new Map<string, string | null>();
+  return (written) => {
+    const remembered = known.get(written);
+    if (remembered !== undefined) return remembered;
+    const number = toE164(written, region);
+    if (known.size >= REMEMBERED) known.clear();
+    known.set(written, number);
+    return number;
+  };
+}

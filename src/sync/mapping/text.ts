@@ -56,6 +56,8 @@ export function titleCase(text: string): string {
     const lower = word.toLowerCase();
     if (word !== lower && word !== word.toUpperCase()) return word;
     const [first = '', ...rest] = word;
-    return first.toUpperCase() + rest.join('').toLowerCase();
+    const capital = first.toUpperCase();
+    // Few letters have no capital of their own: ß would become SS.
+    return (capital.length === first.length ? capital : first) + rest.join('').toLowerCase();
   });
 }

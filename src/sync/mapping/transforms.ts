@@ -1,13 +1,12 @@
 import type { CrmTransform, SourceKind } from '../../settings/crm-sources.ts';
 import { type FieldRules, type FieldValue, localDate } from './fields.ts';
-import { toE164 } from './phone.ts';
 import { cleanLines, titleCase } from './text.ts';
 
 type Transform = (value: string | number, rules: FieldRules) => FieldValue;
 
 /** What each does to a value that is there; that its kind fits is checked with the configuration. */
 const TRANSFORMS: Readonly<Record<CrmTransform, Transform>> = {
-  e164: (value, { region }) => toE164(String(value), region),
+  e164: (value, { phone }) => phone(String(value)),
   lower: (value) => String(value).toLowerCase(),
   upper: (value) => String(value).toUpperCase(),
   'title-case': (value) => titleCase(String(value)),

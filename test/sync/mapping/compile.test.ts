@@ -1,0 +1,259 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Patient } from '../../../src/model/records.ts';
+import type { CrmFile, CrmRule } from '../../../src/settings/crm-schema.ts';
+import { CRM_SOURCES, type CrmStream, crmSourceOf, type SourceKind } from '../../../src/settings/crm-sources.ts';
+import { fieldPaths } from '../../../src/sync/mapping/fields.ts';
+import { compileMapping, type Mapped, type Mapping, type MappingSource } from '../../../src/sync/mapping/index.ts';
+import { withoutGuard } from '../../../src/sync/mapping/text.ts';
+import { crmOf } from '../../settings/crm-file.ts';
+import { BARE_PATIENT, noExpressions, ofAppointment, ofInvoice, ofPatient, PATIENT } from './sources.ts';
+
+function mappingOf(lines: string, zone = 'Europe/Rome'): Mapping {
+  return compileMapping(crmOf(lines), zone, noExpressions);
+}
+
+/** A part that maps every field of a stream, each under a property with its number in the table. */
+function everyField(stream: CrmStream): { paths: string[]; crm: CrmFile } {
+  const paths = Object.keys(CRM_SOURCES[stream]);
+  const rules = paths.map((path, index): [string, CrmRule] => [
+    `p${String(index).padStart(2, '0')}`,
+    { from: path, transforms: [] },
+  ]);
+  const sensitive = new Map(paths.map((path) => [path, 'decided']));
+  return { paths, crm: { ...crmOf('mapping: { a: email }'), stream, sensitive, mapping: new Map(rules) } };
+}
+
+function mapEvery(source: MappingSource): Record<string, unknown> {
+  const { crm, paths } = everyField(source.stream);
+  const { properties } = compileMapping(crm, 'Europe/Rome', noExpressions).mapNow(source);
+  return Object.fromEntries(Object.values(properties).map((value, index) => [paths[index], value]));
+}
+
+describe('a record is mapped', () => {
+  test('a patient, in every field', () => {
+    expect(mapEvery(ofPatient())).toEqual({
+      firstName: 'Maria Pia',
+      lastName: 'D’Angelo',
+      fullName: 'Maria Pia D’Angelo',
+      email: 'maria@example.test',
+      phone: '+390669812345',
+      mobilePhone: '+393331234567',
+      language: 'it',
+      isActive: true,
+      gender: 'F',
+      birthDate: '1980-01-01',
+      taxCode: 'DNGMRP80A41H501X',
+      'address.street': 'Via Roma 1\nint. 3',
+      'address.postalCode': '00100',
+      'address.city': 'Roma',
+      'address.province': 'RM',
+      'address.country': 'IT',
+      updatedAt: '2026-06-01T10:00:00.000Z',
+      'derived.lastVisitAt': '2026-01-31T23:30:00.000Z',
+      'derived.lastVisitOn': '2026-02-01',
+      'derived.nextAppointmentAt': '2026-07-01T21:59:00.000Z',
+      'derived.nextAppointmentOn': '2026-07-01',
+      'derived.visits': 3,
+      'derived.noShows': 1,
+      'derived.firstSeenOn': '2020-02-29',
+      'derived.standing': 'active',
+      'derived.invoiced': 100.3,
+      'derived.paid': 80.1,
+      'derived.open': 20.2,
+    });
+  });
+
+  test('a patient of whom nothing is told has every property, empty', () => {
+    const values = mapEvery(ofPatient(BARE_PATIENT, null));
+    expect(values).toEqual({ ...Object.fromEntries(Object.keys(values).map((path) => [path, null])), isActive: false });
+  });
+
+  test('an appointment, on the day that it is in the clinic', () => {
+    expect(mapEvery(ofAppointment())).toEqual({
+      startAt: '2026-06-30T22:15:00.000Z',
+      endAt: '2026-06-30T23:00:00.000Z',
+      date: '2026-07-01',
+      durationMinutes: 45,
+      status: 'confirmed',
+      location: 'Centro',
+      agenda: 'Dr. Bianchi',
+      treatment: 'Igiene',
+    });
+  });
+
+  test('an appointment of a whole day has the day that the clinic says', () => {
+    const time = { kind: 'all-day', startDate: '2026-03-29', endDate: '2026-03-30' } as const;
+    const at = { startAt: Date.UTC(2026, 2, 28, 23), endAt: Date.UTC(2026, 2, 29, 22) };
+    expect(mapEvery(ofAppointment({ time: { ...time, ...at } })).date).toBe('2026-03-29');
+  });
+
+  test('an invoice, its open amount to the cent', () => {
+    expect(mapEvery(ofInvoice())).toEqual({
+      number: '12/2026',
+      date: '2026-03-01',
+      total: 100.1,
+      paid: 70.05,
+      open: 30.05,
+      currency: 'EUR',
+      doctors: 'Anna Bianchi, Ugo Verdi',
+      isPaid: false,
+      status: 'Issued',
+    });
+  });
+
+  test.each([
+    [100, 100, 0, true],
+    [100, 100.01, -0.01, true],
+    [0, 0, 0, true],
+    [-50, 0, -50, false],
+    [-50, -50, 0, true],
+    [100, null, null, null],
+    [null, 0, null, null],
+  ])('of a total of %s with %s paid, %s is open', (total, paid, open, isPaid) => {
+    expect(mapEvery(ofInvoice({ total, paid }))).toMatchObject({ open, isPaid });
+  });
+
+  test('every field of the table can be read, and no other', () => {
+    for (const stream of Object.keys(CRM_SOURCES) as CrmStream[]) {
+      expect(fieldPaths(stream).sort()).toEqual(Object.keys(CRM_SOURCES[stream]).sort());
+    }
+  });
+
+  test('each value is of the kind that the table says', () => {
+    const isOf: Record<SourceKind, (value: unknown) => boolean> = {
+      text: (value) => typeof value === 'string',
+      number: (value) => typeof value === 'number',
+      boolean: (value) => typeof value === 'boolean',
+      date: (value) => /^\d{4}-\d\d-\d\d$/.test(String(value)),
+      instant: (value) => new Date(String(value)).toISOString() === value,
+    };
+    for (const source of [ofPatient(), ofAppointment(), ofInvoice()]) {
+      const wrong = Object.entries(mapEvery(source)).filter(
+        ([path, value]) => !isOf[crmSourceOf(source.stream, path)?.kind ?? 'text'](value),
+      );
+      expect(wrong).toEqual([]);
+    }
+  });
+
+  test("the clinic's id is in none of the values", () => {
+    expect(JSON.stringify(mapEvery(ofPatient()))).not.toContain('secret-id');
+  });
+});
+
+describe('the properties of a mapping', () => {
+  test('are listed by name, with the kind after the transforms', () => {
+    const { properties } = mappingOf(
+      'mapping: { z: firstName, B: { value: true }, a: { from: updatedAt, transforms: [year] }, N: { value: 2 } }',
+    );
+    expect(properties).toEqual([
+      { name: 'B', kind: 'boolean' },
+      { name: 'N', kind: 'number' },
+      { name: 'a', kind: 'number' },
+      { name: 'z', kind: 'text' },
+    ]);
+  });
+
+  test.each([
+    ['a: firstName', { history: false, invoices: false, doctors: false, treatment: false }],
+    ['a: derived.visits', { history: true, invoices: false, doctors: false, treatment: false }],
+    ['a: derived.open', { history: true, invoices: true, doctors: false, treatment: false }],
+    ['a: { expression: "derived.visits" }', { history: true, invoices: false, doctors: false, treatment: false }],
+    ['a: { expression: "derived.(invoiced - paid)", kind: number }', { history: true, invoices: true }],
+    ['a: { expression: "$$.lastName" }', { history: false, invoices: false }],
+    ['a: { expression: "$count(**)", kind: number }', { history: true, invoices: true, treatment: true }],
+    ['a: { expression: "$string($)" }', { history: true, invoices: true }],
+  ])('%s: what must be read beside', (rule, needs) => {
+    expect(mappingOf(`mapping: { ${rule} }\nexpressions: allowed`).needs).toMatchObject(needs);
+  });
+
+  test('the same record gives the same values, in the same order', () => {
+    const [one, other] = ['mapping: { b: email, a: phone }', 'mapping: { a: phone, b: email }'].map((lines) =>
+      JSON.stringify(mappingOf(lines).mapNow(ofPatient())),
+    );
+    expect(one).toBe(other);
+  });
+});
+
+describe('values', () => {
+  const patient = (change: Partial<Patient>) => ofPatient({ ...PATIENT, ...change });
+
+  test('consents are true, false, or empty where the clinic does not tell', () => {
+    const mapping = mappingOf('mapping: { a: consents.privacy, b: consents.marketing }');
+    expect(mapping.mapNow(ofPatient()).properties).toEqual({ a: true, b: false });
+    expect(mapping.mapNow(ofPatient(BARE_PATIENT)).properties).toEqual({ a: null, b: null });
+  });
+
+  test('what looks like a formula is guarded; what the operator wrote is not', () => {
+    const mapping = mappingOf('mapping: { a: lastName, b: phone, c: { value: "=x" } }');
+    const { properties } = mapping.mapNow(patient({ lastName: '\t=cmd()', phone: '+39 333 1234567' }));
+    expect(properties).toEqual({ a: "'=cmd()", b: '+393331234567', c: '=x' });
+  });
+
+  test('a number that is none stays as it is written, unless e164 is asked for', () => {
+    const mapping = mappingOf('mapping: { a: phone, b: { from: phone, transforms: [e164] } }');
+    expect(mapping.mapNow(patient({ phone: ' 333  chiedere di Ugo' }))).toEqual({
+      properties: { a: '333 chiedere di Ugo', b: null },
+      unusablePhones: ['b'],
+    });
+    expect(mapping.mapNow(patient({ phone: null }))).toEqual({ properties: { a: null, b: null } });
+  });
+
+  test('numbers without a prefix are of the region', () => {
+    const swiss = mappingOf('mapping: { a: phone }\nregion: CH');
+    expect(swiss.mapNow(patient({ phone: '044 668 18 00' })).properties).toEqual({ a: '+41446681800' });
+  });
+
+  test('transforms go one after the other, over what is there', () => {
+    const mapping = mappingOf(
+      'mapping: { a: { from: address.street, transforms: [first-line, upper] }, b: { from: derived.lastVisitAt, transforms: [date, year] }, c: { from: lastName, transforms: [title-case] } }',
+    );
+    const source = patient({ lastName: 'DE LUCA' });
+    expect(mapping.mapNow(source).properties).toEqual({ a: 'VIA ROMA 1', b: 2026, c: 'De Luca' });
+    expect(mapping.mapNow(ofPatient(BARE_PATIENT, null)).properties).toEqual({ a: null, b: null, c: null });
+  });
+
+  test("a day is the day of the clinic's zone", () => {
+    const lines = 'mapping: { a: derived.lastVisitOn }';
+    expect(mappingOf(lines, 'America/New_York').mapNow(ofPatient()).properties).toEqual({ a: '2026-01-31' });
+    expect(mappingOf(lines, 'Pacific/Auckland').mapNow(ofPatient()).properties).toEqual({ a: '2026-02-01' });
+  });
+
+  test('a text that is mapped again stays as it is, but for the guard', () => {
+    const mapping = mappingOf('mapping: { a: lastName, b: phone, c: address.street }');
+    const texts = fc.string({ unit: 'binary', maxLength: 20 });
+    const again = (mapped: Mapped) => {
+      if ('fault' in mapped) throw new Error(mapped.fault);
+      const [a, b, c] = ['a', 'b', 'c'].map((name) => {
+        const value = mapped.properties[name];
+        return typeof value === 'string' ? withoutGuard(value) : null;
+      });
+      const address = { street: c ?? null, postalCode: null, city: null, province: null, country: null };
+      return mapping.mapNow(patient({ lastName: a ?? null, phone: b ?? null, address }));
+    };
+    fc.assert(
+      fc.property(texts, texts, texts, (lastName, phone, street) => {
+        const address = { street, postalCode: null, city: null, province: null, country: null };
+        const once = mapping.mapNow(patient({ lastName, phone, address }));
+        expect(again(once)).toEqual(once);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+test('10,000 patients are mapped within a cycle', () => {
+  const mapping = mappingOf('mapping: { a: fullName, b: mobilePhone, c: derived.nextAppointmentOn, d: email }');
+  const patients = Array.from({ length: 10_000 }, (_, count) => ({
+    ...PATIENT,
+    mobilePhone: `333 ${1_000_000 + count}`,
+  }));
+  const startedAt = performance.now();
+  const numbers = new Set(patients.map((patient) => mapping.mapNow(ofPatient(patient)).properties.b));
+  expect(numbers.size).toBe(10_000);
+  expect(performance.now() - startedAt).toBeLessThan(15_000);
+});
+
+test('a record of another stream is refused', () => {
+  expect(() => mappingOf('mapping: { a: email }').mapNow(ofInvoice())).toThrow(TypeError);
+});
