@@ -7,7 +7,7 @@ import type { ConnectionStatus, Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import { openForm } from '../jobs/open-crm.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
-import { emptyStreamMemory } from '../jobs/streams.ts';
+import { emptyStreamMemory } from '../jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';

@@ -1,6 +1,6 @@
 import type { Ledger } from '../sync/derive.ts';
 import { inPieces } from './in-pieces.ts';
-import type { History } from './streams.ts';
+import type { History } from './stream-memory.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
 import type { Confirmations } from './views.ts';

@@ -1,39 +1,13 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Appointment, Invoice, Patient } from '../model/records.ts';
-import type { AppointmentSnapshot, Snapshot } from '../model/snapshots.ts';
+import type { Invoice, Patient } from '../model/records.ts';
+import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { StreamsRead } from '../state/runs.ts';
+import { emptyStreamMemory, type History, type StreamReading } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** The far past is read anew after this time: what happened there seldom changes. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
-
-/** What was read of a stream, and when the reading began. */
-export interface StreamReading<Source> {
-  snapshot: Snapshot<Source>;
-  readAt: Instant;
-}
-
-/** Appointments before the window that each cycle reads. */
-export interface History {
-  appointments: ReadonlyMap<string, Appointment>;
-  /** Ids of rows that are there and can't be used. */
-  unusable: ReadonlySet<string>;
-  fromAt: Instant;
-  readAt: Instant;
-}
-
-/** What one process keeps of the streams that aren't read with each cycle. */
-export interface StreamMemory {
-  patients: StreamReading<Patient> | null;
-  invoices: StreamReading<Invoice> | null;
-  history: History | null;
-}
-
-/** Nothing is read yet. */
-export function emptyStreamMemory(): StreamMemory {
-  return { patients: null, invoices: null, history: null };
-}
 
 /** The streams of one cycle beside its appointments. */
 export interface Streams {

@@ -27,7 +27,7 @@ import type { Ledger } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
 import type { OpenReminders } from './open-reminders.ts';
-import type { StreamMemory } from './streams.ts';
+import type { StreamMemory } from './stream-memory.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
 export interface ClinicSource {

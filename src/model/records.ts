@@ -1,5 +1,3 @@
-import type { invoice } from '../settings/clinic-billing.ts';
-import type { RecordOf } from '../settings/clinic-fields.ts';
 import type { Instant } from './time.ts';
 
 /** Where an appointment stands, in our words; `unknown` is what the profile's table does not name. */
@@ -96,11 +94,21 @@ export interface Patient {
 }
 
 /** A bill, as far as a CRM is told of it: no lines, since their texts tell what was done. */
-export interface Invoice
-  extends Pick<
-    RecordOf<typeof invoice>,
-    'id' | 'patientId' | 'number' | 'documentType' | 'status' | 'issueDate' | 'currency' | 'totalAmount' | 'paidAmount'
-  > {
+export interface Invoice {
+  id: string;
+  patientId: string | null;
+  number: string | null;
+  /** `Invoice`, `CreditNote`, `Receipt`, or the clinic's word. */
+  documentType: string | null;
+  /** `Draft`, `Issued`, `PartiallyPaid`, `Paid`, `Cancelled`, or the clinic's word. */
+  status: string | null;
+  /** `YYYY-MM-DD`. */
+  issueDate: string | null;
+  /** ISO 4217. */
+  currency: string | null;
+  /** Decimals as texts, such as `80.50`. */
+  totalAmount: string | null;
+  paidAmount: string | null;
   /** Names of those who took part in what is billed, each once. */
   doctors: readonly string[];
 }

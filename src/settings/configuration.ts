@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { StreamName } from '../model/streams.ts';
 import type { ClinicProfile } from './clinic-profile.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { SecretSchemas } from './secret-reference.ts';
@@ -10,7 +9,8 @@ import type { ConnectionConfiguration, TargetFile, TenantFile } from './tenant-s
 export interface ConnectorDescription {
   readonly settingsSchema: z.ZodType;
   readonly connectionKinds: readonly string[];
-  readonly streams: readonly StreamName[];
+  /** Streams that its targets can follow. */
+  readonly streams: readonly string[];
   readonly holds: 'events' | 'objects';
 }
 

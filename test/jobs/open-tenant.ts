@@ -1,5 +1,5 @@
 import { openForm } from '../../src/jobs/open-crm.ts';
-import { emptyStreamMemory } from '../../src/jobs/streams.ts';
+import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';

@@ -1,0 +1,30 @@
+import type { Appointment, Invoice, Patient } from '../model/records.ts';
+import type { Snapshot } from '../model/snapshots.ts';
+import type { Instant } from '../model/time.ts';
+
+/** What was read of a stream, and when the reading began. */
+export interface StreamReading<Source> {
+  snapshot: Snapshot<Source>;
+  readAt: Instant;
+}
+
+/** Appointments before the window that each cycle reads. */
+export interface History {
+  appointments: ReadonlyMap<string, Appointment>;
+  /** Ids of rows that are there and can't be used. */
+  unusable: ReadonlySet<string>;
+  fromAt: Instant;
+  readAt: Instant;
+}
+
+/** What one process keeps of the streams that aren't read with each cycle. */
+export interface StreamMemory {
+  patients: StreamReading<Patient> | null;
+  invoices: StreamReading<Invoice> | null;
+  history: History | null;
+}
+
+/** Nothing is read yet. */
+export function emptyStreamMemory(): StreamMemory {
+  return { patients: null, invoices: null, history: null };
+}
