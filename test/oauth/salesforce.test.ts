@@ -12,9 +12,10 @@ import { dueForRefresh } from '../../src/oauth/due.ts';
 import type { LoginTarget } from '../../src/oauth/login.ts';
 import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import type { PendingLogin } from '../../src/oauth/store.ts';
+import { keys } from '../../src/state/keys.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
-import { connect, NEVER, openWorker, RING, type Worker } from './connection.ts';
+import { connect, NEVER, openWorker, RING, TENANT, type Worker } from './connection.ts';
 
 const redis = useRedis();
 const SCOPES = ['api', 'refresh_token'];
@@ -66,7 +67,7 @@ describe('a person who logs in to Salesforce', () => {
   test('has token and place sealed together', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
-    const stored = await redis.connect().hgetall((await redis.connect().keys('*credential*clinic*'))[0] ?? '');
+    const stored = await redis.connect().hgetall(keys.credential(TENANT, 'clinic'));
     expect(Object.keys(stored)).toContain('sealed');
     expect(JSON.stringify(stored)).not.toContain(new URL(sandbox.url).host);
     expect((await worker.credentials.read('clinic'))?.tokens).toMatchObject({ baseUrl: sandbox.url });

@@ -1,0 +1,230 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type HubSpotSandbox, startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
+import {
+  type SalesforceSandbox,
+  type SalesforceSandboxOptions,
+  startSalesforceSandbox,
+} from '../../sandbox/salesforce/index.ts';
+import { type OpenConnection, openConnections } from '../../src/composition/connections.ts';
+import type { Authorizer } from '../../src/connectors/connector.ts';
+import { type LoginDesk, loginWithBrowser, loginWithDevice, logOut } from '../../src/control/logins.ts';
+import { createHttpDoor } from '../../src/http/door.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { PendingLogin } from '../../src/oauth/store.ts';
+import { createCredentialStore } from '../../src/state/credentials.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { createLoginStore } from '../../src/state/logins.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { NEVER, RING } from '../oauth/connection.ts';
+import { startTokenServer, tokensNamed } from '../oauth/token-server.ts';
+import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const USER = 'integration@clinic.example';
+const DAY_MS = 86_400_000;
+
+/** The logins of a tenant, as the daemon opens them from its files, and the desk at which people log in. */
+function openTenant(files: { settings: string; connections: string; env?: Record<string, string> }) {
+  const dir = writeConfiguration({
+    'clinic-mirror.yaml': `${SETTINGS}${files.settings}`,
+    'tenants/uno.yaml': `
+name: Studio Uno
+language: it
+zone: Europe/Rome
+clinic: { client: main, tenantId: "7" }
+connections:
+${files.connections}
+`,
+  });
+  const configuration = load(dir, { env: { ...ENV, ...files.env } });
+  const tenant = configuration.tenants.get('uno')!;
+  const connection = redis.connect();
+  const time = { now: Date.now() };
+  const budgets = new Set<string>();
+  const connections = openConnections({
+    configuration,
+    tenant,
+    credentials: createCredentialStore({
+      redis: connection,
+      writer: connection,
+      sealer: createSealer(RING, tenant.id),
+      tenant: tenant.id,
+      log: silentLogger,
+    }),
+    leases: createLeases(connection, tenant.id, 10_000),
+    http: createHttpDoor({ userAgent: 'test', clock: () => time.now }),
+    budget: (client) => ({ take: async () => void budgets.add(client), pause: async () => {} }),
+    targetScopes: () => [],
+    clock: () => time.now,
+    log: silentLogger,
+  });
+  const told: string[] = [];
+  const desk: LoginDesk = {
+    target: (_tenant, id) => connections.get(id)!.tokens!.login,
+    pending: createLoginStore<PendingLogin>(redis.connect(), RING),
+    clock: () => time.now,
+    log: silentLogger,
+    callbackUrl: 'https://mirror.example/oauth/callback',
+    beforeLogout: (_tenant, _id, work) => work(),
+    onLogin: async (_tenant, id) => void told.push(id),
+  };
+  const login = (id: string, authorize: (url: string) => Promise<string>) =>
+    loginWithBrowser(desk, 'uno', id, (url) => void authorize(url).then((back) => fetch(back)), NEVER);
+  return { connections, connection: (id: string) => connections.get(id)!, desk, login, told, time, budgets };
+}
+
+async function openHubSpot() {
+  const sandbox = await startHubSpotSandbox();
+  onTestFinished(() => sandbox.close());
+  const { clientId, clientSecret } = sandbox.application;
+  const tenant = openTenant({
+    settings:
+      `hubspotClients:\n  main: { clientId: ${clientId}, clientSecret: { env: CRM_SECRET }, ` +
+      `authorizeUrl: "${sandbox.authorizeUrl}", tokenUrl: "${sandbox.tokenUrl}" }\n`,
+    connections: '  crm: { kind: hubspot, client: main }\n  private: { kind: bearer, token: { env: TOKEN } }',
+    env: { CRM_SECRET: clientSecret, TOKEN: sandbox.issuePrivateToken() },
+  });
+  return { sandbox, ...tenant };
+}
+
+async function openSalesforce(options: SalesforceSandboxOptions = {}, settings = '') {
+  const application = { clientSecret: 'sandbox-secret', runAs: USER, approvedUsers: [USER] };
+  const sandbox = await startSalesforceSandbox({ applications: [application], ...options });
+  onTestFinished(() => sandbox.close());
+  const { certificate, privateKey } = sandbox.createCertificate();
+  sandbox.application.certificates.push(certificate);
+  const tenant = openTenant({
+    settings:
+      `salesforceClients:\n  main: { loginUrl: "${sandbox.loginUrl}", clientId: sandbox-client, ` +
+      `clientSecret: { env: CRM_SECRET }, certificate: { env: CRM_PEM } }\n${settings}`,
+    connections: `  crm: { kind: salesforce, client: main }
+  certified: { kind: salesforce-app, client: main, subject: ${USER} }
+  secret: { kind: salesforce-app, client: main }`,
+    env: { CRM_SECRET: 'sandbox-secret', CRM_PEM: `${privateKey}${certificate}` },
+  });
+  return { sandbox, ...tenant };
+}
+
+async function readsHubSpot(sandbox: HubSpotSandbox, authorizer: Authorizer): Promise<number> {
+  const headers = { [authorizer.headerName ?? 'authorization']: await authorizer.header(NEVER) };
+  return (await fetch(`${sandbox.apiUrl}/crm/v3/objects/contacts`, { headers })).status;
+}
+
+async function readsSalesforce(sandbox: SalesforceSandbox, authorizer: Authorizer): Promise<number> {
+  const headers = { authorization: await authorizer.header(NEVER) };
+  const url = `${authorizer.baseUrl?.()}/services/data/${sandbox.apiVersion}/sobjects/Contact/describe`;
+  return (await fetch(url, { headers })).status;
+}
+
+const authorizerOf = (connection: OpenConnection): Authorizer => connection.authorizer('patients');
+
+describe('logins at HubSpot', () => {
+  test('of a person are made at the desk, work, draw from the budget of their client, and end at HubSpot', async () => {
+    const { sandbox, connection, desk, login, told, budgets } = await openHubSpot();
+    expect(connection('crm')).toMatchObject({ kind: 'hubspot', scopes: ['oauth'] });
+    await login('crm', (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }));
+    expect(told).toEqual(['crm']);
+    expect([...budgets]).toEqual([`hubspot-${sandbox.application.clientId}`]);
+    expect(await authorizerOf(connection('crm')).header(NEVER)).toMatch(/^Bearer /);
+    expect(await logOut(desk, 'uno', 'crm', NEVER)).toBe('revoked');
+    await expect(authorizerOf(connection('crm')).header(NEVER)).rejects.toMatchObject({ code: 'not-connected' });
+  });
+
+  test('by the token of a private app need none', async () => {
+    const { sandbox, connection } = await openHubSpot();
+    expect(connection('private')).toMatchObject({ kind: 'bearer', scopes: [], tokens: null, budget: null });
+    expect(await readsHubSpot(sandbox, authorizerOf(connection('private')))).toBe(200);
+  });
+
+  test('by device code are not offered', async () => {
+    const { desk } = await openHubSpot();
+    await expect(loginWithDevice(desk, 'uno', 'crm', () => {}, NEVER)).rejects.toMatchObject({
+      actor: 'settings',
+      code: 'endpoint-unknown',
+    });
+  });
+});
+
+describe('logins at Salesforce', () => {
+  test('of a person ask for the API and for a lasting login, and know their place', async () => {
+    const { sandbox, connection, desk, login } = await openSalesforce();
+    expect(connection('crm').scopes).toEqual(['api', 'refresh_token']);
+    await login('crm', (url) => sandbox.authorizeInBrowser(url, { username: USER }));
+    expect(await readsSalesforce(sandbox, authorizerOf(connection('crm')))).toBe(200);
+    expect(await logOut(desk, 'uno', 'crm', NEVER)).toBe('revoked');
+    expect(sandbox.liveGrants(USER)).toBe(0);
+  });
+
+  test.each(['certified', 'secret'])('of the application work at once: %s', async (id) => {
+    const { sandbox, connection, budgets } = await openSalesforce();
+    expect(connection(id)).toMatchObject({ kind: 'salesforce-app', scopes: [], tokens: null });
+    expect(await readsSalesforce(sandbox, authorizerOf(connection(id)))).toBe(200);
+    expect([...budgets]).toEqual(['salesforce-sandbox-client']);
+    expect(connection(id).authorizer('one'), 'targets take turns by their login').toBe(
+      connection(id).authorizer('two'),
+    );
+  });
+
+  test('that nobody uses are refreshed well within 30 days, whatever the settings say', async () => {
+    const monthly = 'tokens: { keepAliveAfterHours: 720 }\n';
+    const { sandbox, connection, login, time } = await openSalesforce({}, monthly);
+    await login('crm', (url) => sandbox.authorizeInBrowser(url, { username: USER }));
+    const upkeep = connection('crm').tokens?.authorizer;
+    time.now += 13 * DAY_MS;
+    expect(await upkeep?.refreshIfDue(NEVER)).toBe(false);
+    time.now += DAY_MS;
+    expect(await upkeep?.refreshIfDue(NEVER)).toBe(true);
+  });
+});
+
+describe('logins at any server', () => {
+  test('of a person ask for the scopes of the settings, by browser or by device code', async () => {
+    const server = await startTokenServer();
+    server.onToken = () => ({ body: { ...tokensNamed(1), expires_in: 600 } });
+    server.onDevice = () => ({
+      body: {
+        device_code: 'd-1',
+        user_code: 'ABCD',
+        verification_uri: `${server.url}/device`,
+        expires_in: 60,
+        interval: 0.01,
+      },
+    });
+    const { connection, desk, login } = openTenant({
+      settings: `oauthClients:
+  main:
+    authorizationEndpoint: ${server.url}/authorize
+    tokenEndpoint: ${server.url}/token
+    deviceEndpoint: ${server.url}/device
+    scopes: [crm.write, offline_access]
+    clientId: c
+`,
+      connections: '  crm: { kind: oauth, client: main }',
+    });
+    const answered = async (url: string) => {
+      const asked = new URL(url).searchParams;
+      expect(asked.get('scope')).toBe('crm.write offline_access');
+      return `${asked.get('redirect_uri')}?code=1&state=${asked.get('state')}`;
+    };
+    expect(await login('crm', answered)).toMatchObject({ missingScopes: [] });
+    expect(await authorizerOf(connection('crm')).header(NEVER)).toBe('Bearer access-1');
+    expect(authorizerOf(connection('crm')).baseUrl).toBeUndefined();
+    expect(await loginWithDevice(desk, 'uno', 'crm', () => {}, NEVER)).toMatchObject({ missingScopes: [] });
+  });
+});
+
+describe('logins that never change', () => {
+  test('are a key in its own header, or a name and a password', async () => {
+    const { connection } = openTenant({
+      settings: '',
+      connections: `  key: { kind: api-key, header: X-Api-Key, key: { env: KEY } }
+  name: { kind: basic, username: u, password: { env: KEY } }`,
+      env: { KEY: 'k-1' },
+    });
+    const key = authorizerOf(connection('key'));
+    expect([key.headerName, await key.header(NEVER)]).toEqual(['x-api-key', 'k-1']);
+    expect(await authorizerOf(connection('name')).header(NEVER)).toBe(`Basic ${btoa('u:k-1')}`);
+    expect(connection('key')).toMatchObject({ kind: 'api-key', tokens: null });
+  });
+});
