@@ -1,9 +1,10 @@
 import type { HttpDoor, HttpResponse } from '../../http/door.ts';
 import { isHtml, readJson } from '../../http/json.ts';
+import type { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import type { WireAnswer } from '../wire.ts';
 import type { CrmCall } from './description.ts';
-import { hasError, loginRefused, toMirrorError, unusableId } from './errors.ts';
+import { hasError, loginRefused, questionRefused, toMirrorError, unusableId } from './errors.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
@@ -32,6 +33,9 @@ export interface CrmClientOptions {
   authorizer: Authorizer;
   settings: RestCrmSettings;
 }
+
+/** Calls that write nothing. */
+const QUESTIONS: ReadonlySet<string> = new Set(['rest-crm.find', 'rest-crm.get', 'rest-crm.list', 'rest-crm.fields']);
 
 /** The client of one target. */
 export function createCrmClient({ http, authorizer, settings }: CrmClientOptions): CrmClient {
@@ -115,9 +119,14 @@ function toAnswer(
     nextLink: /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(headers.get('link') ?? '')?.[1] ?? null,
   };
   if (status === 401) throw loginRefused(status);
-  if (!isSuccess(answer) && !answer.isNothing) throw toMirrorError(answer, errors);
-  if (isOk && !call.partial && hasError(answer, errors)) throw toMirrorError(answer, errors);
+  const isFailed = isOk ? !call.partial && hasError(answer, errors) : !answer.isNothing;
+  if (isFailed) throw asked(toMirrorError(answer, errors), label);
   return answer;
+}
+
+/** What is refused of a question is the question: there is no record to blame. */
+function asked(error: MirrorError, label: string): MirrorError {
+  return error.code === 'record-refused' && QUESTIONS.has(label) ? questionRefused(error.status) : error;
 }
 
 /** An unreadable body matters only where one was promised: a refusal speaks by its status. */

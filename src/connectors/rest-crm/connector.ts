@@ -101,7 +101,8 @@ function endsSeries(error: MirrorError, before: Outcome<CrmItem> | undefined): b
 async function contactsOf(scope: Scope, keys: readonly ItemKey[]): Promise<Map<ItemKey, CrmRow[]>> {
   const { patients } = scope.description.streams;
   if (patients === undefined || keys.length === 0) return new Map();
-  return await findByKeys(scope, patients, keys);
+  // The contacts' own properties are none of this target's.
+  return await findByKeys({ ...scope, properties: [] }, patients, keys);
 }
 
 /** @throws MirrorError of this operation alone: the contact is not there, or more than once */

@@ -230,6 +230,18 @@ export function pagingBroken(): MirrorError {
   });
 }
 
+/** The CRM refuses a search, a list or a reading as such. */
+export function questionRefused(status: number | undefined): MirrorError {
+  return new MirrorError('the CRM refuses a search or a list', {
+    actor: 'settings',
+    code: 'crm-question-refused',
+    retry: 'later',
+    ...(status === undefined ? {} : { status }),
+    remedy:
+      'see that the properties of keyField and stampField are there, or correct find, get and list in the description',
+  });
+}
+
 /** An id that can't be a part of an address. */
 export function unusableId(): MirrorError {
   return new MirrorError('the CRM gave an id that can be no part of an address', {

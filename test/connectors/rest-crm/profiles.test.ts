@@ -1,0 +1,205 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+import type { CrmItem } from '../../../src/model/items.ts';
+import { contact, effectOf, signal } from './harness.ts';
+import { openProfile, PROFILE_CASES } from './profiles.ts';
+
+describe.each(PROFILE_CASES)('the profile $profile', (one) => {
+  const named = (given: string, more: object = {}) => contact({ ...one.person, [one.given]: given, ...more });
+
+  test('writes a contact that reads back with the same fingerprint, whatever its properties hold', async () => {
+    const { target } = await openProfile(one);
+    await target.connector.prepare(null, signal());
+    await target.written(target.create('p1', named('Anna')));
+    const [listed] = await target.readAll();
+    expect(listed?.item).toEqual(named('Anna'));
+    expect(target.identity.fingerprint(listed?.item as CrmItem)).toBe(target.identity.fingerprint(named('Anna')));
+    expect(target.identity.recordIdOf(listed?.locator ?? '')).toBe('p1');
+    expect(await target.find('p1', 'nobody')).toEqual([listed]);
+  });
+
+  test('empties every property, and reads it back empty', async () => {
+    const { target } = await openProfile(one);
+    const { remoteId } = await target.written(target.create('p1', named('Anna')));
+    const last = one.properties[1]?.name ?? '';
+    const empty = contact(Object.fromEntries(one.properties.map(({ name }) => [name, name === last ? 'Rossi' : null])));
+    await target.written(target.update('p1', empty, remoteId));
+    expect((await target.readAll())[0]?.item).toEqual(empty);
+  });
+
+  test('keeps a family of four with one address and number apart, beside the contact that a person made', async () => {
+    const { sandbox, target } = await openProfile(one);
+    const byHand = { ...one.person, [one.given]: 'By hand' };
+    sandbox.addByHand(one.kind, { ...byHand });
+    const outcomes = await target.apply(
+      ...['Anna', 'Bruno', 'Carla', 'Dino'].map((given) => target.create(given, named(given))),
+    );
+    expect(outcomes.map(effectOf)).toEqual(Array(4).fill('created'));
+    expect(sandbox.records(one.kind)).toHaveLength(5);
+    expect(sandbox.records(one.kind)[0]?.values).toEqual(byHand);
+    expect((await target.readAll()).map(({ item }) => item?.properties[one.given]).sort()).toEqual([
+      'Anna',
+      'Bruno',
+      'Carla',
+      'Dino',
+    ]);
+  });
+
+  test.each(['lost-answer', 'cut-body'])('finds its object after a create that ended with %s', async (kind) => {
+    const { sandbox, target } = await openProfile(one);
+    sandbox.faults.add({ match: { method: 'POST', path: `/${one.kind}` }, times: 1, fault: { kind } });
+    const create = target.create('p1', named('Anna'));
+    expect((await target.apply(create))[0]).toMatchObject({
+      result: 'failed',
+      error: { code: 'connection-failed', ambiguous: true },
+    });
+    expect(effectOf((await target.apply(create))[0])).toBe('adopted');
+    expect(sandbox.records(one.kind)).toHaveLength(1);
+  });
+
+  test('writes what changed, and deletes what is its own', async () => {
+    const { sandbox, target } = await openProfile(one);
+    const { remoteId } = await target.written(target.create('p1', named('Anna')));
+    expect((await target.written(target.update('p1', named('Anna Maria'), remoteId))).effect).toBe('updated');
+    expect((await target.readAll())[0]?.item).toEqual(named('Anna Maria'));
+    expect((await target.apply(target.remove('p1', remoteId))).map(effectOf)).toEqual(['deleted']);
+    expect((await target.apply(target.remove('p1', remoteId))).map(effectOf)).toEqual(['already-gone']);
+    expect(sandbox.records(one.kind)).toEqual([]);
+  });
+
+  test('fails a record that the CRM refuses alone', async () => {
+    const { target } = await openProfile(one);
+    const outcomes = await target.apply(
+      target.create('good', named('Anna')),
+      target.create('bad', named('x'.repeat(300))),
+      target.create('other', named('Bruno')),
+    );
+    const effects = new Map(outcomes.map((outcome) => [outcome.recordId, effectOf(outcome)]));
+    // Dolibarr tells a value that does not fit as it tells its own failures.
+    const refusal = one.dialect === 'dolibarr' ? 'server-error' : 'record-refused';
+    expect(Object.fromEntries(effects)).toEqual({ good: 'created', bad: refusal, other: 'created' });
+  });
+
+  test('writes a hundred contacts with the documented number of requests, and reads them in pages', async () => {
+    const { sandbox, target } = await openProfile(one);
+    const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
+    const outcomes = await target.apply(...ids.map((id) => target.create(id, named(id))));
+    expect(outcomes.filter((outcome) => effectOf(outcome) === 'created')).toHaveLength(100);
+    expect(sandbox.counts.requests()).toBe(one.requestsForHundred);
+    expect(await target.readAll()).toHaveLength(100);
+  });
+
+  test('rests for as long as the CRM asks, and names a refused login', async () => {
+    const { sandbox, target, open } = await openProfile(one);
+    sandbox.configure({ requestsPerMinute: 0 });
+    await expect(target.apply(target.create('p1', named('Anna')))).rejects.toMatchObject({
+      code: 'rate-limited',
+      actor: 'remote',
+      retryAfterMs: expect.any(Number),
+    });
+    sandbox.configure({ requestsPerMinute: 100 });
+    const wrong = open({ authorizer: one.login('wrong') });
+    await expect(wrong.apply(wrong.create('p1', named('Anna')))).rejects.toMatchObject({
+      code: 'login-refused',
+      actor: 'authorization',
+    });
+    expect(sandbox.records(one.kind)).toEqual([]);
+  });
+});
+
+describe.each(PROFILE_CASES.filter(({ dialect }) => dialect !== 'dolibarr'))('the profile $profile', (one) => {
+  test('names the properties that the CRM does not have, before anything is written', async () => {
+    const { open } = await openProfile(one);
+    const target = open({ properties: [...one.properties, { name: 'misspelt', kind: 'text' }] });
+    await expect(target.connector.prepare(null, signal())).rejects.toMatchObject({
+      code: 'crm-property-missing',
+      actor: 'settings',
+      message: expect.stringContaining('misspelt'),
+    });
+  });
+});
+
+const START = Date.parse('2027-03-01T09:30:00Z');
+
+describe('what belongs to a contact', () => {
+  test.each([
+    [
+      'espocrm',
+      'appointments',
+      'Meeting',
+      { name: 'Visit' },
+      (id: string) => ({ contactsIds: [id], dateStart: '2027-03-01 09:30:00' }),
+    ],
+    ['espocrm', 'invoices', 'Opportunity', { name: 'Invoice' }, (id: string) => ({ contactsIds: [id] })],
+    ['twenty', 'invoices', 'opportunities', { name: 'Invoice' }, (id: string) => ({ pointOfContactId: id })],
+    ['zoho', 'appointments', 'Events', { Event_Title: 'Visit' }, (id: string) => ({ Who_Id: { id } })],
+    ['zoho', 'invoices', 'Deals', { Deal_Name: 'Invoice' }, (id: string) => ({ Contact_Name: { id } })],
+  ] as const)(
+    'in %s, %s are %s that name it by its id, also after it became another',
+    async (dialect, stream, kind, values, link) => {
+      const one = PROFILE_CASES.find((candidate) => candidate.dialect === dialect)!;
+      const { sandbox, target, open } = await openProfile(one);
+      const anna = await target.written(target.create('p1', contact(one.person)));
+      const bruno = await target.written(target.create('p2', contact({ ...one.person, [one.given]: 'Bruno' })));
+      const visits = open({
+        stream,
+        target: 'visits',
+        properties: Object.keys(values).map((name) => ({ name, kind: 'text' as const })),
+      });
+      await visits.connector.prepare(null, signal());
+      const visit = (patient: string): CrmItem => ({
+        properties: values,
+        contactKey: target.identity.key(patient, 0),
+        startAt: START,
+      });
+      const outcomes = await visits.apply(visits.create('v1', visit('p1')), visits.create('v2', visit('nobody')));
+      expect(Object.fromEntries(outcomes.map((outcome) => [outcome.recordId, effectOf(outcome)]))).toEqual({
+        v1: 'created',
+        v2: 'contact-missing',
+      });
+      expect(sandbox.records(kind).map((record) => record.values)).toMatchObject([link(anna.remoteId ?? '')]);
+      expect((await visits.readAll()).map(({ item }) => item)).toEqual([visit('p1')]);
+      await visits.written(visits.update('v1', visit('p2'), sandbox.records(kind)[0]?.id ?? null));
+      expect(sandbox.records(kind)[0]?.values).toMatchObject(link(bruno.remoteId ?? ''));
+    },
+  );
+
+  test('needs the stream in the description', async () => {
+    const { open } = await openProfile(PROFILE_CASES.find(({ dialect }) => dialect === 'dolibarr')!);
+    await expect(open({ stream: 'invoices' }).connector.prepare(null, signal())).rejects.toMatchObject({
+      code: 'stream-not-described',
+    });
+  });
+});
+
+describe('a batch of rows', () => {
+  const zoho = PROFILE_CASES.find(({ dialect }) => dialect === 'zoho')!;
+
+  test('that is refused as a whole is halved until the row that spoils it stands alone', async () => {
+    const { sandbox, open } = await openProfile(zoho);
+    const proxy = await startFaultProxy(sandbox.url);
+    onTestFinished(() => proxy.close());
+    const answer = { status: 400, headers: { 'content-type': 'application/json' }, body: '{"code":"INVALID_DATA"}' };
+    proxy.add({ body: /Poison/, times: Number.POSITIVE_INFINITY, fault: { kind: 'answer', answer } });
+    const baseUrl = sandbox.apiUrl.replace(sandbox.url, proxy.url);
+    const target = open({ settings: { baseUrl, profile: 'zoho-like' } });
+    const ids = Array.from({ length: 16 }, (_, index) => `p${index}`);
+    const outcomes = await target.apply(
+      ...ids.map((id) => target.create(id, contact({ ...zoho.person, First_Name: id === 'p11' ? 'Poison' : id }))),
+    );
+    expect(outcomes.filter((outcome) => effectOf(outcome) === 'created')).toHaveLength(15);
+    expect(effectOf(outcomes.find(({ recordId }) => recordId === 'p11'))).toBe('record-refused');
+    // One, and two for each time that sixteen can be halved.
+    expect(proxy.requests).toHaveLength(9);
+  });
+
+  test('of which one row is missing in the answer is in doubt as a whole, and written once', async () => {
+    const { sandbox, target } = await openProfile(zoho);
+    const body = JSON.stringify({ data: [{ code: 'SUCCESS', status: 'success', details: { id: '1' } }] });
+    sandbox.faults.add({ match: { path: '/upsert' }, times: 1, fault: { kind: 'garbage', body } });
+    const creates = ['a', 'b'].map((id) => target.create(id, contact({ ...zoho.person, First_Name: id })));
+    expect((await target.apply(...creates)).map(effectOf)).toEqual(['answer-missing', 'answer-missing']);
+    expect((await target.apply(...creates)).map(effectOf)).toEqual(['created', 'created']);
+    expect(sandbox.records('Contacts')).toHaveLength(2);
+  });
+});

@@ -1,0 +1,158 @@
+import { onTestFinished } from 'vitest';
+import { type DialectName, type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
+import type { Authorizer } from '../../../src/connectors/connector.ts';
+import type { MappedProperty, PropertyValue } from '../../../src/model/items.ts';
+import { type OpenTarget, openTarget, steadyLogin, type TargetChoice } from './harness.ts';
+
+/** How one shipped profile is tried. */
+export interface ProfileCase {
+  dialect: DialectName;
+  profile: string;
+  /** Kind of the contacts in the sandbox. */
+  kind: string;
+  properties: readonly MappedProperty[];
+  /** Values of one person, every kind of property among them. */
+  person: Record<string, PropertyValue>;
+  /** Names of the properties for the given name, the address and the key. */
+  given: string;
+  email: string;
+  key: string;
+  /** Writes of 100 contacts that are not there yet, by the documented cost. */
+  requestsForHundred: number;
+  login(token: string): Authorizer;
+}
+
+/** The four, with properties as a mapping would name them. */
+export const PROFILE_CASES: readonly ProfileCase[] = [
+  {
+    dialect: 'espocrm',
+    profile: 'espocrm',
+    kind: 'Contact',
+    properties: kinds(
+      'firstName lastName emailAddress phoneNumber',
+      'cVisits',
+      'doNotCall',
+      'cBirthDate',
+      'cLastVisit',
+    ),
+    person: person(
+      'firstName',
+      'lastName',
+      'emailAddress',
+      'phoneNumber',
+      'cVisits',
+      'doNotCall',
+      'cBirthDate',
+      'cLastVisit',
+    ),
+    given: 'firstName',
+    email: 'emailAddress',
+    key: 'cMirrorKey',
+    // Two looks of fifty keys, then one by one.
+    requestsForHundred: 102,
+    login: (token) => steadyLogin(token, 'x-api-key'),
+  },
+  {
+    dialect: 'dolibarr',
+    profile: 'dolibarr',
+    kind: 'contacts',
+    properties: kinds(
+      'firstname lastname email phone_mobile',
+      'array_options.options_visits',
+      'array_options.options_newsletter',
+      'birthday',
+      'array_options.options_last_visit',
+    ),
+    person: person(
+      'firstname',
+      'lastname',
+      'email',
+      'phone_mobile',
+      'array_options.options_visits',
+      'array_options.options_newsletter',
+      'birthday',
+      'array_options.options_last_visit',
+    ),
+    given: 'firstname',
+    email: 'email',
+    key: 'options_clinic_mirror_key',
+    requestsForHundred: 200,
+    login: (token) => steadyLogin(token, 'dolapikey'),
+  },
+  {
+    dialect: 'twenty',
+    profile: 'twenty',
+    kind: 'people',
+    properties: kinds(
+      'name.firstName name.lastName emails.primaryEmail phones.primaryPhoneNumber',
+      'visits',
+      'newsletter',
+      'bornOn',
+      'lastVisitAt',
+    ),
+    person: person(
+      'name.firstName',
+      'name.lastName',
+      'emails.primaryEmail',
+      'phones.primaryPhoneNumber',
+      'visits',
+      'newsletter',
+      'bornOn',
+      'lastVisitAt',
+    ),
+    given: 'name.firstName',
+    email: 'emails.primaryEmail',
+    key: 'clinicMirrorKey',
+    requestsForHundred: 104,
+    login: (token) => steadyLogin(`Bearer ${token}`),
+  },
+  {
+    dialect: 'zoho',
+    profile: 'zoho-like',
+    kind: 'Contacts',
+    properties: kinds('First_Name Last_Name Email Phone', 'Visits', 'Newsletter', 'Date_of_Birth', 'Last_Visit'),
+    person: person('First_Name', 'Last_Name', 'Email', 'Phone', 'Visits', 'Newsletter', 'Date_of_Birth', 'Last_Visit'),
+    given: 'First_Name',
+    email: 'Email',
+    key: 'Clinic_Mirror_Key',
+    requestsForHundred: 1,
+    login: (token) => steadyLogin(`Bearer ${token}`),
+  },
+];
+
+/** A fresh sandbox with a target in it, both gone when the test ends. */
+export async function openProfile(
+  { dialect, profile, properties, login }: ProfileCase,
+  choice: Partial<TargetChoice> & { description?: object } = {},
+): Promise<{ sandbox: RestCrmSandbox; target: OpenTarget; open(more: Partial<TargetChoice>): OpenTarget }> {
+  const sandbox = await startRestCrmSandbox({ dialect });
+  onTestFinished(() => sandbox.close());
+  const settings = { baseUrl: sandbox.apiUrl, profile, description: choice.description ?? {} };
+  const open = (more: Partial<TargetChoice>) =>
+    openTarget({ settings, properties, authorizer: login(sandbox.token), ...choice, ...more });
+  return { sandbox, target: open({}), open };
+}
+
+function kinds(texts: string, number: string, boolean: string, date: string, instant: string): MappedProperty[] {
+  return [
+    ...texts.split(' ').map((name): MappedProperty => ({ name, kind: 'text' })),
+    { name: number, kind: 'number' },
+    { name: boolean, kind: 'boolean' },
+    { name: date, kind: 'date' },
+    { name: instant, kind: 'instant' },
+  ];
+}
+
+function person(...names: string[]): Record<string, PropertyValue> {
+  const values = [
+    'Anna',
+    'Rossi',
+    'rossi@family.example',
+    '+390612345678',
+    3,
+    true,
+    '1960-02-29',
+    '2027-03-01T09:30:00.000Z',
+  ];
+  return Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]));
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { profiles } from '../../../src/connectors/rest-crm/profiles/index.ts';
+import { settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
+
+const BASE = { baseUrl: 'https://crm.example.com/api/v1/' };
+
+/** Path and message of the first fault. */
+function faultOf(settings: object): string {
+  const [issue] = settingsSchema.safeParse(settings).error?.issues ?? [];
+  return issue === undefined ? 'none' : `${issue.path.join('.')}: ${issue.message}`;
+}
+
+/** A profile's contacts with a change. */
+function withPatients(change: object) {
+  return { ...BASE, profile: 'espocrm', description: { streams: { patients: change } } };
+}
+
+describe('the settings of a target', () => {
+  test.each(Object.keys(profiles))('take the profile %s as it is', (profile) => {
+    expect(faultOf({ ...BASE, profile })).toBe('none');
+  });
+
+  test('lay a description over a profile: parts go into parts, null takes a part away, a body is replaced whole', () => {
+    const update = { call: { body: { only: '{{key}}' } } };
+    const settings = settingsSchema.parse({
+      ...BASE,
+      profile: 'espocrm',
+      description: {
+        values: { boolean: 'number' },
+        streams: { patients: { keyField: 'cOtherKey', fields: null, update }, invoices: null },
+      },
+    });
+    const { streams, values } = settings.description;
+    expect(settings.baseUrl).toBe('https://crm.example.com/api/v1');
+    expect(values).toMatchObject({ boolean: 'number', instant: 'sql' });
+    expect(streams.invoices).toBeUndefined();
+    expect(streams.patients?.fields).toBeUndefined();
+    expect(streams.patients).toMatchObject({
+      keyField: 'cOtherKey',
+      stampField: 'cMirrorStamp',
+      update: { call: { method: 'PUT', body: { only: '{{key}}' } } },
+    });
+    expect(streams.patients?.update.call.body).toEqual({ only: '{{key}}' });
+    expect(settingsSchema.parse({ ...BASE, profile: 'espocrm' }).description.streams.patients?.keyField).toBe(
+      'cMirrorKey',
+    );
+  });
+
+  test.each([
+    ['a profile that is not there', { ...BASE, profile: 'espo' }, /^profile: /],
+    ['neither profile nor description', BASE, /^description\.streams: /],
+    ['an address with a login', { baseUrl: 'https://me:secret@crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
+    ['plain http to elsewhere', { baseUrl: 'http://crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
+    ['a key that is not known', withPatients({ finds: {} }), /^description\.streams\.patients: .*finds/],
+    [
+      'a placeholder where it has no meaning',
+      withPatients({ delete: { call: { path: '/Contact/{{properties}}' } } }),
+      /delete\.call: \{\{properties\}\} has no meaning here; there are \{\{id\}\}/,
+    ],
+    ['a path with a query', withPatients({ delete: { call: { path: '/Contact?id={{id}}' } } }), /delete\.call\.path: /],
+    ['a header of the transport', withPatients({ delete: { call: { headers: { Authorization: 'x' } } } }), /headers/],
+    [
+      'appointments without a stamp',
+      { ...BASE, profile: 'espocrm', description: { streams: { appointments: { stampField: null } } } },
+      /stampField: needed here/,
+    ],
+    [
+      'appointments without contacts',
+      { ...BASE, profile: 'espocrm', description: { streams: { patients: null } } },
+      /patients: needed to find/,
+    ],
+  ])('refuse %s', (_, settings, fault) => {
+    expect(faultOf(settings)).toMatch(fault);
+  });
+});
