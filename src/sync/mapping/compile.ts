@@ -100,8 +100,8 @@ function mapWith(
   const named = compiled.filter(({ origin }) => 'expression' in origin).map(({ name }, index) => ({ name, index }));
   const results = new Map<string, PropertyValue>();
   for (const { name, index } of named) {
-    const outcome = outcomes[index] ?? { fault: 'expression-failed' as const };
-    if ('fault' in outcome) return { fault: outcome.fault, property: name };
+    const outcome = outcomes[index] ?? { code: 'expression-failed' as const };
+    if ('code' in outcome) return { fault: outcome.code, property: name };
     results.set(name, outcome.value);
   }
   return collect(

@@ -70,15 +70,15 @@ async function evaluateSome(run: Run, inputs: readonly ExpressionInput[]): Promi
   while (outcomes.length < wanted) {
     run.signal.throwIfAborted();
     if (run.slow >= run.limits.slowRecords) {
-      outcomes.push({ fault: 'expression-too-slow' });
+      outcomes.push({ code: 'expression-too-slow' });
       continue;
     }
     run.thread ??= run.startThread();
     run.thread.ask({ rules: run.rules, inputs, from: outcomes.length });
     await becomesReady(run.thread);
-    const fault = await listen(run, run.thread, outcomes, wanted);
-    if (fault === null) continue;
-    outcomes.push({ fault });
+    const code = await listen(run, run.thread, outcomes, wanted);
+    if (code === null) continue;
+    outcomes.push({ code });
     run.slow += 1;
     await run.thread.end();
     run.thread = null;

@@ -12,7 +12,7 @@ export interface ExpressionRule {
 export type ExpressionInput = Readonly<Record<string, unknown>>;
 
 /** What an expression gave for one record, or why it gave nothing. */
-export type ExpressionOutcome = { value: PropertyValue } | { fault: ExpressionFault };
+export type ExpressionOutcome = { value: PropertyValue } | { code: ExpressionFault };
 
 /**
  * Why: `expression-too-slow`, longer than the limit; `expression-wrong-type`, a result that is not of the rule's kind;
@@ -40,10 +40,10 @@ export function compileExpression({ expression, kind }: ExpressionRule): Compile
       result = await compiled.evaluate(input);
     } catch {
       // What JSONata says repeats values.
-      return { fault: 'expression-failed' };
+      return { code: 'expression-failed' };
     }
     const value = asKind(result, kind);
-    return value === undefined ? { fault: 'expression-wrong-type' } : { value };
+    return value === undefined ? { code: 'expression-wrong-type' } : { value };
   };
 }
 

@@ -119,7 +119,7 @@ describe('a result', () => {
     ['instant', '"29 March 2026"'],
     ['instant', '1774746000000'],
   ])('that is not of the kind %s: %s', async (kind, expression) => {
-    expect(await compileExpression({ expression, kind })({})).toEqual({ fault: 'expression-wrong-type' });
+    expect(await compileExpression({ expression, kind })({})).toEqual({ code: 'expression-wrong-type' });
   });
 
   test.each(['$$.__proto__', '$$.constructor', '$lookup($$, "constructor")', '$process', '$require', '$fetch'])(
@@ -148,15 +148,15 @@ describe('the bounds of expressions', () => {
     ['a call without end that grows', '($f := function($n){1 + $f($n + 1)}; $f(0))', 'expression-failed'],
     ['a list of ten million', '$count([1..10000000])', 'expression-failed'],
     ['a text of a thousand million', '$length($pad("x", 1000000000))', 'expression-failed'],
-  ])('%s is ended', async (_, expression, fault) => {
-    expect(await evaluate([{ expression, kind: 'number' }], [{}], never)).toEqual([[{ fault }]]);
+  ])('%s is ended', async (_, expression, code) => {
+    expect(await evaluate([{ expression, kind: 'number' }], [{}], never)).toEqual([[{ code }]]);
   });
 
   test('what takes more memory than a thread has is ended, and the next record goes on', async () => {
     const expression =
       'x = 1 ? $sum($map([1..9999], function($i){$length($split($pad("x", 60000), "") ~> $join)})) : 5';
     const [first, second] = await evaluate([{ expression, kind: 'number' }], [{ x: 1 }, { x: 2 }], never);
-    expect(['expression-too-slow', 'expression-failed']).toContain(first?.[0] && 'fault' in first[0] && first[0].fault);
+    expect(['expression-too-slow', 'expression-failed']).toContain(first?.[0] && 'code' in first[0] && first[0].code);
     expect(second).toEqual([{ value: 5 }]);
   });
 
@@ -176,7 +176,7 @@ describe('the bounds of expressions', () => {
     expect(started).toBe(2);
     expect(outcomes).toHaveLength(900);
     expect(new Set(outcomes.flat().map((outcome) => JSON.stringify(outcome)))).toEqual(
-      new Set(['{"fault":"expression-too-slow"}']),
+      new Set(['{"code":"expression-too-slow"}']),
     );
   });
 
@@ -189,7 +189,7 @@ describe('the bounds of expressions', () => {
       end: async () => void ended.push('ended'),
     };
     const outcomes = await createEvaluator(() => silent)([{ expression: 'x', kind: 'text' }], [{}], never);
-    expect(outcomes).toEqual([[{ fault: 'expression-too-slow' }]]);
+    expect(outcomes).toEqual([[{ code: 'expression-too-slow' }]]);
     expect(ended).toEqual(['asked', 'ended']);
   });
 
