@@ -4,7 +4,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { ConnectorContext } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
 import { htmlAnswer, instanceUnknown, redirectedElsewhere, unexpectedAnswer, wholeRefusalOf } from './errors.ts';
-import { orgOf } from './org.ts';
+import { orgAt } from './org.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
 
 /** One call to the org: a path with its query from `/services` on. */
@@ -41,13 +41,15 @@ type ClientContext = Pick<ConnectorContext<SalesforceSettings>, 'settings' | 'au
 /** Opens the way to the org of a login. */
 export function createOrgClient(context: ClientContext): OrgClient {
   const { settings, authorizer, clock } = context;
-  const org = orgOf(authorizer);
   const pathOf = (resource: string) => `/services/data/v${settings.apiVersion}${resource}`;
-  const answerTo = (call: OrgCall, signal: AbortSignal) =>
-    org.run(async () => {
+  const answerTo = async (call: OrgCall, signal: AbortSignal) => {
+    await authorizer.header(signal);
+    const org = orgAt(addressOf(context));
+    return await org.run(async () => {
       org.requireCalls(settings.stopAtShare, clock());
       return toAnswer(await sendWithLogin(context, call, signal));
     }, signal);
+  };
   return {
     pathOf,
     async send(call, signal) {
@@ -75,7 +77,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
 }
 
 /**
- * Sends with the login's header to the address that came with it. After a 401, a redirect or a connection that failed the login is
+ * Sends with the header that the login gives now, when our turn has come, to the address that came with it. After a 401, a redirect or a connection that failed the login is
  * renewed, and the call goes once more to the address of then: an org moves (Salesforce help, "Org Migration").
  */
 async function sendWithLogin(context: ClientContext, call: OrgCall, signal: AbortSignal): Promise<HttpResponse> {
@@ -84,7 +86,7 @@ async function sendWithLogin(context: ClientContext, call: OrgCall, signal: Abor
   const address = addressOf(context);
   const met = await sendOnce(context, call, authorization, address, signal).catch((error) => {
     const failure = asMirrorError(error);
-    if (failure.code !== 'connection-failed' || !orgOf(authorizer).maySeekAddress(clock())) throw failure;
+    if (failure.code !== 'connection-failed' || !orgAt(address).maySeekAddress(clock())) throw failure;
     return failure;
   });
   const failed = met instanceof MirrorError ? met : null;
@@ -130,7 +132,7 @@ async function sendOnce(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal,
   });
-  orgOf(authorizer).noteUsage(answer.headers, clock());
+  orgAt(address).noteUsage(answer.headers, clock());
   return answer;
 }
 

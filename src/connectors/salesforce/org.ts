@@ -1,10 +1,9 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
-import type { Authorizer } from '../connector.ts';
 import { apiLimitNear } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS } from './limits.ts';
 
-/** What the targets of one login in this process have in common: turns at one org, and its count of API calls. */
+/** What all targets in one org have in common in this process: they take turns, and share its count of API calls. */
 export class Org {
   #last: Promise<void> = Promise.resolve();
   #usage: { share: number; at: Instant } | null = null;
@@ -49,12 +48,13 @@ export class Org {
   }
 }
 
-const orgs = new WeakMap<Authorizer, Org>();
+/** One for each address that a login ever gave. */
+const orgs = new Map<string, Org>();
 
-/** The org behind a login; targets of one connection have one authorizer. */
-export function orgOf(authorizer: Authorizer): Org {
-  const org = orgs.get(authorizer) ?? new Org();
-  orgs.set(authorizer, org);
+/** The org at an address, whichever login leads there: targets of one connection need not share their authorizer. */
+export function orgAt(address: string): Org {
+  const org = orgs.get(address) ?? new Org();
+  orgs.set(address, org);
   return org;
 }
 

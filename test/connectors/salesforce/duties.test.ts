@@ -76,10 +76,11 @@ describe('rows', () => {
     expect(order).toEqual([...order].sort());
   });
 
-  test('S3: two targets of one login take turns at the org, so that none locks the other out', async () => {
-    const { sandbox, open } = await openWorld({ writeMs: 60 });
+  test('S3: of two targets in one org take turns, so that none locks the other out', async () => {
+    const { sandbox, open, login } = await openWorld({ writeMs: 60 });
     await apply(open(), create('p1'));
-    const [one, other] = [open('appointments'), open('appointments', { mark: 'othermark0000000' })];
+    const other = open('appointments', { mark: 'othermark0000000', login: { ...login } });
+    const one = open('appointments');
     const outcomes = await Promise.all([
       apply(one, create('a', visit(keyOf('p1')))),
       apply(other, create('b', visit(keyOf('p1')))),
@@ -90,7 +91,8 @@ describe('rows', () => {
 
   test('S4: of a key that was created at the same moment are tried once more, and update', async () => {
     const { sandbox, open, login } = await openWorld({ writeMs: 150 });
-    const twin = { ...login, header: login.header, renew: login.renew };
+    // Another process, as far as turns go.
+    const twin = { ...login, baseUrl: () => sandbox.url.replace('127.0.0.1', 'localhost') };
     const workers = [open(), open('patients', { login: twin })];
     for (const worker of workers) await worker.prepare(null, signal());
     const outcomes = await Promise.all(workers.map((worker) => apply(worker, create('a'))));
