@@ -14,6 +14,7 @@ export const caldav: ConnectorModule<CaldavSettings> = {
     concurrency: 1,
     createsContainer: true,
     revivesKeys: true,
+    // Servers with a trash bin (Nextcloud) keep deleted objects, ours emptied; what else a server keeps, CalDAV has no words to ask.
     erases: 'bin',
   },
   connectionKinds: ['caldav'],

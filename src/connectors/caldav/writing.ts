@@ -1,4 +1,5 @@
 import type { Operation, Outcome } from '../../model/operations.ts';
+import { BLANK_ITEM } from '../erasing.ts';
 import { isMember, resolveHref } from './addresses.ts';
 import {
   type Collection,
@@ -113,7 +114,8 @@ async function overwrite(
 async function remove(collection: Collection, operation: Delete, seen: Seen): Promise<Settled> {
   const url = objectUrl(collection.url, operation.key, operation.remoteId);
   const tag = strongTag(operation.versionTag);
-  let stored = seen === undefined && tag === null ? await lookUp(collection, url) : seen;
+  const mustLook = tag === null || operation.erase === true;
+  let stored = seen === undefined && mustLook ? await lookUp(collection, url) : seen;
   if (stored === undefined) {
     const answer = await sendDelete(collection, url, tag);
     if (isDone(answer)) return deleted(operation, 'deleted');
@@ -123,10 +125,36 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
   // What bears our name and not our mark is somebody else's by now; ours is gone.
   if (stored === null || !isOurs(stored.content, collection.mark)) return deleted(operation, 'already-gone');
   if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');
-  const answer = await sendDelete(collection, stored.url, stored.etag);
+  const etag = operation.erase === true ? await emptied(collection, operation, stored) : stored.etag;
+  const answer = await sendDelete(collection, stored.url, etag);
   if (isDone(answer)) return deleted(operation, 'deleted');
   if (answer.status === 404 || answer.status === 410) return deleted(operation, 'already-gone');
   throw refusal(answer.status, readProblem(answer.body));
+}
+
+/**
+ * Empties an object before it is deleted, so that a server with a trash bin keeps nothing of it. One that refuses such an object
+ * has it deleted as it is.
+ * @returns the tag to delete it by
+ */
+async function emptied(
+  collection: Collection,
+  { recordId, key }: Delete,
+  { url, etag, content }: StoredObject,
+): Promise<string | null> {
+  const blank = {
+    kind: 'update',
+    recordId,
+    key,
+    locator: '',
+    item: BLANK_ITEM,
+    versionTag: null,
+    remoteId: null,
+  } as const;
+  const answer = await put(collection, blank, url, ifMatch(etag), content?.sequence);
+  if (isDone(answer)) return strongTag(answer.headers.get('etag'));
+  if (isMissingOrChanged(answer)) throw changedMeanwhile();
+  return etag;
 }
 
 async function put(

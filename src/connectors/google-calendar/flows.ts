@@ -3,7 +3,7 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operat
 import type { Flow } from '../flow.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
 import { calendarGone, changedMeanwhile, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
-import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
+import { holds, isBlank, type OwnEvent, readOwnEvent, toBlankEvent, toEvent, toRemoteItem } from './from-model.ts';
 import { EVENT_FIELDS } from './limits.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
@@ -79,6 +79,7 @@ function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect)
 }
 
 function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
+  if (operation.erase === true) return yield* erase(scope, operation);
   const id = operation.remoteId ?? operation.key;
   const gone: Outcome = { recordId: operation.recordId, result: 'deleted', effect: 'already-gone' };
   if (operation.versionTag !== null) {
@@ -90,6 +91,29 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const event = readOwn(scope, found);
   if (event === null || event.cancelled) return gone;
   const answer = yield* write(deleteCall(scope, id, event.etag));
+  if (answer.status === 412) throw changedMeanwhile();
+  return yield* deleted(scope, operation, answer);
+}
+
+/**
+ * Empties the event before it deletes it, since Google shows a deleted event to whoever may write to its calendar, for a time that it
+ * doesn't tell (reference of events, `status`). One that was deleted before is revived empty and deleted again.
+ */
+function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
+  const id = operation.remoteId ?? operation.key;
+  const gone: Outcome = { recordId: operation.recordId, result: 'deleted', effect: 'already-gone' };
+  const found = yield getCall(scope, id);
+  if (isGone(found)) return yield* deleted(scope, operation, found);
+  const event = readOwn(scope, found);
+  if (event === null || (event.cancelled && isBlank(event))) return gone;
+  const blank = yield* write(blankCall(scope, id, event.etag));
+  if (blank.status === 412) throw changedMeanwhile();
+  if (!isSuccess(blank)) {
+    const error = toMirrorError(blank);
+    if (event.cancelled && isRefusedRevival(error)) return gone;
+    throw error;
+  }
+  const answer = yield* write(deleteCall(scope, id, etagOf(blank)));
   if (answer.status === 412) throw changedMeanwhile();
   return yield* deleted(scope, operation, answer);
 }
@@ -163,6 +187,10 @@ function insertCall(scope: FlowScope, { key, item, locator }: Write): WireCall {
 function putCall(scope: FlowScope, { item, locator }: Write, id: string, ifMatch: string | null): WireCall {
   const body = toEvent(item, scope.mark, locator);
   return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body };
+}
+
+function blankCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {
+  return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body: toBlankEvent(scope.mark) };
 }
 
 function deleteCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
+import { BLANK_ITEM } from '../erasing.ts';
 import { LOCATOR_PROPERTY, MARK_PROPERTY } from './limits.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
 
@@ -32,6 +33,16 @@ export function toEvent(item: CalendarItem, mark: string, locator: string): obje
     reminders: { useDefault: false, overrides: [] },
     extendedProperties: { private: { [MARK_PROPERTY]: mark, [LOCATOR_PROPERTY]: locator } },
   };
+}
+
+/** An event that says nothing and bears the mark alone, so that it is still ours when the deletion after it has to be repeated. */
+export function toBlankEvent(mark: string): object {
+  return { ...toEvent(BLANK_ITEM, mark, ''), extendedProperties: { private: { [MARK_PROPERTY]: mark } } };
+}
+
+/** Whether an event of ours was emptied: all others bear a locator. */
+export function isBlank({ locator }: OwnEvent): boolean {
+  return locator === null;
 }
 
 /** An event that bears our mark; null for any other, and for what is no event. */

@@ -17,7 +17,8 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     concurrency: CONCURRENCY,
     createsContainer: true,
     revivesKeys: true,
-    erases: 'bin',
+    // Google keeps deleted events readable for a while (reference of events, `status`): ours are emptied before.
+    erases: 'wholly',
   },
   connectionKinds: ['google', 'google-service-account'],
   /** The narrowest that the reference of each method allows: events and the check of an existing calendar, or only calendars of our own. */

@@ -94,14 +94,14 @@ function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
 function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const { recordId, key, remoteId, versionTag } = operation;
   if (remoteId !== null && versionTag !== null) {
-    const answer = yield deleteCall(scope, remoteId, versionTag);
+    const answer = yield deleteCall(scope, operation, remoteId, versionTag);
     if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
     if (!isGone(answer) && !isConflict(answer)) throw toMirrorError(answer);
   }
   const event = yield* lookUp(scope, key, remoteId);
   if (event === null || event === 'foreign') return { recordId, result: 'deleted', effect: 'already-gone' };
   if (event.hasGuests) throw hasGuests();
-  const answer = yield deleteCall(scope, event.id, event.etag);
+  const answer = yield deleteCall(scope, operation, event.id, event.etag);
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
   throw isConflict(answer) || isGone(answer) ? changedMeanwhile() : toMirrorError(answer);
 }
@@ -161,9 +161,10 @@ function patchCall(scope: FlowScope, operation: Write, id: string, ifMatch: stri
   return { method: 'PATCH', path: eventPath(scope, id), ifMatch, body: contentOf(scope, operation) };
 }
 
-function deleteCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {
+function deleteCall(scope: FlowScope, { erase }: Deletion, id: string, ifMatch: string | null): WireCall {
   const path = eventPath(scope, id);
-  if (scope.deleteMode === 'permanent') return { method: 'POST', path: `${path}/permanentDelete`, ifMatch };
+  if (erase === true || scope.deleteMode === 'permanent')
+    return { method: 'POST', path: `${path}/permanentDelete`, ifMatch };
   return { method: 'DELETE', path, ifMatch };
 }
 

@@ -481,4 +481,18 @@ describe('mailboxes and logins', () => {
     }
     expect(left()).toEqual(['soft']);
   });
+
+  test.each([
+    ['with what it knows of the event', true],
+    ['by its key alone', false],
+  ])('an erased event is removed for good, %s, although deleted ones go into Deleted Items', async (_, isKnown) => {
+    const { sandbox, container, open } = await openWorld();
+    const worker = open({ deleteMode: 'soft' });
+    const [created] = await worker.apply(container, [createOperation('a')], signal());
+    const { versionTag, remoteId } = written(created);
+    const deletion = isKnown ? deleteOperation('a', versionTag, remoteId) : deleteOperation('a', null);
+    const [outcome] = await worker.apply(container, [{ ...deletion, erase: true }], signal());
+    expect(describeOutcome(outcome)).toBe('deleted deleted');
+    expect(sandbox.events(ACCOUNT, container, { includeDeleted: true })).toEqual([]);
+  });
 });

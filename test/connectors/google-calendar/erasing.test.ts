@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ContractKit,
+  createKit,
+  createOperation,
+  deleteOperation,
+  describeOutcome,
+  failure,
+  itemWith,
+  keyOf,
+} from '../../contract/contract-kit.ts';
+import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+
+let target: Awaited<ReturnType<typeof openGoogleTarget>>;
+let kit: ContractKit;
+
+beforeEach(async () => {
+  target = await openGoogleTarget();
+  kit = createKit(target);
+});
+
+afterEach(() => target.close());
+
+const TELLING = { title: 'TitleCanary', description: 'DescriptionCanary', location: 'LocationCanary' };
+const telling = (recordId: string) => createOperation(recordId, itemWith(TELLING));
+const erasure = (recordId: string, versionTag: string | null = null) => ({
+  ...deleteOperation(recordId, versionTag),
+  erase: true,
+});
+
+/** What whoever may write to the calendar still reads of a deleted event. */
+async function remains(recordId: string): Promise<{ status: string; text: string; locator: string | undefined }> {
+  const { sandbox, container } = target;
+  const path = `/calendar/v3/calendars/${encodeURIComponent(container)}/events/${keyOf(recordId)}`;
+  const authorization = await target.authorizer.header(AbortSignal.timeout(5_000));
+  const answer = await fetch(`${sandbox.calendarApiUrl}${path}`, { headers: { authorization } });
+  const event = (await answer.json()) as {
+    status: string;
+    extendedProperties?: { private?: Record<string, string> };
+  };
+  return {
+    status: event.status,
+    text: JSON.stringify(event),
+    locator: event.extendedProperties?.private?.clinicMirrorLocator,
+  };
+}
+
+describe('an erased event', () => {
+  test('keeps no text, no time and no locator in what Google still shows of it; a deleted one keeps them', async () => {
+    const [a, b] = await kit.attempt([telling('a'), telling('b')]);
+    expect([a, b].map(describeOutcome)).toEqual(['written created', 'written created']);
+    const before = await remains('a');
+    const outcomes = await kit.attempt([erasure('a'), deleteOperation('b', null)]);
+    expect(outcomes.map(describeOutcome)).toEqual(['deleted deleted', 'deleted deleted']);
+    const [erased, deleted] = [await remains('a'), await remains('b')];
+    expect(deleted).toMatchObject({ status: 'cancelled', text: expect.stringContaining('TitleCanary') });
+    expect(erased.status).toBe('cancelled');
+    for (const text of Object.values(TELLING)) expect(erased.text).not.toContain(text);
+    expect(before.locator).toBeDefined();
+    expect(erased.locator).toBeUndefined();
+    expect(erased.text).toContain('2000-01-01');
+    expect(target.sandbox.counts.mails).toBe(0);
+  });
+
+  test('was deleted before: it is emptied all the same, once', async () => {
+    await kit.attempt([telling('a')]);
+    await kit.attempt([deleteOperation('a', null)]);
+    expect(describeOutcome((await kit.attempt([erasure('a')]))[0])).toBe('deleted deleted');
+    expect((await remains('a')).text).not.toContain('Canary');
+    target.sandbox.counts.reset();
+    expect(describeOutcome((await kit.attempt([erasure('a')]))[0])).toBe('deleted already-gone');
+    expect(target.sandbox.counts.quotaUnits).toBe(1);
+  });
+
+  test('that never was there is gone already', async () => {
+    expect(describeOutcome((await kit.attempt([erasure('a')]))[0])).toBe('deleted already-gone');
+  });
+
+  test('is still ours when the deletion after the emptying fails, and goes with the next try', async () => {
+    await kit.attempt([telling('a')]);
+    const fault = { kind: 'status', status: 503, body: { error: { code: 503, message: 'busy', errors: [] } } } as const;
+    target.sandbox.faults.add({ match: { method: 'DELETE', path: '/calendar/v3/' }, times: 1, fault });
+    expect(failure((await kit.attempt([erasure('a')]))[0])).toMatchObject({ status: 503 });
+    expect((await kit.objects()).map(({ title }) => title)).toEqual(['']);
+    expect(describeOutcome((await kit.attempt([erasure('a')]))[0])).toBe('deleted deleted');
+    expect(await kit.objects()).toEqual([]);
+  });
+
+  test('of somebody else under our name is left alone', async () => {
+    const id = await target.server.putForeign('Not ours', keyOf('a'));
+    expect(describeOutcome((await kit.attempt([erasure('a')]))[0])).toBe('deleted already-gone');
+    expect((await kit.objects()).map(({ remoteId, title }) => [remoteId, title])).toEqual([[id, 'Not ours']]);
+  });
+
+  test('can be written anew', async () => {
+    await kit.attempt([telling('a')]);
+    await kit.attempt([erasure('a')]);
+    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written revived');
+    expect((await kit.object('a')).title).toBe('Appointment');
+  });
+});
