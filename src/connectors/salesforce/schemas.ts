@@ -23,7 +23,7 @@ export const settingsSchema = z.strictObject({
   contactKeyField: apiName.default('Clinic_Key__c').describe("The patients' target's keyField"),
   apiVersion: z
     .string()
-    .regex(/^\d{2,3}\.0$/, 'give the version as in 68.0')
+    .regex(/^([5-9]\d|\d{3})\.0$/, 'give a version of 50.0 or above, as in 68.0')
     .default(API_VERSION)
     .describe('Version of the REST API; at least 50.0'),
   stopAtShare: z
