@@ -35,6 +35,7 @@ export async function keepLedgers(
     }
     ledger.prune(startedAt);
   }
+  if (streams.history !== null) streams.history.appointments = new Map();
 }
 
 /** Each reading once: the cycles' own windows, which are newer, go on top. */

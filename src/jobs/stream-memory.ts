@@ -10,6 +10,7 @@ export interface StreamReading<Source> {
 
 /** Appointments before the window that each cycle reads. */
 export interface History {
+  /** Empty once the ledgers have taken them: they hold less of each, and no names. */
   appointments: ReadonlyMap<string, Appointment>;
   /** Ids of rows that are there and can't be used. */
   unusable: ReadonlySet<string>;

@@ -1,6 +1,5 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Invoice, Patient } from '../model/records.ts';
-import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { StreamsRead } from '../state/runs.ts';
 import { emptyStreamMemory, type History, type StreamReading } from './stream-memory.ts';
@@ -70,7 +69,6 @@ function needsOf(targets: readonly OpenTarget[]): Needs {
 export async function readStreams(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { window }: Pick<AppointmentSnapshot, 'window'>,
   options: { fresh: boolean },
   signal: AbortSignal,
 ): Promise<Streams> {
@@ -103,7 +101,8 @@ export async function readStreams(
       memory.invoices = { readAt, snapshot: await tenant.clinic.readInvoices(invoiceQuery(needs, readAt), signal) };
     });
   }
-  const fromAt = window.fromAt - needs.historyDays * DAY_MS;
+  // A day for the midnight at which a local day begins, and one for the days that pass until the next reading.
+  const fromAt = tenant.clock() - (needs.historyDays + 2) * DAY_MS;
   const isShort = memory.history === null || memory.history.fromAt > fromAt + DAY_MS;
   if (needs.historyDays > 0 && (isShort || isOld('history', memory.history?.readAt, HISTORY_EVERY_MS))) {
     await attempt('history', async () => {

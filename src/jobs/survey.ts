@@ -56,7 +56,7 @@ export async function surveyClinic(
   const snapshot = await readAppointments(tenant, readings, startedAt, signal);
   const needsNames = namesPatients(targets) && lacksNames(snapshot);
   const patients = await part('patients', needsNames, withheld, () => tenant.clinic.patients(signal));
-  const streams = await readStreams(tenant, targets, snapshot, { fresh }, signal);
+  const streams = await readStreams(tenant, targets, { fresh }, signal);
   for (const [name, { code, remedy }] of streams.failed) withheld.push({ part: name, code, remedy: remedy ?? null });
   return { snapshot, directory: { ...catalogue, patients }, withheld, clinic, streams, startedAt };
 }

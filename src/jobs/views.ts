@@ -59,7 +59,10 @@ export async function viewOf(
   switch (target.stream) {
     case 'patients': {
       const listed = { snapshot: listOf(survey.streams.patients), confirmation: confirmations.patients };
-      const map = await mapperOf(mapping, recordsOf(listed), patientSource(target, known), signal);
+      const isReckonable = target.crm.ledger?.covers(survey.startedAt) ?? true;
+      const map = isReckonable
+        ? await mapperOf(mapping, recordsOf(listed), patientSource(target, known), signal)
+        : () => ({ fault: 'history-unread' });
       return view(listed, describePatient, contactRule(target, known, pinned, map));
     }
     case 'appointments': {
