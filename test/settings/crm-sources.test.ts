@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { TRANSFORMS } from '../../src/settings/crm-schema.ts';
 import { CRM_SOURCES, CRM_TRANSFORMS, type CrmStream, kindAfter } from '../../src/settings/crm-sources.ts';
+import { faultsOf, tenantWith } from './crm-file.ts';
 
 const document = readFileSync(join(import.meta.dirname, '../../docs/crm-mapping.md'), 'utf8');
 
@@ -27,6 +28,11 @@ describe('docs/crm-mapping.md', () => {
   test.each(TRANSFORMS)('tells of the transform %s', (transform) => {
     expect(document).toContain(`\`${transform}\``);
   });
+});
+
+test('the example of docs/crm-mapping.md is without faults', () => {
+  const [, example = ''] = document.match(/```yaml\ntargets:\n([\s\S]*?)```/) ?? [];
+  expect(faultsOf(tenantWith(example), 'contacts')).toEqual([]);
 });
 
 test('a kind goes through transforms one after the other', () => {
