@@ -4,13 +4,14 @@ import type { HubSpotClient } from './client.ts';
 import type { StoredRecord } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { readRecords, slices } from './records.ts';
-import type { Scope } from './scope.ts';
+import { namesToRead, type Scope } from './scope.ts';
 import type { Settle } from './writing.ts';
 
 type Deletion = Extract<Operation, { kind: 'delete' }>;
 
 /**
- * Takes records out: into the bin, where HubSpot keeps them for 90 days, or a contact for good where the person is to be forgotten.
+ * Takes records out: into the bin, where HubSpot keeps them for 90 days. Where a person is to be forgotten, a contact goes for good, and
+ * others, for which HubSpot has no such call, are emptied before.
  * They are looked up by key before, since the id of a record that people merged leads to another patient's.
  * @throws MirrorError for what concerns all that is not settled by then
  */
@@ -25,6 +26,13 @@ export async function deleteAll(client: HubSpotClient, scope: Scope, deletions: 
   const there = deletions.filter((deletion) => !isGone(deletion));
   const archived = there.filter((deletion) => !isErasure(deletion));
   for (const slice of slices(archived, BATCH_SIZE)) {
+    const forgotten = slice.filter(({ erase }) => erase === true);
+    if (forgotten.length > 0)
+      await empty(
+        client,
+        scope,
+        forgotten.map(({ key }) => found.get(key)!.id),
+      );
     await client.demand({
       label: 'hubspot.objects.archive',
       method: 'POST',
@@ -37,6 +45,22 @@ export async function deleteAll(client: HubSpotClient, scope: Scope, deletions: 
     const effect = await eraseContact(client, scope, found.get(key)!.id);
     settle({ recordId, result: 'deleted', effect });
   }
+}
+
+/** Clears what we wrote, but for the key, by which a try that broke off finds the records again. What HubSpot won't have empty stays. */
+async function empty(client: HubSpotClient, scope: Scope, ids: readonly string[]): Promise<void> {
+  const written = [...namesToRead(scope), ...(scope.object === 'meetings' ? ['hs_meeting_start_time'] : [])];
+  const names = written.filter((name) => name !== scope.keyProperty && name !== 'hs_timestamp');
+  const properties = Object.fromEntries(names.map((name) => [name, '']));
+  const answer = await client.send({
+    label: 'hubspot.objects.update',
+    method: 'POST',
+    path: `${scope.paths.objects(scope.object)}/batch/update`,
+    body: { inputs: ids.map((id) => ({ id, properties, objectWriteTraceId: id })) },
+  });
+  if (isSuccess(answer)) return;
+  if (answer.status !== 400) throw client.errorOf(answer);
+  scope.log.warn({ count: ids.length }, 'records are deleted without being emptied before');
 }
 
 /** Deletes a contact for good, with its address (developers.hubspot.com, CRM contacts, GDPR delete). */

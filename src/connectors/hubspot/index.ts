@@ -16,7 +16,7 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     createsContainer: false,
     // A deleted record frees its key, and an upsert makes a new one under it.
     revivesKeys: true,
-    // A contact is erased wholly; meetings and deals stay in HubSpot's bin for 90 days, and the weaker of both is promised.
+    // A contact is erased wholly; meetings and deals stay in HubSpot's bin for 90 days, ours emptied. The weaker of both is promised.
     erases: 'bin',
   },
   connectionKinds: ['hubspot', 'bearer'],

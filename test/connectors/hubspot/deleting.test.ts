@@ -68,6 +68,30 @@ describe('a deletion', () => {
 });
 
 describe('an erasure', () => {
+  test('empties a meeting before it goes into the bin', async () => {
+    const { world, target: contacts } = await withContacts('anna');
+    const target = await world.target({ stream: 'appointments' });
+    const key = contacts.identity.key('anna', 0);
+    const visits = await target.write(target.create('visit', meeting(key)), target.create('other', meeting(key)));
+    const [visit, other] = visits.map(({ remoteId }) => remoteId!);
+    await target.apply(target.remove('visit', visit!, true), target.remove('other', other!));
+    const inBin = (id: string) => world.sandbox.record('meetings', id);
+    expect(inBin(visit!)).toMatchObject({ archived: true });
+    expect(inBin(visit!)?.properties).not.toHaveProperty('hs_meeting_title');
+    expect(inBin(visit!)?.properties).not.toHaveProperty(STAMP);
+    expect(inBin(other!)).toMatchObject({ archived: true, properties: { hs_meeting_title: 'Visit' } });
+  });
+
+  test('deletes what HubSpot does not let be emptied', async () => {
+    const world = await startWorld();
+    const target = await world.target({ stream: 'appointments' });
+    const [visit] = await target.write(target.create('visit', meeting(null)));
+    world.sandbox.faults.add({ match: { path: '/batch/update' }, fault: { kind: 'status', status: 400 } });
+    const outcomes = await target.apply(target.remove('visit', visit!.remoteId, true));
+    expect(outcomes.map(describeOutcome)).toEqual(['deleted deleted']);
+    expect(world.sandbox.records('meetings')).toEqual([]);
+  });
+
   test('deletes a contact for good, and its address with it', async () => {
     const { world, target, ids } = await withContacts('a', 'b');
     const outcomes = await target.apply(target.remove('a', ids[0]!, true), target.remove('b', ids[1]!));
