@@ -11,7 +11,7 @@ import {
 } from '../../../src/sync/mapping/index.ts';
 import { crmOf } from '../../settings/crm-file.ts';
 import { BARE_PATIENT, ofAppointment, ofPatient, PATIENT } from './sources.ts';
-import { startExpressionThread } from './thread/start-thread.ts';
+import { startExpressionThread } from './thread/expression-thread.ts';
 
 const never = new AbortController().signal;
 const evaluate = createEvaluator(startExpressionThread);
