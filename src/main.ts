@@ -100,6 +100,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   for (const { id, faults } of configuration.setAside) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
+  logAllowances(configuration, log);
   const parts = opened.move();
   return {
     port: server.port,
@@ -109,6 +110,17 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
       await parts.disposeAsync();
     },
   };
+}
+
+/** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
+function logAllowances({ tenants }: Configuration, log: Logger): void {
+  for (const [tenant, { targets }] of tenants) {
+    for (const [target, { crm }] of targets) {
+      for (const [field, reason] of crm?.sensitive ?? []) {
+        log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
+      }
+    }
+  }
 }
 
 /** The logins that persons can make. */
