@@ -4,7 +4,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { CrmCall } from './description.ts';
-import { hasError, loginRefused, questionRefused, toMirrorError, unusableId } from './errors.ts';
+import { hasError, loginRefused, questionRefused, recordForbidden, toMirrorError, unusableId } from './errors.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
@@ -36,6 +36,9 @@ export interface CrmClientOptions {
 
 /** Calls that write nothing. */
 const QUESTIONS: ReadonlySet<string> = new Set(['rest-crm.find', 'rest-crm.get', 'rest-crm.list', 'rest-crm.fields']);
+
+/** Calls that write to one record that is there. */
+const CHANGES: ReadonlySet<string> = new Set(['rest-crm.update', 'rest-crm.delete', 'rest-crm.erase']);
 
 /** The client of one target. */
 export function createCrmClient({ http, authorizer, settings }: CrmClientOptions): CrmClient {
@@ -124,9 +127,10 @@ function toAnswer(
   return answer;
 }
 
-/** What is refused of a question is the question: there is no record to blame. */
+/** What is refused of a question is the question: no record is to blame. What is forbidden of one record may be allowed of others. */
 function asked(error: MirrorError, label: string): MirrorError {
-  return error.code === 'record-refused' && QUESTIONS.has(label) ? questionRefused(error.status) : error;
+  if (error.code === 'record-refused' && QUESTIONS.has(label)) return questionRefused(error.status);
+  return error.code === 'crm-forbidden' && CHANGES.has(label) ? recordForbidden() : error;
 }
 
 /** An unreadable body matters only where one was promised: a refusal speaks by its status. */

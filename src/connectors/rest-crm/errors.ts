@@ -8,6 +8,7 @@ import { RATE_LIMIT_PAUSE_MS } from './limits.ts';
 const ITEM_CODES = new Set([
   'connection-failed',
   'record-refused',
+  'record-forbidden',
   'record-too-large',
   'several-matches',
   'contact-missing',
@@ -74,7 +75,7 @@ function ofMeaning(meaning: Meaning, status: number, retryAfterMs: number | null
       return new MirrorError('the CRM does not let this login do that', {
         actor: 'settings',
         code: 'crm-forbidden',
-        retry: 'later',
+        retry: 'never',
         status,
         remedy: 'give the login the right to read, write and delete these records',
       });
@@ -239,6 +240,17 @@ export function questionRefused(status: number | undefined): MirrorError {
     ...(status === undefined ? {} : { status }),
     remedy:
       'see that the properties of keyField and stampField are there, or correct find, get and list in the description',
+  });
+}
+
+/** The CRM lets the login write, and not this record. */
+export function recordForbidden(): MirrorError {
+  return new MirrorError('the CRM does not let this login change the record', {
+    actor: 'settings',
+    code: 'record-forbidden',
+    retry: 'never',
+    status: 403,
+    remedy: 'give the login the right to change and delete records that others own',
   });
 }
 

@@ -108,6 +108,17 @@ describe('an answer of', () => {
   });
 });
 
+test('403 to a change concerns that record, and others go on', async () => {
+  const { proxy, target } = await openProxied();
+  const outcomes = await target.apply(...['a', 'b'].map((id) => target.create(id, anna)));
+  proxy.add({ method: /PUT/, fault: { kind: 'answer', answer: { status: 403, headers: {}, body: '' } } });
+  const changed = contact({ ...espocrm.person, firstName: 'Changed' });
+  const updates = outcomes.map((outcome) =>
+    target.update(outcome.recordId, changed, outcome.result === 'written' ? outcome.remoteId : null),
+  );
+  expect((await target.apply(...updates)).map(effectOf)).toEqual(['record-forbidden', 'updated']);
+});
+
 describe('a series', () => {
   test('ends at a limit: what was written stands, the rest was not sent', async () => {
     const { proxy, target, sandbox } = await openProxied();
