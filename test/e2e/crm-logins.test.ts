@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { runCli } from '../../demo/daemon.ts';
+import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
+import { startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
+import { refreshTokens } from '../../src/jobs/refresh-tokens.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { Credential } from '../../src/model/credentials.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
+
+const redis = useRedis();
+const TENANT = 'clinic-1';
+const USER = 'integration@clinic.example';
+const NEVER = new AbortController().signal;
+
+test('logins of CRMs are made, shown, looked after and ended by the command line', async () => {
+  const { world, hubspot, salesforce } = await openWorld();
+  const [atHubSpot, atSalesforce] = await Promise.all([
+    logIn(world, 'hubspot', (url) => hubspot.authorizeInBrowser(url, { account: 'admin@clinic.example' })),
+    logIn(world, 'salesforce', (url) => salesforce.authorizeInBrowser(url, { username: USER })),
+  ]);
+  expect([atHubSpot.code, atSalesforce.code], atHubSpot.err + atSalesforce.err).toEqual([0, 0]);
+
+  await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.refreshedAt, {
+    what: 'a refresh at HubSpot ahead of the end of its token',
+  });
+  hubspot.uninstall();
+  await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.state === 'needs-login', {
+    what: 'the end of the login at HubSpot, seen by its upkeep',
+  });
+  const { out } = await world.cli('status');
+  expect(out).toMatch(/login hubspot \(hubspot\): needs-login.*login-ended/);
+  expect(out).toMatch(/login salesforce \(salesforce\): connected/);
+  expect(out).toMatch(/login private \(bearer\): static/);
+
+  expect(salesforce.liveGrants(USER)).toBe(1);
+  expect(await world.cli('logout', TENANT, 'salesforce')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('The provider has revoked it.'),
+  });
+  expect(salesforce.liveGrants(USER)).toBe(0);
+}, 60_000);
+
+async function openWorld() {
+  const [hubspot, salesforce] = await Promise.all([
+    startHubSpotSandbox({ accessTokenLifetimeMs: 1_000 }),
+    startSalesforceSandbox(),
+  ]);
+  onTestFinished(() => hubspot.close());
+  onTestFinished(() => salesforce.close());
+  const secret = { env: 'CRM_SECRET' };
+  const world = await startSmallWorld({
+    redisUrl: redis.url,
+    settings: {
+      hubspotClients: {
+        main: {
+          clientId: hubspot.application.clientId,
+          clientSecret: secret,
+          authorizeUrl: hubspot.authorizeUrl,
+          tokenUrl: hubspot.tokenUrl,
+        },
+      },
+      salesforceClients: {
+        main: { loginUrl: salesforce.loginUrl, clientId: salesforce.application.clientId, clientSecret: secret },
+      },
+    },
+  });
+  onTestFinished(() => world.close());
+  // Both sandboxes' applications have the same.
+  Object.assign(world.env, { CRM_SECRET: hubspot.application.clientSecret, CRM_TOKEN: hubspot.issuePrivateToken() });
+  const file = join(world.configDir, 'tenants', `${TENANT}.yaml`);
+  const tenant = parse(readFileSync(file, 'utf8'));
+  Object.assign(tenant.connections, {
+    hubspot: { kind: 'hubspot', client: 'main' },
+    salesforce: { kind: 'salesforce', client: 'main' },
+    private: { kind: 'bearer', token: { env: 'CRM_TOKEN' } },
+  });
+  writeFileSync(file, stringify(tenant));
+  return { world, hubspot, salesforce };
+}
+
+const connectionsOf = (world: SmallWorld) => world.opened().composed.get(TENANT)?.connections ?? new Map();
+
+/** Does the repeated job's work. @returns a credential as it is afterwards */
+async function lookedAfter(world: SmallWorld, connection: string): Promise<Credential | null> {
+  const kept = [...connectionsOf(world).values()].flatMap(({ id, tokens }) =>
+    tokens === null
+      ? []
+      : [{ connection: id, refreshIfDue: (signal: AbortSignal) => tokens.authorizer.refreshIfDue(signal) }],
+  );
+  await refreshTokens(kept, silentLogger, NEVER);
+  return (await world.opened().composed.get(TENANT)?.credentials.read(connection)) ?? null;
+}
+
+/** The command, and a person who does as it says. */
+async function logIn(world: SmallWorld, connection: string, authorize: (url: string) => Promise<string>) {
+  let visit: Promise<unknown> | null = null;
+  const ended = await runCli(world, ['login', TENANT, connection], (shown) => {
+    const [url] = /http:\/\/127\.0\.0\.1:\d+\/\S+(?=\s)/.exec(shown) ?? [];
+    if (url !== undefined) visit ??= authorize(url).then(async (back) => (await fetch(back)).text());
+  });
+  await visit;
+  return ended;
+}
