@@ -50,6 +50,23 @@ export const crmFamilies = group<CrmKit>('families', {
     written(outcome);
     expect((await kit.object('son')).values).toMatchObject(SHARED);
   },
+  'an address that one gives up in the same call is had by the one who takes it': async (kit) => {
+    for (const [giver, taker] of [
+      ['a', 'b'],
+      ['d', 'c'],
+    ] as const) {
+      await kit.deliver([kit.toCreate(giver, kit.row(SHARED)), kit.toCreate(taker, kit.row({}))]);
+      const changes = [
+        updateOperation(giver, kit.row({ email: `${giver}@clinic.example` }), null),
+        updateOperation(taker, kit.row(SHARED), null),
+      ];
+      const outcomes = await kit.deliver(changes.toSorted((one, other) => (one.recordId < other.recordId ? -1 : 1)));
+      expect(outcomes.map(({ result }) => result)).toEqual(['written', 'written']);
+      expect((await kit.object(giver)).values.email).toBe(`${giver}@clinic.example`);
+      expect((await kit.object(taker)).values.email).toBe(SHARED.email);
+      await kit.deliver([updateOperation(taker, kit.row({}), null)]);
+    }
+  },
   'values that differ only in case are two objects': async (kit) => {
     const outcomes = await kit.deliver([
       kit.toCreate('a', kit.row({ title: 'de luca', email: 'Anna@Clinic.example' })),
