@@ -77,8 +77,8 @@ export function createOrgClient(context: ClientContext): OrgClient {
 }
 
 /**
- * Sends with the header that the login gives now, when our turn has come, to the address that came with it. After a 401, a redirect or a connection that failed the login is
- * renewed, and the call goes once more to the address of then: an org moves (Salesforce help, "Org Migration").
+ * Sends with the header that the login gives when our turn has come, to the address that came with it. After a 401, a redirect or a
+ * connection that failed the login is renewed, and the call goes once more, to the address of then: orgs are moved.
  */
 async function sendWithLogin(context: ClientContext, call: OrgCall, signal: AbortSignal): Promise<HttpResponse> {
   const { authorizer, clock } = context;

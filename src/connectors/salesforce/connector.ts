@@ -42,7 +42,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       const [failure] = failures;
       if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
       else outcomes.push(...deletions.map(({ recordId }) => ({ recordId, result: 'failed', error: failure }) as const));
-      if (outcomes.some(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
+      if (outcomes.every(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
       throwShared(outcomes, failures);
       return outcomes;
     },

@@ -36,7 +36,7 @@ export async function remove(
   const results = await deleteIds(scope, ids, signal);
   const raced = ids.filter((id) => isRaced(results.get(id)));
   for (const [id, result] of await deleteIds(scope, raced, signal)) results.set(id, result);
-  return deletions.map((deletion) => toOutcome(deletion, idsOf(deletion), results));
+  return deletions.map((deletion) => toOutcome(scope.form, deletion, idsOf(deletion), results));
 }
 
 /** What a deletion means: ids of records of ours, none when it is gone already, null when several bear its key. */
@@ -101,14 +101,19 @@ function isRaced(result: RowResult | MirrorError | undefined): boolean {
   );
 }
 
-function toOutcome({ recordId }: Deletion, ids: string[] | null, results: Results): Outcome<CrmItem> {
+function toOutcome(
+  { fieldNames }: RecordForm,
+  { recordId }: Deletion,
+  ids: string[] | null,
+  results: Results,
+): Outcome<CrmItem> {
   if (ids === null) return { recordId, result: 'failed', error: keyAmbiguous() };
   let isDeleted = false;
   for (const id of ids) {
     const result = results.get(id) ?? answerMissing();
     if (result instanceof MirrorError) return { recordId, result: 'failed', error: result };
     if (result.success) isDeleted = true;
-    else if (!isGone(result)) return { recordId, result: 'failed', error: rowErrorOf(result, new Set()) };
+    else if (!isGone(result)) return { recordId, result: 'failed', error: rowErrorOf(result, fieldNames) };
   }
   return { recordId, result: 'deleted', effect: isDeleted ? 'deleted' : 'already-gone' };
 }

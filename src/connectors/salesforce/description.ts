@@ -25,6 +25,8 @@ export interface RecordForm {
   properties: readonly { name: string; kind: PropertyKind }[];
   /** Null for contacts themselves. */
   contact: ContactReference | null;
+  /** Names of all fields of the object: what an error may name. */
+  fieldNames: ReadonlySet<string>;
 }
 
 /** What the org says of itself and of a target's objects. */
@@ -131,7 +133,7 @@ function formOf(settings: SalesforceSettings, { stream, properties }: CrmContext
   const relationship = fields.get(field)?.relationshipName ?? null;
   const contact =
     stream === 'patients' ? null : { field, relationship, object: contactObject, keyField: contactKeyField };
-  return { stream, object, keyField, stampField, properties, contact };
+  return { stream, object, keyField, stampField, properties, contact, fieldNames: new Set(fields.keys()) };
 }
 
 function keyFaults(object: string, name: string, fields: Fields, isOwn: boolean): string[] {

@@ -14,7 +14,7 @@ import {
   rowErrorOf,
   unexpectedAnswer,
 } from './errors.ts';
-import { fieldsOf, toRemoteItem, toRow, type Write } from './from-model.ts';
+import { toRemoteItem, toRow, type Write } from './from-model.ts';
 import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, LEAST_ROWS, MAX_HALVINGS } from './limits.ts';
 import { byKeyQuery, queryPart, type Scope, slices, wholeResult } from './reading.ts';
 import { type RowResult, rowResultsSchema } from './schemas.ts';
@@ -46,7 +46,6 @@ class UpsertRun {
   readonly outcomes: Outcome<CrmItem>[] = [];
   readonly #scope: Scope;
   readonly #signal: AbortSignal;
-  readonly #known: ReadonlySet<string>;
   #waiting: Row[][] = [];
   #raced: Row[] = [];
   #halvings = 0;
@@ -54,8 +53,6 @@ class UpsertRun {
   constructor(scope: Scope, signal: AbortSignal) {
     this.#scope = scope;
     this.#signal = signal;
-    const { form } = scope;
-    this.#known = new Set([...fieldsOf(form), ...(form.contact === null ? [] : [form.contact.field])]);
   }
 
   async work(collections: Row[][]): Promise<void> {
@@ -154,7 +151,11 @@ class UpsertRun {
     if (result.success) return { recordId, result: 'failed', error: unexpectedAnswer(true) };
     if (isKeyInBin(result)) return { recordId, result: 'key-burnt' };
     const lacksContact = item.contactKey !== null && isContactMissing(result);
-    return { recordId, result: 'failed', error: lacksContact ? contactMissing() : rowErrorOf(result, this.#known) };
+    return {
+      recordId,
+      result: 'failed',
+      error: lacksContact ? contactMissing() : rowErrorOf(result, this.#scope.form.fieldNames),
+    };
   }
 }
 

@@ -8,6 +8,7 @@ import {
   create,
   FIELDS,
   failureOf,
+  invoice,
   inWords,
   keyOf,
   openWorld,
@@ -56,6 +57,19 @@ describe('rows', () => {
     const ids = new Map(sandbox.records('Contact').map((record) => [record.LastName, record.Id]));
     for (const outcome of outcomes)
       if (outcome.result === 'written') expect(outcome.remoteId).toBe(ids.get(outcome.recordId));
+  });
+
+  test('that leave a field empty which the org requires name it, also when nothing maps to it', async () => {
+    const { open } = await openWorld();
+    const properties = [
+      { name: 'Name', kind: 'text' },
+      { name: 'CloseDate', kind: 'date' },
+    ] as const;
+    const outcomes = await apply(open('invoices', { properties }), create('a', invoice(null)));
+    expect(failureOf(outcomes)).toMatchObject({
+      code: 'required-field-missing',
+      message: expect.stringMatching(/: StageName$/),
+    });
   });
 
   test('S3: that are locked are tried once more, children of one parent together; then it is for the caller', async () => {

@@ -45,7 +45,7 @@ describe('patients', () => {
 
   test('whom 10,000 creates bring cost 25 API calls, read back included, and reading them all 5', async () => {
     const { sandbox, open } = await openWorld();
-    const worker = open();
+    const worker = open('patients', { properties: [{ name: 'LastName', kind: 'text' }] });
     await worker.prepare(null, signal());
     expect(sandbox.counts.apiCalls).toBe(1);
     for (let start = 0; start < 10_000; start += 400) {
