@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { profiles } from '../../../src/connectors/rest-crm/profiles/index.ts';
 import { settingsSchema } from '../../../src/connectors/rest-crm/schemas.ts';
 
@@ -72,4 +74,12 @@ describe('the settings of a target', () => {
   ])('refuse %s', (_, settings, fault) => {
     expect(faultOf(settings)).toMatch(fault);
   });
+});
+
+test('the description in the README is one that the settings take', () => {
+  const readme = readFileSync(new URL('../../../src/connectors/rest-crm/README.md', import.meta.url), 'utf8');
+  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+  const { description } = settingsSchema.parse(parse(yaml));
+  expect(description.streams.patients).toMatchObject({ keyField: 'mirror_key', find: { size: 50 } });
+  expect(description.errors.codes).toEqual({ QUOTA: 'throttled' });
 });
