@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { startExpressionThread } from '../../../src/composition/expression-thread.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Patient } from '../../../src/model/records.ts';
 import type { SourceKind } from '../../../src/settings/crm-sources.ts';
@@ -11,7 +12,6 @@ import {
 } from '../../../src/sync/mapping/index.ts';
 import { crmOf } from '../../settings/crm-file.ts';
 import { BARE_PATIENT, ofAppointment, ofPatient, PATIENT } from './sources.ts';
-import { startExpressionThread } from './thread/expression-thread.ts';
 
 const never = new AbortController().signal;
 const evaluate = createEvaluator(startExpressionThread);
