@@ -213,6 +213,12 @@ function valueTaken(object: ObjectName, names: readonly string[]): MirrorError {
   });
 }
 
+/** Another worker made the record of our key at the same moment. */
+export function keyTakenMeanwhile(): MirrorError {
+  const { message, ...rest } = BY_STATUS[409]!;
+  return new MirrorError(message, { ...rest, status: 409 });
+}
+
 /** The contact that an activity or a deal belongs to is not there, or not yet. */
 export function contactMissing(): MirrorError {
   return new MirrorError("the patient's contact is not in HubSpot yet", {

@@ -4,6 +4,19 @@ import { openHubSpot } from './connector.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
 import { type HubSpotSettings, settingsSchema } from './schemas.ts';
 
+/**
+ * What every stream needs: contacts are written, or found to belong to, and our properties are made where they are absent. Meetings
+ * go by the scopes of contacts.
+ */
+const CONTACT_SCOPES = [
+  'crm.objects.contacts.read',
+  'crm.objects.contacts.write',
+  'crm.schemas.contacts.write',
+] as const;
+
+/** The same of deals (developers.hubspot.com, scopes). */
+const DEAL_SCOPES = ['crm.objects.deals.read', 'crm.objects.deals.write', 'crm.schemas.deals.write'] as const;
+
 /** HubSpot's CRM: patients as contacts, appointments as meetings of theirs, invoices as deals. */
 export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
   name: 'hubspot',
@@ -20,8 +33,7 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     erases: 'bin',
   },
   connectionKinds: ['hubspot', 'bearer'],
-  /** What every stream needs: contacts are written, or found to belong to. Deals need permissions of their own beside. */
-  neededScopes: () => ['crm.objects.contacts.read', 'crm.objects.contacts.write'],
+  neededScopes: (_settings, stream) => [...CONTACT_SCOPES, ...(stream === 'invoices' ? DEAL_SCOPES : [])],
   settingsSchema,
   open: openHubSpot,
 };

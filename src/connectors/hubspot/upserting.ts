@@ -2,7 +2,14 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import { answerMissing, batchRefused, propertiesMissing, toRowError, unexpectedAnswer } from './errors.ts';
+import {
+  answerMissing,
+  batchRefused,
+  keyTakenMeanwhile,
+  propertiesMissing,
+  toRowError,
+  unexpectedAnswer,
+} from './errors.ts';
 import { readRecord, type StoredRecord, type Values } from './from-model.ts';
 import { HALVING_ALLOWANCE } from './limits.ts';
 import { type Refusal, readRefusal } from './refusals.ts';
@@ -101,5 +108,7 @@ function readEnds(scope: Scope, rows: readonly Row[], { body }: WireAnswer, ends
 
 /** Why a row was not written. */
 export function errorOfRow(scope: Scope, end: { refusal: Refusal } | { error: MirrorError }): MirrorError {
-  return 'error' in end ? end.error : toRowError(end.refusal, scope.object, namesSent(scope));
+  if ('error' in end) return end.error;
+  if (end.refusal.isTaken && end.refusal.properties.includes(scope.keyProperty)) return keyTakenMeanwhile();
+  return toRowError(end.refusal, scope.object, namesSent(scope));
 }

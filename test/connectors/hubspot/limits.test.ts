@@ -182,6 +182,23 @@ describe('an answer', () => {
 });
 
 describe('a refusal of rows', () => {
+  test('for a key that another worker made at the same moment is tried again at once, with the address', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const operation = target.create('a', contact({ email: 'ada@example.org' }));
+    const where = 'PropertyValueCoordinates{portalId=1, objectTypeId=0-1, propertyName=clinic_mirror_key, value=x}';
+    const error = {
+      category: 'VALIDATION_ERROR',
+      message: `Cannot set ${where} on 1. 2 already has that value.`,
+      context: { objectWriteTraceId: [operation.key] },
+    };
+    const body = { results: [], errors: [error] };
+    world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind: 'status', status: 207, body } });
+    const [outcome] = await target.apply(operation);
+    expect(failure(outcome)).toMatchObject({ actor: 'conflict', code: 'changed-meanwhile', retry: 'now' });
+    expect((await target.write(operation))[0]?.stored?.properties.email).toBe('ada@example.org');
+  });
+
   test('H9: for a property that is gone stops the target', async () => {
     const world = await startWorld();
     const target = await world.target();

@@ -141,6 +141,18 @@ describe('the mapping', () => {
     await expect(open({ properties, token }).connector.prepare(null, NO_SIGNAL)).resolves.toContain('/contacts');
   });
 
+  test.each([400, 403])(
+    'H9: is refused for a property that is missing also where sensitive ones are not shown (%i)',
+    async (status) => {
+      const { sandbox, open } = await startWorld();
+      sandbox.faults.add({ match: { path: 'dataSensitivity=' }, fault: { kind: 'status', status } });
+      const target = open({ properties: [{ name: 'no_such_property', kind: 'text' }] });
+      expect(await rejection(target.connector.prepare(null, NO_SIGNAL))).toMatchObject({
+        code: 'crm-property-missing',
+      });
+    },
+  );
+
   test('H16: without the permission to make properties, it must be given or they be made by hand', async () => {
     const { sandbox, open } = await startWorld();
     const token = sandbox.issuePrivateToken(['crm.objects.contacts.read', 'crm.objects.contacts.write']);
