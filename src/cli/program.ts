@@ -20,6 +20,7 @@ import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
+import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
@@ -203,6 +204,11 @@ export function createProgram(outside: CliOutside): Command {
   addHealth(program, { ...outside, ...common });
   addHolds(program, outside, options, print);
   addUndo(program, outside, options, print);
+  addForget(program, {
+    ...outside,
+    print,
+    withEstate: (work) => outside.withEstate(options(), ({ estate }) => work(estate)),
+  });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addCredentials(program, outside, options);
   const clinic = program.command('clinic').description("look into a tenant's clinic system");

@@ -56,7 +56,8 @@ export async function syncTenant(
   };
 }
 
-async function drainTarget(
+/** Turns of a lane until nothing is left that can be written now. */
+export async function drainTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   signals: StopSignals,

@@ -65,7 +65,11 @@ export async function planReminders(tenant: OpenTenant, learned: Learned): Promi
   if (reminders === null) return { planned: 0, withdrawn: 0 };
   const now = tenant.clock();
   const appointments = new Map([...learned.records, ...learned.found.map((one) => [one.id, one] as const)]);
-  const wanted = wantedOf(tenant, reminders, appointments.values(), learned.place, now);
+  const isForgotten = await tenant.tombstones.load();
+  const ofNobodyForgotten = [...appointments.values()].filter(
+    ({ patientId }) => patientId === null || !isForgotten(patientId),
+  );
+  const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, learned.place, now);
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(reminders, wanted, appointments, now);
   if (planned + withdrawn > 0) tenant.log.info({ planned, withdrawn }, 'reminders were planned');

@@ -22,6 +22,8 @@ export async function reportRun(
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
   }
   const [previous] = await tenant.runs.list(1);
+  const isForgotten = await tenant.tombstones.load();
+  const examples = setAside.slice(0, SHOWN_EXAMPLES);
   const run: RunReport = {
     id: runIdOf(startedAt),
     startedAt,
@@ -36,7 +38,7 @@ export async function reportRun(
             requests: snapshot.requests,
           },
     setAside: countBy(setAside, ({ code }) => code),
-    setAsideExamples: setAside.slice(0, SHOWN_EXAMPLES),
+    setAsideExamples: examples.map((one) => (isForgotten(one.recordId ?? '') ? { ...one, recordId: null } : one)),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     withheld: cycle?.survey.withheld ?? [],
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,

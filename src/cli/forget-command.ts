@@ -1,0 +1,60 @@
+import type { Command } from 'commander';
+import type { Estate } from '../control/estate.ts';
+import { followAgain, forgetPatient, previewForgetting } from '../control/forget.ts';
+import type { Progress } from '../jobs/pull.ts';
+import { renderForgetPreview, renderReceipt } from './render-forget.ts';
+
+/** What the command needs of the command line. */
+export interface ForgetCommand {
+  /** Opens the estate, does the work, closes it again. */
+  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  print(json: boolean | undefined, value: object, text: string): void;
+  progress(): Progress & { end(): void };
+  signal: AbortSignal;
+  exit(code: number): void;
+}
+
+/** Options of the command. */
+interface Choice {
+  dryRun?: boolean;
+  yes?: boolean;
+  undo?: boolean;
+  json?: boolean;
+}
+
+/** Adds `forget`. The patient's id is never printed: neither by an answer nor by an error. */
+export function addForget(program: Command, given: ForgetCommand): void {
+  program
+    .command('forget <tenant> <patient>')
+    .description('take a patient out of every target and keep them out; shows what would go unless --yes')
+    .option('--dry-run', 'only show what would go')
+    .option('--yes', 'do it')
+    .option('--undo', 'follow the patient again')
+    .option('--json', 'as JSON')
+    .action((tenant: string, patient: string, choice: Choice) =>
+      given.withEstate((estate) => forget(estate, tenant, patient, choice, given)),
+    );
+}
+
+async function forget(
+  estate: Estate,
+  tenant: string,
+  patient: string,
+  { dryRun, yes, undo, json }: Choice,
+  { print, signal, ...given }: ForgetCommand,
+): Promise<void> {
+  if (undo === true) {
+    const result = await followAgain(estate, tenant, patient);
+    const says = result.changed ? 'The patient is followed again.' : 'There was no tombstone.';
+    return print(json, result, says);
+  }
+  const progress = given.progress();
+  if (yes !== true || dryRun === true) {
+    const preview = await previewForgetting(estate, tenant, patient, progress, signal).finally(() => progress.end());
+    return print(json, preview, renderForgetPreview(preview));
+  }
+  const signals = { stop: signal, abort: signal };
+  const receipt = await forgetPatient(estate, tenant, patient, progress, signals).finally(() => progress.end());
+  print(json, receipt, renderReceipt(receipt));
+  if (receipt.notes.includes('erasures-wait')) given.exit(1);
+}

@@ -1,0 +1,126 @@
+import { type Erasure, erasedSoFar, forgetRecords, removeNotes } from '../jobs/forget.ts';
+import { findRecords, type PatientRecords } from '../jobs/forget-records.ts';
+import type { Progress } from '../jobs/pull.ts';
+import type { StopSignals } from '../jobs/push.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import type { ForgetNote, ForgetReceipt } from '../model/forgetting.ts';
+import { type Estate, pausedError, requireTenant } from './estate.ts';
+import { resumeTargets } from './resume.ts';
+import { drainTarget } from './sync.ts';
+
+/** What forgetting a patient would take away; numbers alone. */
+export interface ForgetPreview {
+  tenant: string;
+  /** Whether a tombstone stands already. */
+  isForgotten: boolean;
+  appointments: number;
+  invoices: number;
+  /** Appointments to come that leave a calendar. */
+  upcoming: number;
+  /** `linked`: objects that we know of; `toLookFor`: records that the target is asked for besides. */
+  targets: { target: string; connector: string; linked: number; toLookFor: number; reach: 'wholly' | 'bin' }[];
+  reminders: number;
+  answerLinks: number;
+  notes: readonly ForgetNote[];
+}
+
+/**
+ * Tells what forgetting a patient would take away. Asks the clinic, and no target; writes nothing.
+ * @throws MirrorError `settings`, code `no-such-tenant` or `tenant-paused`; the clinic's, when it can't be read
+ */
+export async function previewForgetting(
+  estate: Estate,
+  tenantId: string,
+  patientId: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<ForgetPreview> {
+  const tenant = runningTenant(estate, tenantId);
+  const records = await findRecords(tenant, patientId, progress, signal);
+  const { ids, reminders, notes } = records;
+  const targets: ForgetPreview['targets'] = [];
+  for (const { id: target, stream, configuration, supports } of tenant.targets.values()) {
+    const linked = (await tenant.links.readSome(target, [...ids[stream]])).size;
+    const toLookFor = ids[stream].size - linked;
+    targets.push({ target, connector: configuration.connector, linked, toLookFor, reach: supports.erases });
+  }
+  return {
+    tenant: tenantId,
+    isForgotten: (await tenant.tombstones.load())(patientId),
+    appointments: ids.appointments.size,
+    invoices: ids.invoices.size,
+    upcoming: await upcomingInCalendars(tenant, records),
+    targets,
+    reminders: reminders.reminders.length,
+    answerLinks: reminders.links.length,
+    notes: [...notes],
+  };
+}
+
+/**
+ * Takes a patient out of every target, paused ones too, as far as each reaches, and out of the state; a tombstone keeps them out. What a
+ * target can't take now waits in its outbox, and the running daemon carries it out. Doing it again tells how it stands.
+ * @returns the receipt, which is kept
+ * @throws MirrorError as {@link previewForgetting}; `remote`, code `lease-busy`, when a cycle doesn't come to its end in time
+ */
+export async function forgetPatient(
+  estate: Estate,
+  tenantId: string,
+  patientId: string,
+  progress: Progress,
+  signals: StopSignals,
+): Promise<ForgetReceipt> {
+  const tenant = runningTenant(estate, tenantId);
+  const records = await findRecords(tenant, patientId, progress, signals.stop);
+  await resumeTargets(tenant);
+  const erasure = await forgetRecords(tenant, records, progress, signals.stop);
+  const upcoming = countUpcoming(erasure, records);
+  progress('erasing');
+  const atWork = erasure.targets.filter(({ recordIds }) => recordIds.length > 0);
+  await Promise.all(atWork.map(({ target }) => drainTarget(tenant, target, signals, () => {})));
+  await removeNotes(tenant, records);
+  const targets = await Promise.all(erasure.targets.map((one) => erasedSoFar(tenant, one)));
+  const { notes } = records;
+  if (tenant.reminders !== null) notes.add('opt-outs-stay');
+  if (targets.some(({ waiting, failed }) => waiting + failed > 0)) {
+    notes.add('erasures-wait');
+    await estate.pullNow(tenantId);
+  }
+  const { tombstone, traces: state } = erasure;
+  const content = { tenant: tenantId, at: estate.clock(), tombstone, upcoming, targets, state, notes: [...notes] };
+  return tenant.tombstones.keepReceipt(content);
+}
+
+/**
+ * Ends a tombstone: the patient is followed again with the next cycle, which is asked for. What was erased is written anew where it
+ * belongs by the rules.
+ * @throws MirrorError `settings`, code `no-such-tenant`
+ */
+export async function followAgain(
+  estate: Estate,
+  tenantId: string,
+  patientId: string,
+): Promise<{ tenant: string; changed: boolean }> {
+  const changed = await requireTenant(estate, tenantId).tombstones.remove(patientId);
+  if (changed) await estate.pullNow(tenantId);
+  return { tenant: tenantId, changed };
+}
+
+function runningTenant(estate: Estate, id: string): OpenTenant {
+  const tenant = requireTenant(estate, id);
+  if (tenant.configuration.paused) throw pausedError(id);
+  return tenant;
+}
+
+async function upcomingInCalendars({ targets, links }: OpenTenant, { upcoming }: PatientRecords): Promise<number> {
+  const shown = new Set<string>();
+  for (const { id } of [...targets.values()].filter(({ crm }) => crm === null)) {
+    for (const recordId of (await links.readSome(id, [...upcoming])).keys()) shown.add(recordId);
+  }
+  return shown.size;
+}
+
+function countUpcoming({ targets }: Erasure, { upcoming }: PatientRecords): number {
+  const calendars = targets.filter(({ target }) => target.crm === null);
+  return [...upcoming].filter((id) => calendars.some(({ found }) => found.has(id))).length;
+}
