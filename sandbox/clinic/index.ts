@@ -33,6 +33,8 @@ import { type ClinicRules, createOperations } from './rules/operations.ts';
 import { type ClinicVerbs, createVerbs } from './verbs.ts';
 
 export { approveDevice, authorizeInBrowser, type Person } from './browser.ts';
+export type { Invoice as TrueInvoice } from './data/billing-records.ts';
+export type { Patient as TruePatient } from './data/records.ts';
 export type { SimulatedChange, SimulatedWork } from './front-desk.ts';
 export { ClinicError } from './rules/errors.ts';
 export type { Booking, Move, TrueAppointment } from './verbs.ts';

@@ -3,6 +3,7 @@ import { type ClinicData, tenantOf } from './data/clinic-data.ts';
 import type { Appointment, AppointmentStatus } from './data/records.ts';
 import { addDays } from './data/zone.ts';
 import { createPlantingVerbs, type PlantingVerbs } from './planting.ts';
+import { createRegistryVerbs, type RegistryVerbs } from './registry-verbs.ts';
 import { firstFreeSlot, type Slot } from './rules/free-slots.ts';
 import type { ClinicRules, Operations } from './rules/operations.ts';
 
@@ -43,7 +44,7 @@ export interface Move {
  * Changes that a test or an operator makes by hand, through the same rules as the routes. They throw ClinicError when a
  * rule says no, RangeError when a tenant, user or agenda does not exist.
  */
-export interface ClinicVerbs extends AccessVerbs, PlantingVerbs {
+export interface ClinicVerbs extends AccessVerbs, PlantingVerbs, RegistryVerbs {
   book(tenantId: string, booking?: Booking): TrueAppointment;
   move(tenantId: string, id: string, move?: Move): TrueAppointment;
   /** To the status Cancelled; the appointment stays readable. */
@@ -100,6 +101,7 @@ export function createVerbs(parts: VerbParts): ClinicVerbs {
     appointments,
     ...createAccessVerbs(parts),
     ...createPlantingVerbs(data),
+    ...createRegistryVerbs(data),
   };
 }
 

@@ -10,6 +10,8 @@ export interface Slice<T> {
 export interface PatientStore {
   insert(patient: Patient): void;
   update(patient: Patient): void;
+  /** True when there was one. */
+  remove(tenantId: string, id: string): boolean;
   /** The patient, or undefined when the tenant has none of that id. */
   get(tenantId: string, id: string): Patient | undefined;
   /** Ordered by id; `updatedSince` (epoch ms, inclusive) leaves out older changes. */
@@ -54,6 +56,11 @@ export function createPatientStore(database: Database): PatientStore {
       );
   }
 
+  function remove(tenantId: string, id: string): boolean {
+    const { changes } = database.statement('DELETE FROM patients WHERE id = ? AND tenant_id = ?').run(id, tenantId);
+    return Number(changes) > 0;
+  }
+
   function get(tenantId: string, id: string): Patient | undefined {
     const row = database.statement('SELECT * FROM patients WHERE id = ? AND tenant_id = ?').get(id, tenantId);
     return row === undefined ? undefined : toPatient(row);
@@ -92,7 +99,7 @@ export function createPatientStore(database: Database): PatientStore {
     return new Map(rows.map((row) => [text(row, 'id'), toSummary(row)]));
   }
 
-  return { insert, update, get, list, atPosition, count, summaries };
+  return { insert, update, remove, get, list, atPosition, count, summaries };
 }
 
 function toSummary(row: Row): PatientSummary {
