@@ -1,0 +1,81 @@
+import { startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
+import type { StreamName } from '../../../src/model/streams.ts';
+import { type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
+
+const MODULES = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
+const CONTACT_FIELDS = { patients: null, appointments: 'Who_Id', invoices: 'Contact_Name' } as const;
+
+const NAMES = {
+  patients: {
+    firstName: 'First_Name',
+    lastName: 'Last_Name',
+    email: 'Email',
+    phone: 'Phone',
+    newsletter: 'Newsletter',
+    visits: 'Visits',
+    nextOn: 'Next_On',
+    standing: 'Standing',
+    taxCode: 'Tax_Code',
+  },
+  appointments: {
+    title: 'Event_Title',
+    startAt: 'Start_DateTime',
+    endAt: 'End_DateTime',
+    status: 'Status',
+    treatment: 'Treatment',
+  },
+  invoices: { name: 'Deal_Name', date: 'Closing_Date', amount: 'Amount', doctors: 'Doctors' },
+} as const;
+
+const MORE_FIELDS = {
+  Contacts: { Next_On: 'date', Standing: 'text', Tax_Code: 'text' },
+  Events: { Status: 'text', Treatment: 'text' },
+  Deals: { Doctors: 'text' },
+} as const;
+
+/** A CRM that speaks as Zoho CRM does, by the shipped profile, with a token that does not end. */
+export async function startRestCrm(): Promise<CrmVendor> {
+  const sandbox = await startRestCrmSandbox({ dialect: 'zoho' });
+  sandbox.recording.record(true);
+  for (const [module, fields] of Object.entries(MORE_FIELDS)) {
+    for (const [name, type] of Object.entries(fields)) sandbox.addField(module, name, { type });
+  }
+  return {
+    name: 'rest-crm',
+    connector: 'rest-crm',
+    connection: { kind: 'bearer', token: { env: 'REST_CRM_TOKEN' } },
+    settings: {},
+    secrets: { REST_CRM_TOKEN: sandbox.token },
+    targetSettings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like' },
+    names: NAMES,
+    constants: { invoices: { Stage: { value: 'Closed Won' } } },
+    records: (stream) =>
+      sandbox.records(MODULES[stream]).map(({ id, values }) => ({
+        id,
+        key: textOrNull(values.Clinic_Mirror_Key),
+        values: sharedValues(stream, NAMES[stream], (name) => values[name]),
+        contactIds: contactIdsOf(values, stream),
+      })),
+    recorded: () => sandbox.recording.recorded(),
+    purposeOf,
+    counted: () => sandbox.counts.requests(),
+    authorize: null,
+    removeProperty: (stream, name) => sandbox.removeField(MODULES[stream], name),
+    close: () => sandbox.close(),
+  };
+}
+
+function contactIdsOf(values: Readonly<Record<string, unknown>>, stream: StreamName): string[] {
+  const field = CONTACT_FIELDS[stream];
+  const link = field === null ? null : (values[field] as { id?: string } | null | undefined);
+  return link?.id === undefined ? [] : [link.id];
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function purposeOf({ method, url }: CrmRequest): CrmPurpose {
+  if (url.includes('/settings/fields')) return 'prepare';
+  return method === 'GET' || url.endsWith('/coql') ? 'read' : 'write';
+}

@@ -1,0 +1,103 @@
+import type { StreamName } from '../../../src/model/streams.ts';
+
+/** A record of a CRM under names that all of them share; what the CRM shows as empty is null. */
+export interface CrmRecord {
+  id: string;
+  /** Our key; null for what people made. */
+  key: string | null;
+  values: Readonly<Record<string, string | number | boolean | null>>;
+  /** Ids of the contacts that it belongs to. */
+  contactIds: readonly string[];
+}
+
+/** A request that reached a CRM. */
+export interface CrmRequest {
+  method: string;
+  url: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: string;
+}
+
+/** What a request to a CRM is for: looking at properties and the like comes before any record is read or written. */
+export type CrmPurpose = 'login' | 'prepare' | 'read' | 'write';
+
+/** A CRM on loopback: how a tenant's files name it, and what a person finds in it. */
+export interface CrmVendor {
+  name: VendorName;
+  /** Of targets in the tenant file. */
+  connector: string;
+  connection: object;
+  /** Registrations, for the settings. */
+  settings: Readonly<Record<string, object>>;
+  /** Environment to which connection and settings refer. */
+  secrets: Readonly<Record<string, string>>;
+  /** A target's own part. */
+  targetSettings: object;
+  /** Property of the CRM for each of the shared names, by stream. */
+  names: Readonly<Record<StreamName, Readonly<Record<string, string>>>>;
+  /** Properties beside them that the CRM wants with every record. */
+  constants: Readonly<Partial<Record<StreamName, Readonly<Record<string, object>>>>>;
+  /** What a person sees. */
+  records(stream: StreamName): CrmRecord[];
+  /** Every request since the start with all its bytes, the last 10,000. */
+  recorded(): CrmRequest[];
+  purposeOf(request: CrmRequest): CrmPurpose;
+  /** Requests to the API since the start by the sandbox's own count, logins left out. */
+  counted(): number;
+  /** A person logs in; null for a login that needs none. */
+  authorize: ((url: string) => Promise<string>) | null;
+  /** A person deletes a property, or hides it from the login. */
+  removeProperty(stream: StreamName, name: string): void;
+  close(): Promise<void>;
+}
+
+/** The CRMs that the product is tried with as a whole. */
+export const VENDORS = ['hubspot', 'salesforce', 'rest-crm'] as const;
+
+/** One of {@link VENDORS}. */
+export type VendorName = (typeof VENDORS)[number];
+
+/** What kind of value stands under each of the shared names. */
+export const CRM_FIELDS = {
+  patients: {
+    firstName: 'text',
+    lastName: 'text',
+    email: 'text',
+    phone: 'text',
+    newsletter: 'boolean',
+    visits: 'number',
+    nextOn: 'date',
+    standing: 'text',
+    taxCode: 'text',
+  },
+  appointments: { title: 'text', startAt: 'instant', endAt: 'instant', status: 'text', treatment: 'text' },
+  invoices: { name: 'text', date: 'date', amount: 'number', doctors: 'text' },
+} as const satisfies Record<StreamName, Record<string, 'text' | 'number' | 'boolean' | 'date' | 'instant'>>;
+
+/** A value as a CRM tells it, under the kind of its field: booleans and numbers as such, instants as ISO 8601 in UTC. */
+export function sharedValue(stream: StreamName, name: string, value: unknown): string | number | boolean | null {
+  const kinds: Readonly<Record<string, string>> = CRM_FIELDS[stream];
+  if (value === null || value === undefined || value === '') return null;
+  switch (kinds[name]) {
+    case 'number':
+      return Number(value);
+    case 'boolean':
+      return value === true || value === 'true';
+    case 'date':
+      return String(value).slice(0, 10);
+    case 'instant':
+      return new Date(String(value).replace('+0000', 'Z')).toISOString();
+    default:
+      return String(value);
+  }
+}
+
+/** The values of a record under the shared names. */
+export function sharedValues(
+  stream: StreamName,
+  names: Readonly<Record<string, string>>,
+  read: (property: string) => unknown,
+): CrmRecord['values'] {
+  const values = Object.entries(names).map(([name, property]) => [name, sharedValue(stream, name, read(property))]);
+  return Object.fromEntries(values);
+}

@@ -1,0 +1,170 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import type { ClinicSandboxOptions } from '../../../sandbox/clinic/index.ts';
+import { loginWithBrowser } from '../../../src/control/logins.ts';
+import { loginDesk } from '../../../src/main.ts';
+import type { StreamName } from '../../../src/model/streams.ts';
+import { startHubSpot } from './crm-hubspot.ts';
+import { startRestCrm } from './crm-rest.ts';
+import { startSalesforce } from './crm-salesforce.ts';
+import { type CrmPurpose, type CrmVendor, VENDORS, type VendorName } from './crm-vendors.ts';
+import { type SmallWorld, startSmallWorld } from './small-world.ts';
+
+/** Targets of each CRM, by stream. */
+export const TARGETS = { patients: 'contacts', appointments: 'visits', invoices: 'deals' } as const;
+
+/** What a world with CRMs is made of. Every tenant writes into the same account of each CRM. */
+export interface CrmWorldOptions {
+  redisUrl: string;
+  vendors?: readonly VendorName[];
+  /** Default: patients alone. */
+  streams?: readonly StreamName[];
+  tenants?: number;
+  patients?: number;
+  appointments?: number;
+  clinic?: ClinicSandboxOptions;
+  /** Merged into the part `crm` of every target of a stream, after the mapping by shared names was put in the CRM's own. */
+  crm?: Partial<Record<StreamName, object>>;
+  /** Where the value of each shared name comes from; default: {@link SOURCES}. */
+  sources?: Partial<Record<StreamName, Readonly<Record<string, string>>>>;
+  /** Merged into every target. */
+  target?: object;
+  /** Merged into the settings. */
+  settings?: object;
+}
+
+/** Fields of the clinic's records behind the shared names: none of them is sensitive but the doctors of a deal. */
+export const SOURCES = {
+  patients: {
+    firstName: 'firstName',
+    lastName: 'lastName',
+    email: 'email',
+    phone: 'phone',
+    newsletter: 'consents.marketing',
+    visits: 'derived.visits',
+    nextOn: 'derived.nextAppointmentOn',
+    standing: 'derived.standing',
+  },
+  appointments: { startAt: 'startAt', endAt: 'endAt', status: 'status' },
+  invoices: { name: 'number', date: 'date', amount: 'total', doctors: 'doctors' },
+} as const satisfies Record<StreamName, Readonly<Record<string, string>>>;
+
+/** A clinic, CRMs, and the product between them. */
+export interface CrmWorld extends Omit<SmallWorld, 'targets' | 'logIn' | 'compareAll'> {
+  vendors: readonly CrmVendor[];
+  /** Logs in to the clinic and to every CRM, of every tenant. */
+  logIn(): Promise<void>;
+  /** Changes a tenant's file, for what is opened afterwards. */
+  editTenant(id: string, edit: (file: TenantContent) => void): Promise<void>;
+  /** Requests that reached a CRM since the last question, by what they were for. */
+  spent(vendor: CrmVendor): Record<CrmPurpose, number>;
+}
+
+/** A tenant's file as far as tests change it. */
+export interface TenantContent {
+  connections: Record<string, object>;
+  targets: Record<string, { crm: Record<string, unknown>; [key: string]: unknown }>;
+}
+
+const STARTERS: Readonly<Record<VendorName, () => Promise<CrmVendor>>> = {
+  hubspot: startHubSpot,
+  salesforce: startSalesforce,
+  'rest-crm': startRestCrm,
+};
+
+/** Starts a world with CRMs. Nobody is logged in yet. */
+export async function startCrmWorld(options: CrmWorldOptions): Promise<CrmWorld> {
+  const vendors = await Promise.all((options.vendors ?? VENDORS).map((name) => STARTERS[name]()));
+  const { patients = 20, appointments = 40, tenants = 1 } = options;
+  const world = await startSmallWorld({
+    redisUrl: options.redisUrl,
+    targets: [],
+    clinic: {
+      tenants: Array.from({ length: tenants }, () => ({ patients, appointments })),
+      agendas: 4,
+      pastDays: 30,
+      ...options.clinic,
+    },
+    settings: { ...Object.assign({}, ...vendors.map(({ settings }) => settings)), ...options.settings },
+  });
+  for (const vendor of vendors) Object.assign(world.env, vendor.secrets);
+  const edit = async (id: string, change: (file: TenantContent) => void) => {
+    const path = join(world.configDir, 'tenants', `${id}.yaml`);
+    const file = parse(await readFile(path, 'utf8')) as TenantContent;
+    change(file);
+    await writeFile(path, stringify(file));
+  };
+  for (const { id } of world.tenants) {
+    await edit(id, (file) => {
+      for (const vendor of vendors) addVendor(file, vendor, options);
+    });
+  }
+  const seen = new Map<CrmVendor, number>();
+  return {
+    ...world,
+    vendors,
+    editTenant: edit,
+    logIn: () => logIn(world, vendors),
+    spent(vendor) {
+      const requests = vendor.recorded();
+      const fresh = requests.slice(seen.get(vendor) ?? 0);
+      seen.set(vendor, requests.length);
+      const spent = { login: 0, prepare: 0, read: 0, write: 0 };
+      for (const request of fresh) spent[vendor.purposeOf(request)] += 1;
+      return spent;
+    },
+    async close() {
+      await world.close();
+      await Promise.all(vendors.map((vendor) => vendor.close()));
+    },
+  };
+}
+
+function addVendor(file: TenantContent, vendor: CrmVendor, options: CrmWorldOptions): void {
+  file.connections[vendor.name] = vendor.connection;
+  for (const stream of options.streams ?? ['patients']) {
+    const isContacts = stream === 'patients';
+    file.targets[`${vendor.name}-${TARGETS[stream]}`] = {
+      connector: vendor.connector,
+      connection: vendor.name,
+      window: { pastDays: 60, futureDays: 200 },
+      ...options.target,
+      settings: vendor.targetSettings,
+      crm: {
+        stream,
+        ...(isContacts ? { consents: ['privacy'] } : { contacts: `${vendor.name}-contacts` }),
+        ...(stream === 'invoices' ? { sensitive: { doctors: 'the practice manager, for commissions' } } : {}),
+        mapping: mappingOf(vendor, stream, { ...SOURCES[stream], ...options.sources?.[stream] }),
+        ...options.crm?.[stream],
+      },
+    };
+  }
+}
+
+function mappingOf(
+  { names, constants }: CrmVendor,
+  stream: StreamName,
+  sources: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const mapping: Record<string, unknown> = { ...constants[stream] };
+  for (const [shared, field] of Object.entries(sources)) mapping[names[stream][shared] ?? shared] = field;
+  const title = names[stream].title;
+  if (title !== undefined && !('title' in sources)) mapping[title] = { value: 'Appointment' };
+  return mapping;
+}
+
+/** As people do: the clinic's front desk, and whoever administers each CRM. */
+async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<void> {
+  await world.logIn({ connections: ['clinic'] });
+  const desk = loginDesk(world.opened());
+  for (const { id } of world.tenants) {
+    for (const { name, authorize } of vendors) {
+      if (authorize === null) continue;
+      const visits: Promise<unknown>[] = [];
+      const visit = async (url: string) => (await fetch(await authorize(url))).text();
+      await loginWithBrowser(desk, id, name, (url) => visits.push(visit(url)), AbortSignal.timeout(15_000));
+      await Promise.all(visits);
+    }
+  }
+}
