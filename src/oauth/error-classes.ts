@@ -60,28 +60,33 @@ export const ENDPOINT_AWAY: ErrorClass = {
   message: 'the authorization server cannot answer at present',
 };
 
-const ACCOUNT_INACTIVE: ErrorClass = {
-  actor: 'authorization',
-  code: 'account-inactive',
-  retry: 'never',
-  message: 'the user or the organisation behind the login is inactive at the provider',
-  remedy: 'an administrator makes the user active again, then a person logs in again: clinic-mirror login',
-};
-const ADDRESS_RESTRICTED: ErrorClass = {
-  actor: 'authorization',
-  code: 'address-restricted',
-  retry: 'never',
-  message: 'the provider does not admit the login from this address or at this hour',
-  remedy:
-    "an administrator admits this machine's address and all hours for user and application, then a person logs in again: clinic-mirror login",
-};
-const APPLICATION_NOT_APPROVED: ErrorClass = {
-  actor: 'authorization',
-  code: 'application-not-approved',
-  retry: 'never',
-  message: 'the organisation has not approved the application for this user',
-  remedy: 'an administrator approves the application for the user, then a person logs in again: clinic-mirror login',
-};
+/** What an administrator must set right before a new login is of use, by code. */
+const SET_RIGHT_FIRST: ReadonlyMap<string, string> = new Map([
+  ['account-inactive', 'an administrator makes the user active again'],
+  [
+    'address-restricted',
+    "an administrator admits this machine's address, at all hours, for the user and the application",
+  ],
+  ['application-not-approved', 'an administrator approves the application for the user'],
+]);
+
+function administratorFirst(code: string, message: string): ErrorClass {
+  const remedy = `${SET_RIGHT_FIRST.get(code)}, then a person logs in again: clinic-mirror login`;
+  return { actor: 'authorization', code, retry: 'never', message, remedy };
+}
+
+const ACCOUNT_INACTIVE = administratorFirst(
+  'account-inactive',
+  'the user or the organisation behind the login is inactive at the provider',
+);
+const ADDRESS_RESTRICTED = administratorFirst(
+  'address-restricted',
+  'the provider does not admit the login from this address or at this hour',
+);
+const APPLICATION_NOT_APPROVED = administratorFirst(
+  'application-not-approved',
+  'the organisation has not approved the application for this user',
+);
 
 /**
  * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own
@@ -132,8 +137,7 @@ export function classOfError(code: string, description: string): ErrorClass | nu
   return told?.[1] ?? CLASSES.get(code) ?? null;
 }
 
-/** What to do about a login that ended for this reason; null when logging in again is all. */
-export function remedyOfEnd(reason: string | null): string | null {
-  const found = [ACCOUNT_INACTIVE, ADDRESS_RESTRICTED, APPLICATION_NOT_APPROVED].find(({ code }) => code === reason);
-  return found?.remedy ?? null;
+/** What an administrator must do before a new login is of use; null when the reason needs none. */
+export function neededFirst(reason: string | null): string | null {
+  return SET_RIGHT_FIRST.get(reason ?? '') ?? null;
 }

@@ -1,5 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
-import { remedyOfEnd } from './error-classes.ts';
+import { neededFirst } from './error-classes.ts';
 
 /** The error of a connection that nobody has logged in to. */
 export function notConnected(connection: string): MirrorError {
@@ -18,10 +18,12 @@ export function notConnected(connection: string): MirrorError {
  * first: `account-inactive`, `address-restricted`, `application-not-approved`.
  */
 export function loginEnded(connection: string, reason: string | null): MirrorError {
+  const first = neededFirst(reason);
+  const again = `a person logs in again: clinic-mirror login <tenant> ${connection}`;
   return new MirrorError(`the login of the connection "${connection}" has ended`, {
     actor: 'authorization',
     code: reason ?? 'login-ended',
     retry: 'never',
-    remedy: remedyOfEnd(reason) ?? `a person logs in again: clinic-mirror login <tenant> ${connection}`,
+    remedy: first === null ? again : `${first}, then ${again}`,
   });
 }

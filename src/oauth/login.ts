@@ -1,8 +1,9 @@
 import { calculatePKCECodeChallenge, randomPKCECodeVerifier, randomState } from 'openid-client';
 import type { Credential } from '../model/credentials.ts';
-import { MirrorError } from '../model/errors.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
 import { credentialFromLogin } from './credential.ts';
+import { neededFirst } from './error-classes.ts';
 import { oauthErrorCode } from './errors.ts';
 import { requireSecureUrl } from './providers.ts';
 import { missingScopes } from './scopes.ts';
@@ -109,9 +110,9 @@ async function readReplaceable({ place }: LoginTarget): Promise<Credential | nul
   }
 }
 
-/** `invalid_grant` speaks of the code here, not of a login that has ended. */
+/** `invalid_grant` speaks of the code here, not of a login that has ended, unless it tells what an administrator must set right. */
 function codeRefused(error: unknown): never {
-  if (oauthErrorCode(error) !== 'invalid_grant') throw error;
+  if (oauthErrorCode(error) !== 'invalid_grant' || neededFirst(asMirrorError(error).code) !== null) throw error;
   throw new MirrorError('the provider does not accept the code of this login: it is too old or was used before', {
     actor: 'authorization',
     code: 'login-code-refused',

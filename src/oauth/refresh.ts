@@ -3,7 +3,7 @@ import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Clock } from '../model/time.ts';
 import { credentialFromRefresh, standing } from './credential.ts';
-import { remedyOfEnd } from './error-classes.ts';
+import { neededFirst } from './error-classes.ts';
 import { loginEnded, notConnected } from './login-state.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
@@ -135,7 +135,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
     if (error.actor === 'authorization') {
       const latest = await readStored();
       if (latest.version !== before.version) return latest;
-      const isLost = mayHaveRotated && remedyOfEnd(error.code) === null;
+      const isLost = mayHaveRotated && neededFirst(error.code) === null;
       return endLogin(lease, before, isLost ? 'refresh-answer-lost' : error.code);
     }
     const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? clock()) : null;

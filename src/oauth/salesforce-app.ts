@@ -4,7 +4,7 @@ import { requestByAssertion, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
 import { readCertificate } from './certificate.ts';
 import { applicationError, createClientCredentialsAuthorizer } from './client-credentials.ts';
-import { remedyOfEnd } from './error-classes.ts';
+import { neededFirst } from './error-classes.ts';
 import { createHeldTokenAuthorizer } from './held-token.ts';
 import type { Reach } from './recording-fetch.ts';
 
@@ -19,8 +19,10 @@ export interface SalesforceAppSettings {
 
 /** Salesforce takes assertions that end at most three minutes ahead; our clock may be some seconds off. */
 const ASSERTION_LIFE_MS = 2 * MINUTE_MS;
-const APPROVE =
-  'an administrator approves the application for its user, switches on this way to log in, and checks that the user is active';
+const APPROVE_USER =
+  'an administrator registers the certificate with the application and approves it for an active user; check subject and loginUrl';
+const SWITCH_ON =
+  "an administrator switches on the application's client credentials flow and names an active user for it; check loginUrl";
 
 /**
  * Makes the authorizer of an application's own login: by certificate as a named user (JWT bearer, RFC 7523), else by its secret
@@ -33,7 +35,7 @@ export function createSalesforceAppAuthorizer(settings: SalesforceAppSettings, r
   const { connection, subject } = settings;
   if (subject === null) {
     return createClientCredentialsAuthorizer(
-      { connection, certificate: null, scope: null, remedy: APPROVE, isPlaced: true },
+      { connection, certificate: null, scope: null, remedy: SWITCH_ON, isPlaced: true },
       reach,
     );
   }
@@ -41,7 +43,7 @@ export function createSalesforceAppAuthorizer(settings: SalesforceAppSettings, r
   const claims = { iss: reach.provider.clientId, sub: subject, aud: audienceOf(reach.provider.issuer) };
   return createHeldTokenAuthorizer(
     (now) => requestByAssertion(signAssertion({ key, claims, lifeMs: ASSERTION_LIFE_MS }, now), reach, now),
-    (error) => applicationError(error, connection, remedyOfEnd(error.code) ?? APPROVE),
+    (error) => applicationError(error, connection, neededFirst(error.code) ?? APPROVE_USER),
     { clock: reach.clock, quotaUser: null, placed: connection },
   );
 }

@@ -98,9 +98,14 @@ describe.each([
 
 describe('a login by certificate', () => {
   test.each([
-    ['nobody approved the user', { approvedUsers: [] }, undefined, /administrator approves/],
-    ['the certificate is not registered', { certificates: [] }, undefined, /administrator approves/],
-    ['the user is inactive', {}, 'inactive user', /makes the user active/],
+    [
+      'nobody approved the user',
+      { approvedUsers: [] },
+      undefined,
+      /^an administrator approves the application for the user$/,
+    ],
+    ['the certificate is not registered', { certificates: [] }, undefined, /registers the certificate/],
+    ['the user is inactive', {}, 'inactive user', /^an administrator makes the user active again$/],
   ])('is refused when %s, without a word of the vendor', async (_what, changes, refusal, remedy) => {
     const { sandbox, authorizer, register } = await openSalesforce();
     register();
@@ -160,7 +165,7 @@ describe('a login by secret', () => {
     await expect(authorizer().header(NEVER)).rejects.toMatchObject({
       actor: 'settings',
       code: 'application-not-allowed',
-      remedy: expect.stringContaining('switches on'),
+      remedy: expect.stringContaining('client credentials flow'),
     });
   });
 

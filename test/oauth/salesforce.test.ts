@@ -64,6 +64,15 @@ describe('a person who logs in to Salesforce', () => {
     expect(await reads(worker, sandbox, header)).toBe(200);
   });
 
+  test('is told when an administrator must act first, and that the code was refused otherwise', async () => {
+    const { sandbox, worker, login } = await openSalesforce();
+    sandbox.refuseUser(USER, 'inactive user');
+    await expect(login()).rejects.toMatchObject({ actor: 'authorization', code: 'account-inactive' });
+    sandbox.refuseUser(USER, 'something else');
+    await expect(login()).rejects.toMatchObject({ actor: 'authorization', code: 'login-code-refused' });
+    expect(await worker.credentials.read('clinic')).toBeNull();
+  });
+
   test('has token and place sealed together', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
