@@ -204,11 +204,7 @@ export function createProgram(outside: CliOutside): Command {
   addHealth(program, { ...outside, ...common });
   addHolds(program, outside, options, print);
   addUndo(program, outside, options, print);
-  addForget(program, {
-    ...outside,
-    print,
-    withEstate: (work) => outside.withEstate(options(), ({ estate }) => work(estate)),
-  });
+  addForget(program, { ...outside, ...common });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addCredentials(program, outside, options);
   const clinic = program.command('clinic').description("look into a tenant's clinic system");

@@ -182,9 +182,9 @@ async function openStates(
   const states = new Map<OpenTarget, TargetState>();
   const left: { target: string; code: string }[] = [];
   for (const target of targets) {
-    const unread = streamsOf(target).find((name) => survey.streams.failed.has(name));
+    const [unread] = streamsOf(target).flatMap((name) => survey.streams.failed.get(name) ?? []);
     if (unread !== undefined) {
-      left.push({ target: target.id, code: survey.streams.failed.get(unread)?.code ?? 'unread' });
+      left.push({ target: target.id, code: unread.code });
       continue;
     }
     try {
