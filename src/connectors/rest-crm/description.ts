@@ -18,6 +18,9 @@ const headers = z.record(
   z.string().regex(/^[\x20-\x7e]*$/),
 );
 
+/** Values of patients: servers on the way write down addresses. */
+const BODY_ONLY = new Set<string>(['properties', 'rows'] satisfies Placeholder[]);
+
 /** A request. Only the placeholders that `knows` may stand in it. */
 function call(...knows: Placeholder[]) {
   const known = new Set<string>(knows);
@@ -36,6 +39,11 @@ function call(...knows: Placeholder[]) {
       nothing: z.array(whole(400, 499)).default([]),
     })
     .superRefine((value, context) => {
+      const { body: _body, ...address } = value;
+      const open = placeholdersIn(address).find((name) => BODY_ONLY.has(name));
+      if (open !== undefined) {
+        context.addIssue({ code: 'custom', message: `{{${open}}} may stand in a body alone: addresses are logged` });
+      }
       const strange = placeholdersIn(value).find((name) => !known.has(name));
       if (strange === undefined) return;
       const message = `{{${strange}}} has no meaning here; there are ${knows.map((name) => `{{${name}}}`).join(', ') || 'none'}`;

@@ -118,20 +118,21 @@ function written(operation: Write, effect: Effect, id: string, row: CrmRow | nul
 }
 
 async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Promise<Outcome<CrmItem>> {
-  const { recordId, remoteId } = operation;
+  const { recordId, remoteId, key } = operation;
   const stored = row ?? (await lookAtId(scope, operation));
-  const isGone = stored === null || (stored !== undefined && isStrangers(stored, operation));
   const id = stored?.id ?? remoteId;
   // What bears our id and neither our stamp nor our key is somebody else's by now; ours is gone.
-  if (isGone || id === null) return { recordId, result: 'deleted', effect: 'already-gone' };
+  const isTheirs = stored !== null && stored !== undefined && isStrangers(stored, operation);
+  if (isTheirs || id === null) return { recordId, result: 'deleted', effect: 'already-gone' };
   const { client, resource, signal } = scope;
-  const values = { id, key: operation.key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
-  const answer = await client.send('rest-crm.delete', resource.delete.call, values, signal);
+  const values = { id, key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
+  const answer = stored === null ? null : await client.send('rest-crm.delete', resource.delete.call, values, signal);
+  // Also of what was deleted before: a bin may still hold it.
   if (operation.erase === true && resource.erase !== undefined) {
     await client.send('rest-crm.erase', resource.erase.call, values, signal);
   }
-
-  return { recordId, result: 'deleted', effect: isMissing(answer) ? 'already-gone' : 'deleted' };
+  const isGone = answer === null || isMissing(answer);
+  return { recordId, result: 'deleted', effect: isGone ? 'already-gone' : 'deleted' };
 }
 
 /** 204 says nothing and means done. */

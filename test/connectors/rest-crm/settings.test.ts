@@ -56,8 +56,13 @@ describe('the settings of a target', () => {
     ['a key that is not known', withPatients({ finds: {} }), /^description\.streams\.patients: .*finds/],
     [
       'a placeholder where it has no meaning',
-      withPatients({ delete: { call: { path: '/Contact/{{properties}}' } } }),
-      /delete\.call: \{\{properties\}\} has no meaning here; there are \{\{id\}\}/,
+      withPatients({ delete: { call: { path: '/Contact/{{page}}' } } }),
+      /delete\.call: \{\{page\}\} has no meaning here; there are \{\{id\}\}/,
+    ],
+    [
+      'values of patients in an address',
+      withPatients({ create: { call: { query: { all: '{{properties}}' } } } }),
+      /create\.call: \{\{properties\}\} may stand in a body alone/,
     ],
     ['a path with a query', withPatients({ delete: { call: { path: '/Contact?id={{id}}' } } }), /delete\.call\.path: /],
     ['a header of the transport', withPatients({ delete: { call: { headers: { Authorization: 'x' } } } }), /headers/],

@@ -267,3 +267,46 @@ test('a search that lags finds no twin for an object whose id is known', async (
   expect((await target.apply(target.remove('p1', remoteId))).map(effectOf)).toEqual(['deleted']);
   expect(sandbox.records('Contact')).toEqual([]);
 });
+
+test('a person who is to be forgotten is erased after the delete, also when the delete was done before', async () => {
+  const { proxy, open } = await openProxied();
+  const erase = { call: { method: 'POST', path: '/Contact/{{id}}/erase', body: { key: '{{key}}' }, nothing: [404] } };
+  const target = open({ description: { streams: { patients: { erase } } } });
+  const { remoteId } = await target.written(target.create('p1', anna));
+  const erased = { status: 200, headers: JSON_TYPE, body: 'true' };
+  proxy.add({ url: /erase/, ...ALWAYS, fault: { kind: 'answer', answer: erased } });
+  proxy.forget();
+  const [first] = await target.apply(target.remove('p1', remoteId, true));
+  const [second] = await target.apply(target.remove('p1', remoteId, true));
+  expect([first, second].map(effectOf)).toEqual(['deleted', 'already-gone']);
+  const writes = proxy.requests.filter(({ method }) => method !== 'GET');
+  expect(writes.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    `DELETE /api/v1/Contact/${remoteId}`,
+    `POST /api/v1/Contact/${remoteId}/erase`,
+    `POST /api/v1/Contact/${remoteId}/erase`,
+  ]);
+  expect(JSON.parse(writes[1]?.body ?? '')).toEqual({ key: target.identity.key('p1', 0) });
+});
+
+test('a version tag goes along where the description says so, and 412 is a conflict', async () => {
+  const { proxy, open } = await openProxied();
+  const update = { call: { headers: { 'If-Match': '{{versionTag}}' } } };
+  const target = open({ description: { streams: { patients: { update } } } });
+  const { remoteId, versionTag } = await target.written(target.create('p1', anna));
+  expect(versionTag).not.toBeNull();
+  const changed = contact({ ...espocrm.person, firstName: 'Changed' });
+  proxy.add({ method: /PUT/, fault: { kind: 'answer', answer: { status: 412, headers: {}, body: '' } } });
+  expect((await target.apply(target.update('p1', changed, remoteId))).map(effectOf)).toEqual(['changed-meanwhile']);
+  expect(proxy.requests.at(-1)?.headers['if-match']).toBe(versionTag);
+});
+
+test('no address and no header tells of a patient', async () => {
+  const { proxy, target } = await openProxied();
+  const { remoteId } = await target.written(target.create('p1', anna));
+  await target.written(target.update('p1', contact({ ...espocrm.person, lastName: 'Bianchi' }), remoteId));
+  await target.readAll();
+  await target.apply(target.remove('p1', remoteId));
+  const seen = proxy.requests.map(({ url, headers }) => decodeURIComponent(url) + JSON.stringify(headers)).join();
+  expect(proxy.requests.length).toBeGreaterThan(5);
+  expect(seen).not.toMatch(/Rossi|Bianchi|Anna|family\.example|3906|1960|p1\b/);
+});

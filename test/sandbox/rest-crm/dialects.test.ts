@@ -1,0 +1,129 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type DialectName, type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
+
+/** How each CRM is logged in to, and a contact that it takes. */
+const DIALECTS: Readonly<Record<DialectName, { login(token: string): Record<string, string>; path: string }>> = {
+  espocrm: { login: (token) => ({ 'x-api-key': token }), path: '/Contact' },
+  dolibarr: { login: (token) => ({ dolapikey: token }), path: '/contacts' },
+  twenty: { login: (token) => ({ authorization: `Bearer ${token}` }), path: '/people' },
+  zoho: { login: (token) => ({ authorization: `Zoho-oauthtoken ${token}` }), path: '/Contacts' },
+};
+
+async function open(dialect: DialectName) {
+  const sandbox = await startRestCrmSandbox({ dialect });
+  onTestFinished(() => sandbox.close());
+  return { sandbox, call: caller(sandbox, dialect) };
+}
+
+function caller(sandbox: RestCrmSandbox, dialect: DialectName) {
+  return async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${sandbox.apiUrl}${path}`, {
+      method,
+      headers: {
+        ...DIALECTS[dialect].login(sandbox.token),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+  };
+}
+
+describe.each(Object.keys(DIALECTS) as DialectName[])('the dialect %s', (dialect) => {
+  test('lets nobody in without the login, counts and records what comes', async () => {
+    const { sandbox, call } = await open(dialect);
+    sandbox.recording.record(true);
+    const { path, login } = DIALECTS[dialect];
+    expect((await call('GET', `${path}?fields=id`, undefined, login('wrong'))).status).toBe(401);
+    expect(sandbox.counts.requests({ status: 401 })).toBe(1);
+    expect(sandbox.recording.recorded()).toHaveLength(1);
+  });
+
+  test('asks for patience above its limit', async () => {
+    const { sandbox, call } = await open(dialect);
+    sandbox.configure({ requestsPerMinute: 1 });
+    await call('GET', DIALECTS[dialect].path);
+    const { status, headers } = await call('GET', DIALECTS[dialect].path);
+    expect(status).toBe(429);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(50);
+  });
+});
+
+describe('EspoCRM', () => {
+  test('takes a shared address for a duplicate unless it is told not to look, and passes over what it does not know', async () => {
+    const { call } = await open('espocrm');
+    const person = { lastName: 'Rossi', emailAddress: 'rossi@family.example', unknownName: 1 };
+    expect((await call('POST', '/Contact', person)).body).not.toHaveProperty('unknownName');
+    expect((await call('POST', '/Contact', person)).status).toBe(409);
+    expect((await call('POST', '/Contact', person, { 'x-skip-duplicate-check': 'true' })).status).toBe(200);
+  });
+
+  test('refuses lists above 200, date-times in another form, and records without a last name', async () => {
+    const { call } = await open('espocrm');
+    expect((await call('GET', '/Contact?maxSize=201')).status).toBe(403);
+    expect((await call('POST', '/Contact', { lastName: 'x', cLastVisit: '2027-01-01T10:00:00Z' })).status).toBe(400);
+    expect((await call('POST', '/Contact', { firstName: 'x' })).status).toBe(400);
+  });
+});
+
+describe('Dolibarr', () => {
+  test('answers a number to a create and 404 to an empty list, in newer versions an empty one', async () => {
+    const { sandbox, call } = await open('dolibarr');
+    expect((await call('GET', '/contacts')).status).toBe(404);
+    sandbox.configure({ emptyListIs404: false });
+    expect((await call('GET', '/contacts')).body).toEqual([]);
+    expect((await call('POST', '/contacts', { lastname: 'Rossi' })).body).toBe(1);
+    expect((await call('POST', '/contacts', { firstname: 'Anna' })).status).toBe(400);
+  });
+});
+
+describe('Twenty', () => {
+  test('refuses fields that the workspace lacks, and unique values of deleted records', async () => {
+    const { call } = await open('twenty');
+    expect((await call('POST', '/people', { surname: 'Rossi' })).status).toBe(400);
+    const person = { name: { lastName: 'Rossi' }, clinicMirrorKey: 'k' };
+    const { id } = (await call('POST', '/people', person)).body.data.createPerson;
+    await call('DELETE', `/people/${id}`);
+    expect((await call('POST', '/people', person)).status).toBe(400);
+    expect((await call('GET', `/people/${id}`)).status).toBe(404);
+  });
+
+  test('gives at most 60 records, with a cursor to the next', async () => {
+    const { sandbox, call } = await open('twenty');
+    for (let index = 0; index < 61; index += 1) sandbox.addByHand('people', {});
+    const first = (await call('GET', '/people?limit=1000')).body;
+    expect(first.data.people).toHaveLength(60);
+    const second = (await call('GET', `/people?starting_after=${first.pageInfo.endCursor}`)).body;
+    expect(second).toMatchObject({ data: { people: [{}] }, pageInfo: { hasNextPage: false }, totalCount: 1 });
+  });
+});
+
+describe('Zoho', () => {
+  const upsert = (rows: object[], fields?: string[]) => ({ data: rows, duplicate_check_fields: fields });
+
+  test('compares contacts by address where no field is named, and by the named one alone', async () => {
+    const { sandbox, call } = await open('zoho');
+    const family = ['Anna', 'Bruno'].map((First_Name) => ({
+      First_Name,
+      Last_Name: 'Rossi',
+      Email: 'rossi@family.example',
+    }));
+    await call('POST', '/Contacts/upsert', upsert(family));
+    expect(sandbox.records('Contacts')).toHaveLength(1);
+    const keyed = family.map((row, index) => ({ ...row, Clinic_Mirror_Key: `k${index}` }));
+    const { body } = await call('POST', '/Contacts/upsert', upsert(keyed, ['Clinic_Mirror_Key']));
+    expect(body.data.map(({ action }: { action: string }) => action)).toEqual(['insert', 'insert']);
+  });
+
+  test('tells of each row, refuses more than a hundred, events by upsert, and says nothing of nothing', async () => {
+    const { call } = await open('zoho');
+    const rows = await call('POST', '/Contacts', { data: [{ Last_Name: 'Rossi' }, { First_Name: 'Anna' }] });
+    expect(rows.body.data).toMatchObject([{ code: 'SUCCESS' }, { code: 'MANDATORY_NOT_FOUND', status: 'error' }]);
+    expect((await call('POST', '/Contacts', { data: Array(101).fill({ Last_Name: 'x' }) })).status).toBe(400);
+    expect((await call('POST', '/Events/upsert', upsert([{}]))).status).toBe(400);
+    expect((await call('GET', '/Deals?fields=id')).status).toBe(204);
+    expect((await call('POST', '/coql', { select_query: 'select id from Deals' })).status).toBe(400);
+  });
+});
