@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type HubSpotSandbox, startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
+import { startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import {
   type SalesforceSandbox,
   type SalesforceSandboxOptions,
@@ -215,6 +216,23 @@ describe('logins at any server', () => {
 });
 
 describe('logins that never change', () => {
+  test('reach a CRM that wants its key in a header of its own', async () => {
+    const sandbox = await startRestCrmSandbox({ dialect: 'espocrm' });
+    onTestFinished(() => sandbox.close());
+    const { connection } = openTenant({
+      settings: '',
+      connections: `  right: { kind: api-key, header: X-API-KEY, key: { env: KEY } }
+  wrong: { kind: bearer, token: { env: KEY } }`,
+      env: { KEY: sandbox.token },
+    });
+    const reads = async (authorizer: Authorizer) => {
+      const headers = { [authorizer.headerName ?? 'authorization']: await authorizer.header(NEVER) };
+      return (await fetch(`${sandbox.apiUrl}/Contact`, { headers })).status;
+    };
+    expect(await reads(authorizerOf(connection('right')))).toBe(200);
+    expect(await reads(authorizerOf(connection('wrong')))).toBe(401);
+  });
+
   test('are a key in its own header, or a name and a password', async () => {
     const { connection } = openTenant({
       settings: '',
