@@ -1,0 +1,91 @@
+import { Webhook } from 'standardwebhooks';
+import { MirrorError } from '../model/errors.ts';
+import { type Instant, SECOND_MS } from '../model/time.ts';
+import type { WebhookEndpoint } from '../settings/webhook-schema.ts';
+import type { HttpDoor, HttpResponse } from './door.ts';
+
+/** Standard Webhooks 1.0 asks for 15 to 30 seconds. */
+const TIMEOUT_MS = 20 * SECOND_MS;
+/** What receivers are told to expect at most (Standard Webhooks 1.0, "Payload size"). */
+const LARGEST_BODY_BYTES = 20_000;
+/** Nothing in an answer is read but its status. */
+const LARGEST_ANSWER_BYTES = 256 * 1024;
+
+/** One try of one message. */
+export interface WebhookMessage {
+  /** Constant name of the call for metrics. */
+  label: string;
+  /** `webhook-id`: the same for every try, without a full stop. */
+  id: string;
+  /** `webhook-timestamp`: the time of this try. */
+  now: Instant;
+  body: string;
+}
+
+/** What a receiver made of a message. */
+export type WebhookAnswer =
+  | { result: 'taken' }
+  /** 410: it wants nothing any more. */
+  | { result: 'gone' }
+  /** Surely or perhaps not taken; to be tried again under the same id. */
+  | { result: 'later'; code: WebhookRefusal; retryAfterMs: number | null };
+
+/** Why a message is to be tried again. `webhook-refused`: another 4xx, which may be said of this one message alone. */
+export type WebhookRefusal = 'throttled' | 'webhook-unavailable' | 'webhook-refused' | 'webhook-redirected';
+
+/** Whether a body is larger than receivers take. */
+export function isTooLarge(body: string): boolean {
+  return Buffer.byteLength(body) > LARGEST_BODY_BYTES;
+}
+
+/**
+ * Posts one message, signed by Standard Webhooks 1.0. Redirects are not followed; unless the endpoint is in the operator's own network,
+ * only addresses of the public internet are connected to.
+ * @throws MirrorError `settings`, code `webhook-unauthorized`, for 401 and 403, and as the door does
+ */
+export async function postSigned(
+  http: HttpDoor,
+  endpoint: WebhookEndpoint,
+  { label, id, now, body }: WebhookMessage,
+  signal: AbortSignal,
+): Promise<WebhookAnswer> {
+  const answer = await http.send({
+    label,
+    method: 'POST',
+    url: endpoint.url,
+    headers: { 'content-type': 'application/json', ...signed(endpoint, id, now, body) },
+    body,
+    signal,
+    timeoutMs: TIMEOUT_MS,
+    maxResponseBytes: LARGEST_ANSWER_BYTES,
+    publicOnly: !endpoint.allowPrivateAddresses,
+  });
+  return answerOf(answer);
+}
+
+/** One signature for each secret; a receiver takes the message when one of them fits. */
+function signed({ secrets }: WebhookEndpoint, id: string, now: Instant, body: string): Record<string, string> {
+  const at = new Date(now);
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now / SECOND_MS)),
+    'webhook-signature': secrets.map((secret) => new Webhook(secret.reveal()).sign(id, at, body)).join(' '),
+  };
+}
+
+function answerOf({ status, retryAfterMs }: HttpResponse): WebhookAnswer {
+  if (status >= 200 && status < 300) return { result: 'taken' };
+  if (status === 410) return { result: 'gone' };
+  if (status === 401 || status === 403) {
+    throw new MirrorError('the receiver refuses our signature', {
+      actor: 'settings',
+      code: 'webhook-unauthorized',
+      retry: 'later',
+      status,
+      remedy: 'give both sides the same signing secret',
+    });
+  }
+  if (status === 429) return { result: 'later', code: 'throttled', retryAfterMs };
+  if (status >= 500) return { result: 'later', code: 'webhook-unavailable', retryAfterMs };
+  return { result: 'later', code: status >= 400 ? 'webhook-refused' : 'webhook-redirected', retryAfterMs };
+}
