@@ -51,6 +51,15 @@ function call(...knows: Placeholder[]) {
     });
 }
 
+/** A refinement: without one of these placeholders the call could not do what it is for. */
+function needs(...oneOf: Placeholder[]) {
+  const names = oneOf.map((name) => `{{${name}}}`).join(' or ');
+  return [
+    (template: unknown) => placeholdersIn(template).some((name) => (oneOf as string[]).includes(name)),
+    `needs ${names} somewhere`,
+  ] as const;
+}
+
 const SELECT = ['fields', 'keyField', 'stampField'] as const;
 const WRITE = ['key', 'properties', 'contactId', 'startAt'] as const;
 
@@ -74,23 +83,39 @@ const resource = z.strictObject({
   stampField: field.optional(),
   /** Where a row has its id, and what changes with each change. */
   row: z.strictObject({ id: path.default('id'), versionTag: path.optional() }).prefault({}),
-  find: z.strictObject({
-    call: call('key', 'keys', 'mark', ...SELECT),
-    rows: path,
-    /** Keys of one request; above 1 the request has `{{keys}}`. */
-    size: whole(1, 200).default(1),
-    /** Around each key in `{{keys}}`, which is a list; in a longer text they stand with commas between. */
-    quote: z.string().max(1).default(''),
-  }),
+  find: z
+    .strictObject({
+      call: call('key', 'keys', ...SELECT).refine(...needs('key', 'keys')),
+      rows: path,
+      /** Keys of one request; above 1 the request has `{{keys}}`. */
+      size: whole(1, 200).default(1),
+      /** Around each key in `{{keys}}`, which is a list; in a longer text they stand with commas between. */
+      quote: z.string().max(1).default(''),
+    })
+    .refine(({ size, call: request }) => size === 1 || needs('keys')[0](request), {
+      message: 'several keys at once need {{keys}}: the others would be taken for missing',
+      path: ['size'],
+    }),
   /** Reads one by id; a status in `nothing` means that it is gone. */
-  get: z.strictObject({ call: call('id', ...SELECT), row: path.default('') }).optional(),
-  create: z.strictObject({ call: call(...WRITE, ...SELECT), row: path.optional(), id: path.optional() }),
-  update: z.strictObject({ call: call('id', 'versionTag', ...WRITE, ...SELECT), row: path.optional() }),
+  get: z.strictObject({ call: call('id', ...SELECT).refine(...needs('id')), row: path.default('') }).optional(),
+  create: z
+    .strictObject({
+      call: call(...WRITE, ...SELECT).refine(...needs('properties')),
+      row: path.optional(),
+      id: path.optional(),
+    })
+    .refine(({ row, id }) => row !== undefined || id !== undefined, 'say where the answer has the record, or its id'),
+  update: z.strictObject({
+    call: call('id', 'versionTag', ...WRITE, ...SELECT)
+      .refine(...needs('id'))
+      .refine(...needs('properties')),
+    row: path.optional(),
+  }),
   upsert: z
     .strictObject({
-      call: call('rows', ...SELECT),
+      call: call('rows', ...SELECT).refine(...needs('rows')),
       /** One row of `{{rows}}`. */
-      body: z.unknown(),
+      body: z.unknown().refine(...needs('properties')),
       size: whole(1, BATCH_SIZE),
       /** One answer for each row, in the order of the rows. */
       rows: path,
@@ -105,15 +130,20 @@ const resource = z.strictObject({
       path: ['body'],
     })
     .optional(),
-  delete: z.strictObject({ call: call('id', 'key', 'versionTag') }),
+  delete: z.strictObject({ call: call('id', 'key', 'versionTag').refine(...needs('id', 'key')) }),
   /** Sent after a delete when a person is to be forgotten. */
-  erase: z.strictObject({ call: call('id', 'key') }).optional(),
-  list: z.strictObject({
-    call: call('page', 'offset', 'size', 'cursor', 'mark', ...SELECT),
-    rows: path,
-    size: whole(1, 2_000).default(100),
-    paging,
-  }),
+  erase: z.strictObject({ call: call('id', 'key').refine(...needs('id', 'key')) }).optional(),
+  list: z
+    .strictObject({
+      call: call('page', 'offset', 'size', 'cursor', 'mark', ...SELECT),
+      rows: path,
+      size: whole(1, 2_000).default(100),
+      paging,
+    })
+    .refine(({ paging: { by }, call: request }) => by === 'none' || by === 'link' || needs(by)[0](request), {
+      message: 'the call needs the placeholder that paging goes by: {{page}}, {{offset}} or {{cursor}}',
+      path: ['paging'],
+    }),
   /** The CRM's own list of properties, to check names against. */
   fields: z
     .strictObject({

@@ -23,7 +23,8 @@ describe('the settings of a target', () => {
   });
 
   test('lay a description over a profile: parts go into parts, null takes a part away, a body is replaced whole', () => {
-    const update = { call: { body: { only: '{{key}}' } } };
+    const body = { '...': '{{properties}}', note: 'from the clinic' };
+    const update = { call: { body } };
     const settings = settingsSchema.parse({
       ...BASE,
       profile: 'espocrm',
@@ -40,9 +41,9 @@ describe('the settings of a target', () => {
     expect(streams.patients).toMatchObject({
       keyField: 'cOtherKey',
       stampField: 'cMirrorStamp',
-      update: { call: { method: 'PUT', body: { only: '{{key}}' } } },
+      update: { call: { method: 'PUT' } },
     });
-    expect(streams.patients?.update.call.body).toEqual({ only: '{{key}}' });
+    expect(streams.patients?.update.call.body).toEqual(body);
     expect(settingsSchema.parse({ ...BASE, profile: 'espocrm' }).description.streams.patients?.keyField).toBe(
       'cMirrorKey',
     );
@@ -63,6 +64,23 @@ describe('the settings of a target', () => {
       'values of patients in an address',
       withPatients({ create: { call: { query: { all: '{{properties}}' } } } }),
       /create\.call: \{\{properties\}\} may stand in a body alone/,
+    ],
+    [
+      'a search for several keys that names one',
+      withPatients({ find: { call: { query: { 'where[0][value][]': '{{key}}' } } } }),
+      /find\.size: several keys at once need/,
+    ],
+    [
+      'a search without a key',
+      withPatients({ find: { call: { query: { 'where[0][value][]': 'x' } } } }),
+      /find\.call: needs \{\{key\}\} or \{\{keys\}\}/,
+    ],
+    ['a create without the properties', withPatients({ create: { call: { body: { a: 1 } } } }), /create\.call: needs/],
+    ['a create whose answer says no id', withPatients({ create: { row: null } }), /create: say where/],
+    [
+      'pages that would all be the first',
+      withPatients({ list: { paging: { by: 'page' } } }),
+      /list\.paging: the call needs/,
     ],
     ['a path with a query', withPatients({ delete: { call: { path: '/Contact?id={{id}}' } } }), /delete\.call\.path: /],
     ['a header of the transport', withPatients({ delete: { call: { headers: { Authorization: 'x' } } } }), /headers/],
