@@ -55,6 +55,17 @@ export const crmPeople = group<CrmKit>('people and foreign objects', {
     expect(await kit.object('a')).toMatchObject({ title: 'Changed', remoteId });
     expect(await kit.readAll()).toHaveLength(1);
   },
+  'an id that leads to another object of ours is not followed: nothing of it is written or deleted': async (kit) => {
+    await kit.create('a');
+    const { remoteId } = await kit.object('a');
+    const before = await kit.objects();
+    const [deleted] = await kit.attempt([deleteOperation('b', null, remoteId)]);
+    expect(describeOutcome(deleted)).toBe('deleted already-gone');
+    expect(await kit.objects()).toEqual(before);
+    const [updated] = await kit.deliver([updateOperation('b', kit.item('Changed'), null, remoteId)]);
+    expect(['written', 'key-burnt']).toContain(updated?.result);
+    expect((await kit.objects()).find((object) => object.remoteId === remoteId)).toEqual(before[0]);
+  },
   'objects of another target are neither read nor found': async (kit) => {
     const other = kit.worker({ mark: OTHER_MARK });
     const [theirs] = await kit.attempt([kit.toCreate('theirs')], other);
@@ -81,6 +92,14 @@ export const crmMerging = group<CrmKit>('people and foreign objects', {
     expect((await kit.object('b')).title).toBe('Appointment');
     expect((await kit.objects()).map((object) => object.remoteId)).toContain(left);
     expect(await kit.readAll()).toHaveLength(2);
+  },
+  'a delete of one of two that a person joined leaves the other': async (kit) => {
+    const [, b] = await kit.create('a', 'b');
+    const [kept, other] = [await kit.object('a'), await kit.object('b')];
+    const left = await required(kit.target.server.mergeByHand)(kept.remoteId, other.remoteId);
+    const [outcome] = await kit.deliver([deleteOperation('b', b!.versionTag, b!.remoteId)]);
+    expect(outcome?.result).toBe('deleted');
+    expect(await kit.object('a')).toMatchObject({ remoteId: left, key: keyOf('a') });
   },
   'two objects of ours that a person joined are two again after the next updates, and stay so': async (kit) => {
     await kit.create('a', 'b');
