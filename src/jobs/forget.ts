@@ -49,7 +49,9 @@ export async function forgetRecords(
     const guarded = AbortSignal.any([signal, lease.signal]);
     await findNewer(tenant, records, guarded);
     const targets = [...tenant.targets.values()];
-    for (const [index, target] of targets.entries()) {
+    // CRMs first: what they tell of appointments holds for calendars too.
+    const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
+    for (const [index, target] of inOrder.entries()) {
       progress('looking into the targets', index, targets.length);
       await searchTarget(tenant, target, records, guarded);
     }

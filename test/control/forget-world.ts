@@ -1,0 +1,154 @@
+import type { OpenAnswers, Wake } from '../../src/jobs/open-reminders.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import type { Operation } from '../../src/model/operations.ts';
+import type { Appointment, Invoice } from '../../src/model/records.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { createAnswerSecrets } from '../../src/reminders/identity.ts';
+import { crmSchema } from '../../src/settings/crm-schema.ts';
+import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { dumpRedis } from '../e2e/support/dump-redis.ts';
+import { cycle } from '../jobs/cycle.ts';
+import { createModelClinic, type ModelClinic } from '../jobs/model-clinic.ts';
+import { createModelGateway, openModelReminders, patientOf } from '../jobs/model-reminders.ts';
+import { createModelTarget, type ModelTarget } from '../jobs/model-target.ts';
+import { openTenant, type TenantChoice } from '../jobs/open-tenant.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openEstate } from './open-estate.ts';
+
+/** Who is to be forgotten. */
+export const PATIENT = 'pat-7731';
+/** Who stays. */
+export const OTHER = 'pat-8842';
+/** Everything that tells of the one, wherever it may stand in clear. */
+export const TELLING = [PATIENT, 'visit-7731', 'bill-7731', 'Ottavia', 'Zamboni', 'ottavia@example.org', '3337731773'];
+
+/** A clinic with two patients, and one target of each kind that follows them. */
+export interface ForgetWorld {
+  clinic: ModelClinic;
+  calendar: ModelTarget;
+  contacts: ModelTarget;
+  visits: ModelTarget;
+  bills: ModelTarget;
+  clock: { now: number };
+  /** What the targets were asked to do, by target. */
+  asked: Record<string, Operation[]>;
+  gateway: ReturnType<typeof createModelGateway>;
+  alarms: Map<string, Wake>;
+  tenant: OpenTenant;
+  estate: ReturnType<typeof openEstate>;
+  connection: RedisClient;
+  /** Another process over the same state. */
+  again(changes?: Partial<TenantChoice>): OpenTenant;
+  /** A minute later, a cycle to its end. */
+  pass(tenant?: OpenTenant): Promise<void>;
+  /** Keys and contents of Redis that tell of the patient. */
+  tracesInRedis(): Promise<string[]>;
+}
+
+const KEY = Buffer.alloc(32, 7);
+const CONTACTS = { mapping: { lastname: 'lastName', email: 'email', phone: 'mobilePhone' }, everyMinutes: 1 };
+const VISITS = {
+  stream: 'appointments',
+  contacts: 'contacts',
+  mapping: { title: { value: 'Visit' }, status: 'status' },
+};
+const BILLS = { stream: 'invoices', contacts: 'contacts', mapping: { name: 'number' } };
+
+export function visit(id: string, inHours: number, changes: Partial<Appointment> = {}): Appointment {
+  const patient = { id: PATIENT, firstName: 'Ottavia', lastName: 'Zamboni' };
+  return appointmentOf(id, { inHours, patientId: PATIENT, patient, ...changes });
+}
+
+export function ofOther(id: string, inHours: number): Appointment {
+  return visit(id, inHours, { patientId: OTHER, patient: { id: OTHER, firstName: 'Ada', lastName: 'Neri' } });
+}
+
+function bill(id: string, patientId: string): Invoice {
+  const issueDate = new Date(NOW - DAY_MS).toISOString().slice(0, 10);
+  const money = { currency: 'EUR', totalAmount: '10.00', paidAmount: '0.00' };
+  return { id, patientId, number: id, documentType: 'Invoice', status: 'Issued', issueDate, doctors: [], ...money };
+}
+
+function fill(clinic: ModelClinic): void {
+  const person = { firstName: 'Ottavia', lastName: 'Zamboni', email: 'ottavia@example.org', mobilePhone: '3337731773' };
+  clinic.patientList.push(patientOf(PATIENT, person), patientOf(OTHER, { lastName: 'Neri' }));
+  for (const appointment of [visit('visit-7731-a', 30), visit('visit-7731-b', 54), visit('visit-7731-c', -48)]) {
+    clinic.appointments.set(appointment.id, appointment);
+  }
+  for (const appointment of [ofOther('visit-8842-a', 31), ofOther('visit-8842-b', -48)]) {
+    clinic.appointments.set(appointment.id, appointment);
+  }
+  clinic.invoiceList.push(bill('bill-7731', PATIENT), bill('bill-8842', OTHER));
+}
+
+export function answersOver(connection: RedisClient): OpenAnswers {
+  const secrets = createAnswerSecrets(KEY, 'studio-rossi');
+  const directory = createAnswerDirectory(connection);
+  return {
+    async linkFor({ reminder, patientId }) {
+      const token = secrets.token(reminder);
+      await directory.put(token, { tenant: 'studio-rossi', reminder, patientId }, 30 * DAY_MS);
+      return { url: `https://mirror.example/r/${token}`, cancels: true };
+    },
+    proof: secrets.proof,
+    store: createAnswerStore(connection, 'studio-rossi'),
+  };
+}
+
+/** Opens it; nothing was read or written yet. */
+export function openForgetWorld(connection: RedisClient): ForgetWorld {
+  const clinic = createModelClinic();
+  fill(clinic);
+  const models = {
+    doctor: createModelTarget(),
+    contacts: createModelTarget({ batchSize: 100, erases: 'wholly' }),
+    visits: createModelTarget({ batchSize: 100 }),
+    bills: createModelTarget({ batchSize: 100 }),
+  };
+  const asked: Record<string, Operation[]> = {};
+  for (const [id, model] of Object.entries(models)) {
+    asked[id] = [];
+    model.beforeApply = (operations) => void asked[id]?.push(...operations);
+  }
+  const clock = { now: NOW };
+  const gateway = createModelGateway();
+  const alarms = new Map<string, Wake>();
+  const crm = (part: object) => ({ crm: crmSchema.parse(part) });
+  const again = (changes: Partial<TenantChoice> = {}) =>
+    openTenant({
+      redis: connection,
+      clinic,
+      targets: [
+        { id: 'doctor', model: models.doctor, configuration: { title: 'full' } },
+        { id: 'contacts', model: models.contacts, configuration: crm(CONTACTS) },
+        { id: 'visits', model: models.visits, configuration: crm(VISITS) },
+        { id: 'bills', model: models.bills, configuration: crm(BILLS) },
+      ],
+      clock: () => clock.now,
+      reminders: openModelReminders({
+        redis: connection,
+        gateway,
+        alarms: { wakes: alarms },
+        answers: answersOver(connection),
+      }),
+      ...changes,
+    });
+  const tenant = again();
+  return {
+    ...{ clinic, calendar: models.doctor, contacts: models.contacts, visits: models.visits, bills: models.bills },
+    ...{ clock, asked, gateway, alarms, tenant, connection, again },
+    estate: openEstate({ tenants: [tenant] }),
+    async pass(given = tenant) {
+      clock.now += MINUTE_MS;
+      const { error } = await cycle(given);
+      if (error !== null) throw new Error(`the cycle failed: ${error.code}`);
+    },
+    async tracesInRedis() {
+      const dump = await dumpRedis(connection);
+      return [...dump]
+        .filter(([key, content]) => TELLING.some((word) => key.includes(word) || content.includes(word)))
+        .map(([key]) => key);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Link } from '../../src/model/operations.ts';
+import type { PlannedChange } from '../../src/model/plan.ts';
+import { createHoldStore } from '../../src/state/holds.ts';
+import { createJournal } from '../../src/state/journal.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createLeases, type Lease } from '../../src/state/leases.ts';
+import { createLinkStore } from '../../src/state/links.ts';
+import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { createTargetStore } from '../../src/state/targets.ts';
+import { createTombstoneStore } from '../../src/state/tombstones.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+const NOW = Date.parse('2026-06-15T10:00:00Z');
+
+const removal = (recordId: string, reason: PlannedChange['reason']): PlannedChange => ({
+  recordId,
+  reason,
+  wanted: { want: 'absent', startAt: NOW },
+  fields: [],
+});
+const linkOf = (recordId: string): Link => ({
+  recordId,
+  fingerprint: 'fingerprint',
+  versionTag: null,
+  startAt: NOW,
+  epoch: 0,
+  remoteId: null,
+  drift: null,
+});
+
+let outbox: Outbox;
+let lease: Lease;
+
+beforeEach(async () => {
+  const connection = redis.connect();
+  const links = createLinkStore(connection, TENANT);
+  outbox = createOutbox(connection, TENANT, createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT), links);
+  const taken = await createLeases(connection, TENANT, 60_000).tryTake('plan');
+  if (taken === null) throw new Error('the lease is taken');
+  lease = taken;
+  await createTargetStore(connection, TENANT).write('doctor', { cursor: 'cursor-1' });
+});
+
+describe('an erasure in the outbox', () => {
+  test.each([
+    ['comes while an older change is being sent', 'forgotten', []],
+    ['is not what came: another change did', 'cancelled', ['one']],
+  ] as const)('%s: what is noted of that one', async (_, reason, noted) => {
+    const connection = redis.connect();
+    await outbox.put('doctor', [removal('one', 'cancelled')], NOW, lease, 'run-1');
+    const [entry] = await outbox.due('doctor', NOW, 10);
+    if (entry === undefined) throw new Error('nothing is due');
+    await outbox.put('doctor', [removal('one', reason)], NOW, lease);
+    await outbox.settle('doctor', [{ entry, kind: 'done', link: linkOf('one'), effect: 'updated' }], NOW, lease);
+    expect(await connection.zrange(keys.unseen(TENANT, 'doctor'), '0', '-1')).toEqual(noted);
+    const lines = await createJournal(connection, TENANT).read('run-1');
+    expect(lines.map(({ recordId }) => recordId)).toEqual(noted);
+    expect(await outbox.pendingOf('doctor', 'one')).toMatchObject({ reason });
+  });
+
+  test('is not given up when its record leaves the window; others are', async () => {
+    await outbox.put('doctor', [removal('one', 'forgotten'), removal('two', 'vanished')], NOW, lease);
+    await outbox.abandon('doctor', ['one', 'two', 'three'], lease);
+    expect([...(await outbox.pending('doctor')).keys()]).toEqual(['one']);
+  });
+});
+
+describe('records are taken', () => {
+  test('out of journals and pins under the ids of today and of before, each target by its own records', async () => {
+    const connection = redis.connect();
+    const formerly = { tenant: 'rossi', target: () => 'old-doctor' };
+    const journal = createJournal(connection, TENANT, undefined, formerly);
+    for (const tenant of [TENANT, 'rossi']) {
+      for (const field of ['doctor\tone', 'old-doctor\tone', 'contacts\tone', 'doctor\ttwo']) {
+        await connection.hset(keys.journal(tenant, 'run-1'), field, `deleted\tvanished\t${NOW}`);
+      }
+      await connection.zadd(keys.journals(tenant), NOW, 'run-1');
+      await connection.zadd(keys.pins(tenant, 'old-doctor'), NOW + 1, 'one', NOW + 1, 'two');
+    }
+    const recordsOf = (target: string) => new Set(target.endsWith('doctor') ? ['one'] : []);
+    expect(await journal.forget(recordsOf)).toEqual({ lines: 4, pins: 2 });
+    expect((await journal.read('run-1')).map(({ target, recordId }) => `${target} ${recordId}`).sort()).toEqual([
+      'contacts one',
+      'doctor two',
+    ]);
+    expect([...(await journal.pinned('doctor', NOW))]).toEqual(['two']);
+    expect(await journal.forget(recordsOf)).toEqual({ lines: 0, pins: 0 });
+  });
+
+  test('out of holds of their target, also while a person decides; an empty one ends', async () => {
+    const holds = createHoldStore(redis.connect(), TENANT);
+    const context = { linkCount: 9, now: NOW, expiresAt: NOW + 1_000 };
+    const hold = await holds.cover('doctor', 'vanished', ['one', 'two'], context);
+    await holds.cover('doctor', 'cancelled', ['one'], context);
+    await holds.cover('contacts', 'vanished', ['one'], context);
+    const decided = holds.decide(hold?.id ?? '', 'approved', NOW, NOW + 1_000);
+    expect(await holds.forget('doctor', new Set(['one']))).toBe(2);
+    await decided;
+    const left = (await holds.list()).map(({ target, kind, recordIds }) => [target, kind, recordIds]);
+    expect(left.sort()).toEqual([
+      ['contacts', 'vanished', ['one']],
+      ['doctor', 'vanished', ['two']],
+    ]);
+    expect((await holds.list()).find(({ id }) => id === hold?.id)?.state).toBe('approved');
+  });
+});
+
+describe('a tombstone', () => {
+  test('has one name for a patient, another for each tenant and installation, and keeps its first time', async () => {
+    const connection = redis.connect();
+    const store = createTombstoneStore(connection, TENANT, Buffer.alloc(32, 7));
+    const name = await store.add('p1', NOW);
+    expect(await store.add('p1', NOW + 1)).toBe(name);
+    expect(await connection.hgetall(keys.tombstones(TENANT))).toEqual({ [name]: `${NOW}` });
+    expect(name).not.toContain('p1');
+    const others = [
+      createTombstoneStore(connection, 'other', Buffer.alloc(32, 7)),
+      createTombstoneStore(connection, TENANT, Buffer.alloc(32, 8)),
+    ];
+    for (const other of others) expect(await other.add('p1', NOW)).not.toBe(name);
+  });
+});
