@@ -14,6 +14,8 @@ export interface Refusal {
   scopes: string[];
   /** A unique value belongs to another record. */
   isTaken: boolean;
+  /** Id of the record that has the unique value, where HubSpot names it. */
+  holderId: string | null;
   /** The property by which records are named is not there, or not unique. */
   isKeyUnusable: boolean;
 }
@@ -46,6 +48,8 @@ export function readRefusal(status: number, body: unknown): Refusal {
     properties: [...new Set(told)].filter((name) => PROPERTY_NAME.test(name)),
     scopes: [...new Set(scopes)].filter((scope) => SCOPE.test(scope)),
     isTaken: isTaken(status, error.category, codes, message),
+    holderId:
+      /\bExisting ID: (\d+)/i.exec(message)?.[1] ?? /\b(\d+) already has that value/i.exec(message)?.[1] ?? null,
     isKeyUnusable: /\bnon-unique\b/i.test(message),
   };
 }

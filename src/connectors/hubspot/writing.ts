@@ -149,18 +149,46 @@ async function writeRows({ client, scope, end }: Writing, rows: readonly Row[]):
     }
   };
   await take(rows);
-  const withoutAddress = rows.flatMap((row) => {
+  const withoutAddress: Row[] = [];
+  const freed: { row: Row; holderId: string | null }[] = [];
+  for (const row of rows) {
     const rowEnd = failed.get(row.key);
-    if (rowEnd === undefined || !('refusal' in rowEnd) || !isForAddress(scope, row, rowEnd.refusal)) return [];
+    if (rowEnd === undefined || !('refusal' in rowEnd) || !isForAddress(scope, row, rowEnd.refusal)) continue;
     failed.delete(row.key);
-    return [{ ...row, values: { ...row.values, email: '' } }];
-  });
+    withoutAddress.push({ ...row, values: { ...row.values, email: '' } });
+    freed.push({ row, holderId: rowEnd.refusal.holderId });
+  }
   if (withoutAddress.length > 0) {
     scope.log.info({ count: withoutAddress.length }, 'contacts are written without their e-mail address');
     await take(withoutAddress);
+    await takeFreed(client, scope, written, freed);
   }
   for (const [key, rowEnd] of failed) end(key, { result: 'failed', error: errorOfRow(scope, rowEnd) });
   return written;
+}
+
+/**
+ * Gives contacts their address after all when the one who had it gave it up in the same call, as when two exchange theirs. What is
+ * refused again stays without.
+ */
+async function takeFreed(
+  client: HubSpotClient,
+  scope: Scope,
+  written: Written,
+  refused: readonly { row: Row; holderId: string | null }[],
+): Promise<void> {
+  const addressOf = new Map([...written.values()].map(({ record, row }) => [record.id, row.values.email ?? '']));
+  const rows = refused.flatMap(({ row, holderId }) => {
+    const held = holderId === null ? undefined : addressOf.get(holderId);
+    const isFreed = held !== undefined && held.toLowerCase() !== row.values.email?.toLowerCase();
+    return isFreed && written.has(row.key) ? [row] : [];
+  });
+  for (const [key, rowEnd] of await upsertRows(client, scope, rows)) {
+    if ('record' in rowEnd) {
+      const { isNew } = written.get(key)!.record;
+      written.set(key, { record: { ...rowEnd.record, isNew }, row: rows.find((row) => row.key === key)! });
+    }
+  }
 }
 
 /** Whether a contact was refused for its address. A conflict that names no property is one of addresses (HTTP 409). */

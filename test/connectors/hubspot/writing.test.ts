@@ -228,6 +228,19 @@ describe('an address that belongs to another contact', () => {
     expect(found.sort()).toEqual(echoes.sort());
   });
 
+  test('H4: two contacts exchange their addresses in one call', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    const emails = ['one@example.org', 'two@example.org'];
+    await target.write(...['a', 'b'].map((id, index) => target.create(id, contact({ email: emails[index]! }))));
+    const outcomes = await target.write(
+      ...['a', 'b'].map((id, index) => target.update(id, contact({ email: emails[1 - index]! }))),
+    );
+    expect(outcomes.map(({ stored }) => stored?.properties.email)).toEqual(emails.toReversed());
+    expect(outcomes.map(({ effect }) => effect)).toEqual(['updated', 'updated']);
+    expect(world.record(target, 'contacts', 'a')?.properties.email).toBe(emails[1]);
+  });
+
   test("H4: a stranger's contact with the same address is not touched", async () => {
     const world = await startWorld();
     const target = await world.target();
