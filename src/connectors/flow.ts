@@ -1,4 +1,5 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Operation, Outcome } from '../model/operations.ts';
 import type { WireAnswer, WireCall } from './wire.ts';
 
 /**
@@ -12,6 +13,39 @@ export type FlowEnd<Result> = { result: Result } | { error: MirrorError };
 
 /** Sends calls together; gives their answers in the calls' order, null where the answer lacks a part. */
 export type SendCalls = (calls: readonly WireCall[]) => Promise<(WireAnswer | null)[]>;
+
+/**
+ * One outcome per operation, from the ends of their flows.
+ * @param isTargetWide whether an error concerns every operation of the target
+ * @throws MirrorError when one and the same failure met all of them: nothing can be said of any
+ */
+export function toOutcomes(
+  operations: readonly Operation[],
+  ends: readonly FlowEnd<Outcome>[],
+  isTargetWide: (error: MirrorError) => boolean,
+): Outcome[] {
+  const errors = ends.flatMap((end) => ('error' in end ? [end.error] : []));
+  const [first] = errors;
+  if (first !== undefined && errors.length === operations.length && isOfAll(first, errors, isTargetWide)) throw first;
+  return operations.map(({ recordId }, index) => {
+    const end = ends[index]!;
+    return 'error' in end ? { recordId, result: 'failed', error: end.error } : end.result;
+  });
+}
+
+/**
+ * The same target-wide code: each was told the same. The same error object: the request of all failed; of one operation alone it
+ * may also be the operation that was refused, which says nothing against the target.
+ */
+function isOfAll(
+  first: MirrorError,
+  errors: readonly MirrorError[],
+  isTargetWide: (error: MirrorError) => boolean,
+): boolean {
+  if (isTargetWide(first)) return errors.every(({ code }) => code === first.code);
+  const isRequest = errors.length > 1 || first.actor === 'remote' || first.actor === 'authorization';
+  return isRequest && errors.every((error) => error === first);
+}
 
 interface Waiting<Result> {
   index: number;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type Flow, runFlows, type SendCalls } from '../../src/connectors/flow.ts';
+import { type Flow, runFlows, type SendCalls, toOutcomes } from '../../src/connectors/flow.ts';
 import type { WireCall } from '../../src/connectors/wire.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import type { Operation } from '../../src/model/operations.ts';
 
 /** A flow that sends calls to these paths and gives the statuses that came back. */
 function* asks(...calls: (string | WireCall)[]): Flow<number[]> {
@@ -79,5 +80,37 @@ describe('flows that go forward together', () => {
     const { send, sent } = recorder();
     expect(await runFlows([fails()], send)).toEqual([{ error: TROUBLE }]);
     expect(sent).toEqual([]);
+  });
+});
+
+describe('outcomes of flows', () => {
+  const operation = (recordId: string): Operation => ({
+    kind: 'delete',
+    recordId,
+    key: recordId,
+    versionTag: null,
+    remoteId: null,
+  });
+  const refused = new MirrorError('refused', { actor: 'contract', code: 'refused', retry: 'never', status: 400 });
+  const wide = () => new MirrorError('full', { actor: 'settings', code: 'full', retry: 'never', status: 403 });
+  const outcomes = (...errors: MirrorError[]) =>
+    toOutcomes(
+      errors.map((_, index) => operation(`${index}`)),
+      errors.map((error) => ({ error })),
+      ({ code }) => code === 'full',
+    );
+
+  test('tell of one operation that was refused, also when it is alone: the target is not at fault', () => {
+    expect(outcomes(refused)).toMatchObject([{ recordId: '0', result: 'failed', error: refused }]);
+    expect(outcomes(refused, TROUBLE)).toHaveLength(2);
+  });
+
+  test.each([
+    ['the request of all failed', [TROUBLE, TROUBLE]],
+    ['the request of the only one failed', [TROUBLE]],
+    ['each was told the same of the whole target', [wide(), wide()]],
+    ['the only one was told something of the whole target', [wide()]],
+  ])('are thrown together when %s', (_, errors) => {
+    expect(() => outcomes(...errors)).toThrow(errors[0]);
   });
 });

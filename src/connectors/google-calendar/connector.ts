@@ -1,9 +1,8 @@
-import type { MirrorError } from '../../model/errors.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { type FlowEnd, runFlows } from '../flow.ts';
+import { type FlowEnd, runFlows, toOutcomes } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { createGoogleChannels } from './channels.ts';
@@ -40,7 +39,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
       const flows = operations.map((operation) => operationFlow(scope, operation));
-      return toOutcomes(operations, await runFlows(flows, batches(signal)));
+      return toOutcomes(operations, await runFlows(flows, batches(signal)), isTargetWide);
     },
     read,
     find,
@@ -62,22 +61,6 @@ function containerCalls(client: CalendarClient, call: Call, signal: AbortSignal)
     insert: (content) => call(signal, (options) => client.insertCalendar(content, options)),
     list: (pageToken) => call(signal, (options) => client.listCalendars(pageToken, options)),
   };
-}
-
-/** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
-function toOutcomes(operations: readonly Operation[], ends: readonly FlowEnd<Outcome>[]): Outcome[] {
-  const errors = ends.flatMap((end) => ('error' in end ? [end.error] : []));
-  const [first] = errors;
-  if (first !== undefined && errors.length === operations.length && isShared(first, errors)) throw first;
-  return operations.map(({ recordId }, index) => {
-    const end = ends[index]!;
-    return 'error' in end ? { recordId, result: 'failed', error: end.error } : end.result;
-  });
-}
-
-/** The same error object: the request of all failed. The same target-wide code: each was told the same. */
-function isShared(first: MirrorError, errors: readonly MirrorError[]): boolean {
-  return errors.every((error) => error === first || (isTargetWide(first) && error.code === first.code));
 }
 
 function toFound(end: FlowEnd<RemoteItem | null>): RemoteItem[] {

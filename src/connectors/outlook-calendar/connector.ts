@@ -1,9 +1,8 @@
-import type { MirrorError } from '../../model/errors.ts';
-import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { type Flow, type FlowEnd, runFlows } from '../flow.ts';
+import { type Flow, type FlowEnd, runFlows, toOutcomes } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphChannels } from './channels.ts';
@@ -49,7 +48,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
       const flows = operations.map((operation) => operationFlow(scope, operation));
-      return toOutcomes(operations, await runFlows(flows, batches(signal)));
+      return toOutcomes(operations, await runFlows(flows, batches(signal)), isTargetWide);
     },
     read,
     find(container, keys, signal) {
@@ -75,22 +74,6 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     },
     channels: createGraphChannels({ call, mailbox, clock }),
   };
-}
-
-/** One outcome per operation; throws when one and the same failure, of the whole target, met all of them. */
-function toOutcomes(operations: readonly Operation[], ends: readonly FlowEnd<Outcome>[]): Outcome[] {
-  const errors = ends.flatMap((end) => ('error' in end ? [end.error] : []));
-  const [first] = errors;
-  if (first !== undefined && errors.length === operations.length && isShared(first, errors)) throw first;
-  return operations.map(({ recordId }, index) => {
-    const end = ends[index]!;
-    return 'error' in end ? { recordId, result: 'failed', error: end.error } : end.result;
-  });
-}
-
-/** The same error object: the request of all failed. The same target-wide code: each was told the same. */
-function isShared(first: MirrorError, errors: readonly MirrorError[]): boolean {
-  return errors.every((error) => error === first || (isTargetWide(first) && error.code === first.code));
 }
 
 function toFound(end: FlowEnd<RemoteItem | null>): RemoteItem[] {
