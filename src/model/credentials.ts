@@ -5,6 +5,8 @@ export interface TokenSet {
   accessToken: string;
   /** Null when the provider gave none: the login ends with its access token. */
   refreshToken: string | null;
+  /** Origin of the API that the tokens are good for, where the provider tells one: sealed and stored with them. */
+  baseUrl?: string | null;
 }
 
 /**

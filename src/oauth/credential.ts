@@ -1,6 +1,6 @@
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
-import { baseUrlOf, type PlacedTokenSet } from './placed-tokens.ts';
+import { baseUrlOf } from './placed-tokens.ts';
 import { missingScopes } from './scopes.ts';
 import type { TokenAnswer } from './token-answer.ts';
 
@@ -53,7 +53,7 @@ export function credentialFromRefresh(
   };
 }
 
-function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: string | null): PlacedTokenSet {
+function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: string | null): TokenSet {
   const baseUrl = answer.baseUrl ?? known;
   return { accessToken: answer.accessToken, refreshToken, ...(baseUrl === null ? {} : { baseUrl }) };
 }

@@ -2,16 +2,9 @@ import type { TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isSecureUrl } from './providers.ts';
 
-/** Tokens with the place where they are good: sealed and stored together, so that no worker has one without the other. */
-export interface PlacedTokenSet extends TokenSet {
-  /** Origin of the API; null where the provider tells none. */
-  baseUrl?: string | null;
-}
-
 /** The place of stored tokens; null when none was told, or a login from before knew none. */
 export function baseUrlOf(tokens: TokenSet): string | null {
-  const { baseUrl } = tokens as PlacedTokenSet;
-  return typeof baseUrl === 'string' ? baseUrl : null;
+  return tokens.baseUrl ?? null;
 }
 
 /**

@@ -15,14 +15,24 @@ function renderClients({ settings }: Configuration): string[] {
   const clinics = [...settings.clinicClients].map(([id, client]) => {
     return `clinic client ${id}: ${client.baseUrl}\n  profile ${client.profile}, ${allowance(client.budget)}`;
   });
-  const googles = [...settings.googleClients].map(([id, client]) => `Google client ${id}: ${allowance(client.budget)}`);
-  const microsofts = [...settings.microsoftClients].map(([id, client]) => {
-    return `Microsoft client ${id}: ${allowance(client.budget)}`;
-  });
-  return [...clinics, ...googles, ...microsofts];
+  const named = (what: string, clients: ReadonlyMap<string, { budget: Budget }>) =>
+    [...clients].map(([id, { budget }]) => `${what} client ${id}: ${allowance(budget)}`);
+  return [
+    ...clinics,
+    ...named('Google', settings.googleClients),
+    ...named('Microsoft', settings.microsoftClients),
+    ...named('HubSpot', settings.hubspotClients),
+    ...named('Salesforce', settings.salesforceClients),
+    ...named('OAuth', settings.oauthClients),
+  ];
 }
 
-function allowance(budget: { requestsPerMinute: number; burst: number }): string {
+interface Budget {
+  requestsPerMinute: number;
+  burst: number;
+}
+
+function allowance(budget: Budget): string {
   return `${budget.requestsPerMinute} requests a minute, ${budget.burst} at once`;
 }
 
@@ -35,13 +45,23 @@ function renderTenant(tenant: TenantConfiguration): string {
 }
 
 function renderTarget(target: TargetConfiguration): string[] {
+  const head = `  target ${target.id}: ${target.connector} by ${target.connection}${target.paused ? ' (paused)' : ''}`;
+  if (target.crm !== undefined) return [head, ...renderCrm(target.crm), `    first run: ${target.firstRun}`];
   const agendas = target.agendas === 'all' ? 'all agendas' : counted(target.agendas.length, 'agenda');
   const fields = target.fields.length === 0 ? 'no other fields' : target.fields.join(', ');
   return [
-    `  target ${target.id}: ${target.connector} by ${target.connection}${target.paused ? ' (paused)' : ''}`,
+    head,
     `    ${agendas}, ${target.window.pastDays} days back and ${target.window.futureDays} ahead`,
     `    title ${target.title}, ${fields}; first run: ${target.firstRun}`,
   ];
+}
+
+function renderCrm({ stream, consents, mapping, sensitive }: NonNullable<TargetConfiguration['crm']>): string[] {
+  const agreed = consents.length === 0 ? 'whether they agreed or not' : `who agreed to ${consents.join(', ')}`;
+  const allowed = [...sensitive.keys()];
+  const told = allowed.length === 0 ? 'nothing sensitive' : `sensitive: ${allowed.join(', ')}`;
+  const whom = stream === 'patients' ? `patients ${agreed}` : `${stream} of the contacts' patients`;
+  return [`    ${whom}`, `    properties: ${mapping.size}, ${told}`];
 }
 
 function counted(count: number, noun: string): string {
