@@ -31,11 +31,9 @@ export async function carryOut(
 }
 
 async function write(scope: Scope, operation: Write, row: CrmRow | null, contactId: string | null) {
+  if (row?.owner === 'foreign') return { recordId: operation.recordId, result: 'key-burnt' } as const;
   const stored = row ?? (await lookAtId(scope, operation));
-  if (stored !== null && stored !== undefined) {
-    if (isStrangers(stored, operation)) return { recordId: operation.recordId, result: 'key-burnt' } as const;
-    return await overwrite(scope, operation, stored, contactId);
-  }
+  if (typeof stored === 'object' && stored !== null) return await overwrite(scope, operation, stored, contactId);
   if (stored === undefined && operation.kind === 'update' && operation.remoteId !== null) {
     const answer = await put(scope, operation, operation.remoteId, operation.versionTag, contactId);
     if (!isMissing(answer)) return updated(scope, operation, operation.remoteId, answer, 'updated');
@@ -43,15 +41,16 @@ async function write(scope: Scope, operation: Write, row: CrmRow | null, contact
   return await create(scope, operation, contactId);
 }
 
-/** The object that we wrote last, where the search by key does not show it: its key was taken off, or the search lags. */
-async function lookAtId(scope: Scope, operation: Write | Delete): Promise<CrmRow | null | undefined> {
+/**
+ * The object that we wrote last, where the search by key does not show it: its key was taken off, or the search lags. `theirs`: the
+ * id leads to an object with another key, or without our key and stamp. Undefined when the CRM can't be asked by id.
+ */
+async function lookAtId(scope: Scope, operation: Write | Delete): Promise<CrmRow | 'theirs' | null | undefined> {
   if (operation.kind === 'create' || operation.remoteId === null) return null;
-  return await readById(scope, operation.remoteId);
-}
-
-/** An object without our stamp and without our key is not ours, whatever id it has. */
-function isStrangers(row: CrmRow, { key }: { key: string }): boolean {
-  return row.owner === 'foreign' || (row.owner === 'bare' && row.key !== key);
+  const row = await readById(scope, operation.remoteId);
+  if (row === null || row === undefined) return row;
+  const isOurs = row.owner !== 'foreign' && (row.key === operation.key || (row.key === null && row.owner === 'ours'));
+  return isOurs ? row : 'theirs';
 }
 
 async function overwrite(
@@ -119,11 +118,10 @@ function written(operation: Write, effect: Effect, id: string, row: CrmRow | nul
 
 async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Promise<Outcome<CrmItem>> {
   const { recordId, remoteId, key } = operation;
-  const stored = row ?? (await lookAtId(scope, operation));
-  const id = stored?.id ?? remoteId;
-  // What bears our id and neither our stamp nor our key is somebody else's by now; ours is gone.
-  const isTheirs = stored !== null && stored !== undefined && isStrangers(stored, operation);
-  if (isTheirs || id === null) return { recordId, result: 'deleted', effect: 'already-gone' };
+  const stored = row?.owner === 'foreign' ? 'theirs' : (row ?? (await lookAtId(scope, operation)));
+  const id = stored === 'theirs' ? null : (stored?.id ?? remoteId);
+  // What is somebody else's by now is not touched; ours is gone.
+  if (stored === 'theirs' || id === null) return { recordId, result: 'deleted', effect: 'already-gone' };
   const { client, resource, signal } = scope;
   const values = { id, key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
   const answer = stored === null ? null : await client.send('rest-crm.delete', resource.delete.call, values, signal);

@@ -310,3 +310,16 @@ test('no address and no header tells of a patient', async () => {
   expect(proxy.requests.length).toBeGreaterThan(5);
   expect(seen).not.toMatch(/Rossi|Bianchi|Anna|family\.example|3906|1960|p1\b/);
 });
+
+test('an id that leads to another person of ours is not followed, least of all to erase', async () => {
+  const { proxy, sandbox, open } = await openProxied();
+  const erase = { call: { method: 'POST', path: '/Contact/{{id}}/erase' } };
+  const target = open({ description: { streams: { patients: { erase } } } });
+  const { remoteId } = await target.written(target.create('p1', anna));
+  const before = structuredClone(sandbox.records('Contact'));
+  proxy.forget();
+  expect((await target.apply(target.remove('p2', remoteId, true))).map(effectOf)).toEqual(['already-gone']);
+  expect(proxy.requests.every(({ method }) => method === 'GET')).toBe(true);
+  expect((await target.apply(target.update('p2', anna, remoteId))).map(effectOf)).toEqual(['recreated']);
+  expect(sandbox.records('Contact').slice(0, 1)).toEqual(before);
+});
