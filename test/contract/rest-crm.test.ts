@@ -1,4 +1,5 @@
 import { describeCrmConnector } from './connector-contract.ts';
+import { espocrm } from './espocrm-speech.ts';
 import { openRestCrmTarget } from './rest-crm-target.ts';
 
 const NO_BATCH = 'this CRM has no batch of writes: one request for one operation';
@@ -17,7 +18,7 @@ const skips = {
 
 const NO_MERGING = 'the test server joins no records; one that was joined away is like one deleted by hand';
 
-describeCrmConnector('rest-crm', openRestCrmTarget, {
+describeCrmConnector('rest-crm', () => openRestCrmTarget(espocrm), {
   skips: {
     ...skips,
     'an object of ours that a person joined into a stranger leaves one object for each of us in the end': NO_MERGING,
