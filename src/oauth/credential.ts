@@ -1,4 +1,4 @@
-import type { Credential, CredentialStanding } from '../model/credentials.ts';
+import type { Credential, CredentialStanding, TokenSet } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
 import { baseUrlOf } from './placed-tokens.ts';
 import { missingScopes } from './scopes.ts';

@@ -27,7 +27,7 @@ describe('the registry of connectors', () => {
 
   test.each(folders)('%s has a contract test', (folder) => {
     const file = join(import.meta.dirname, '../contract', `${folder}.test.ts`);
-    expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`describeConnector\\(\\s*'${folder}'`));
+    expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`describe(?:Crm)?Connector\\(\\s*'${folder}'`));
   });
 
   test.each([...connectors.values()])('$name refuses unknown settings', (module) => {
