@@ -51,13 +51,15 @@ export function renderHealth({ tenant, asOf, targets }: HealthView): string {
 function listsOf(target: TargetHealth, asOf: number): string[] {
   const lines: string[] = [];
   if (target.unread !== null) lines.push(line(`Not read now (${target.unread}): excluded records are not known.`));
-  lines.push(...otherwiseLines(target), ...excludedLines(target), ...failingLines(target.failing, asOf));
+  lines.push(...countLine('Held otherwise than it was sent', target.heldOtherwise));
+  lines.push(...countLine('Left empty, since it is no telephone number', target.unusable));
+  lines.push(...excludedLines(target), ...failingLines(target.failing, asOf));
   return lines.length === 0 ? [] : ['', `${target.target}:`, ...lines];
 }
 
-function otherwiseLines({ heldOtherwise }: TargetHealth): string[] {
-  const properties = Object.entries(heldOtherwise).map(([name, count]) => `${name} (${count})`);
-  return properties.length === 0 ? [] : [line(`Held otherwise than it was sent: ${properties.join(', ')}`)];
+function countLine(what: string, counts: Readonly<Record<string, number>>): string[] {
+  const properties = Object.entries(counts).map(([name, count]) => `${name} (${count})`);
+  return properties.length === 0 ? [] : [line(`${what}: ${properties.join(', ')}`)];
 }
 
 function excludedLines({ excluded: { counts, records } }: TargetHealth): string[] {

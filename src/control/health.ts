@@ -31,6 +31,8 @@ export interface TargetHealth {
    * spelling of the target's own.
    */
   heldOtherwise: Record<string, number>;
+  /** Values that had to be left empty, by property: what is no telephone number where one is wanted. */
+  unusable: Record<string, number>;
   /** Records that the target's rules leave out, and those that are kept as they are, with the rule's code. */
   excluded: { counts: Record<string, number>; records: { record: string; why: string }[] };
   failing: FailingRecord[];
@@ -75,6 +77,7 @@ export async function tenantHealth(
     const records = [...(plan?.leftOutRecords ?? [])].map(([record, why]) => ({ record, why }));
     return {
       ...(await evidenceOf(tenant, target)),
+      unusable: { ...plan?.unusable },
       excluded: { counts: { ...plan?.leftOut }, records },
       held: Object.values(plan?.held ?? {}).flat().length,
       unread: target.configuration.paused ? 'paused' : left,
@@ -86,7 +89,7 @@ export async function tenantHealth(
 async function evidenceOf(
   tenant: OpenTenant,
   target: OpenTarget,
-): Promise<Omit<TargetHealth, 'excluded' | 'held' | 'unread'>> {
+): Promise<Omit<TargetHealth, 'excluded' | 'unusable' | 'held' | 'unread'>> {
   const links = await tenant.links.read(target.id);
   const pending = await tenant.outbox.pending(target.id);
   const settled = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));

@@ -31,6 +31,8 @@ export interface TargetPlan {
   leftOut: Readonly<Record<string, number>>;
   /** The same by record, for targets in CRMs. */
   leftOutRecords: ReadonlyMap<string, string>;
+  /** Values that had to be left empty, by property. */
+  unusable: Readonly<Record<string, number>>;
   linkCount: number;
 }
 
@@ -105,6 +107,7 @@ export async function planTarget(
       .map(({ id }) => id),
     leftOut,
     leftOutRecords,
+    unusable: view.unusable,
     unchanged: difference.unchanged,
     linkCount: state.links.size,
   };

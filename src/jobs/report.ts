@@ -70,6 +70,7 @@ export function targetRun(plan: TargetPlan, { confirmations, missing }: Cycle): 
     stillThere,
     unconfirmed: absent.length - vanished - stillThere,
     leftOut: { ...plan.leftOut },
+    unusable: { ...plan.unusable },
   };
 }
 

@@ -32,6 +32,8 @@ type Common = Omit<DiffInput, 'records' | 'describe' | 'rule'>;
 
 /** A target's stream as its rules see it. */
 export interface TargetView {
+  /** Values that had to be left empty, by property: numbers that are no telephone numbers. Counted while it is compared. */
+  unusable: Readonly<Record<string, number>>;
   /** Whether this cycle learned where a record stands. */
   speaksOf(recordId: string): boolean;
   compare(common: Common): Pieces<Diff>;
@@ -56,6 +58,7 @@ export async function viewOf(
     return view(listed, describeAppointment, eventRule(tenant, target, known, pinned));
   }
   const { mapping } = target.crm;
+  const unusable: Record<string, number> = {};
   switch (target.stream) {
     case 'patients': {
       const listed = { snapshot: listOf(survey.streams.patients), confirmation: confirmations.patients };
@@ -63,7 +66,7 @@ export async function viewOf(
       const map = isReckonable
         ? await mapperOf(mapping, recordsOf(listed), patientSource(target, known), signal)
         : () => ({ fault: 'history-unread' });
-      return view(listed, describePatient, contactRule(target, known, pinned, map));
+      return view(listed, describePatient, contactRule(target, known, pinned, counting(map, unusable)), unusable);
     }
     case 'appointments': {
       const listed = { snapshot: survey.snapshot, confirmation: confirmations.appointments };
@@ -92,9 +95,11 @@ function view<Source extends { id: string }>(
   { snapshot, confirmation }: Listed<Source>,
   describe: (record: Source) => SourceRecord,
   rule: (record: Source, key: string) => Ruling,
+  unusable: Readonly<Record<string, number>> = {},
 ): TargetView {
   const found = new Set(confirmation.found.map(({ id }) => id));
   return {
+    unusable,
     speaksOf: (id) => snapshot.records.has(id) || confirmation.vanished.has(id) || found.has(id),
     compare: (common) => diff({ ...common, records: recordsOf({ snapshot, confirmation }), describe, rule }),
   };
@@ -191,6 +196,16 @@ function activityExclusion(
     if (pinned.has(id)) return null;
     if (patientId === null) return 'blocked-time';
     return exclusionOf(appointment, configuration) ?? (configuration.statuses.includes(status) ? null : 'status');
+  };
+}
+
+function counting<Source>(map: (record: Source) => Mapped, unusable: Record<string, number>) {
+  return (record: Source): Mapped => {
+    const mapped = map(record);
+    if ('unusablePhones' in mapped) {
+      for (const name of mapped.unusablePhones ?? []) unusable[name] = (unusable[name] ?? 0) + 1;
+    }
+    return mapped;
   };
 }
 

@@ -16,6 +16,8 @@ export interface TargetRun {
   unconfirmed: number;
   /** Records that the target's rules left out or as they were, by the rule's code. */
   leftOut: Record<string, number>;
+  /** Values that had to be left empty, by property of a CRM: what is no telephone number where one is wanted. */
+  unusable: Record<string, number>;
 }
 
 /** A part of the catalogue that the login may not read: what it would tell is left out of entries' texts. */

@@ -13,7 +13,16 @@ test('everything that takes an object away counts as removed', () => {
 });
 
 function resultOf(planned: Record<string, number>): SyncResult {
-  const counts = { held: 0, released: 0, unchanged: 0, confirmed: 0, stillThere: 0, unconfirmed: 0, leftOut: {} };
+  const counts = {
+    held: 0,
+    released: 0,
+    unchanged: 0,
+    confirmed: 0,
+    stillThere: 0,
+    unconfirmed: 0,
+    leftOut: {},
+    unusable: {},
+  };
   return {
     tenant: 'aurora',
     run: {

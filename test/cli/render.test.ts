@@ -12,6 +12,7 @@ import type { HealthView } from '../../src/control/health.ts';
 import type { TenantHold } from '../../src/control/holds.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import type { Status, TargetStatus } from '../../src/control/status.ts';
+import { TRIGGER_EVENTS } from '../../src/model/triggers.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
@@ -112,6 +113,7 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   targets: fc.constant([]),
   error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
 });
+const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
 const statuses: fc.Arbitrary<Status> = fc.record({
   at: fc.constant(NOW),
   tenants: fc.array(
@@ -126,6 +128,15 @@ const statuses: fc.Arbitrary<Status> = fc.record({
         fc.record({
           waiting: counts,
           closedChannels: fc.array(fc.record({ channel: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
+        }),
+      ),
+      triggers: fc.option(
+        fc.record({
+          waiting: counts,
+          closed: fc.array(fc.record({ endpoint: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
+          off: fc.array(fc.record({ endpoint: names, event: triggerEvents, code: names, remedy: fc.option(texts) }), {
+            maxLength: 2,
+          }),
         }),
       ),
     }),
@@ -173,6 +184,7 @@ const healths: fc.Arbitrary<HealthView> = fc.record({
       stream: fc.constantFrom('appointments', 'patients', 'invoices'),
       inSync: counts,
       heldOtherwise: fc.dictionary(names, counts, { maxKeys: 4 }),
+      unusable: fc.dictionary(names, counts, { maxKeys: 2 }),
       excluded: fc.record({
         counts: fc.dictionary(fc.constantFrom('no-consent', 'agenda', 'another'), counts, { maxKeys: 3 }),
         records: fc.array(fc.record({ record: foreign, why: fc.constantFrom('no-consent', 'another') }), {

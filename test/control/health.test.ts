@@ -13,6 +13,7 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
   const { tenant, contacts, clinic } = world;
   clinic.patientList.push(...['1', '2', '3', '4'].map((id) => patientOf(id)));
   clinic.patientList.push(patientOf('5', { consents: { marketing: false } }));
+  clinic.patientList.splice(2, 1, patientOf('3', { mobilePhone: 'call the neighbour' }));
   contacts.fault = ({ recordId }) => (recordId === '4' ? 'refused' : null);
   await cycle(tenant);
   expect(held(contacts)).toHaveLength(3);
@@ -24,6 +25,7 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
       target: 'contacts',
       stream: 'patients',
       inSync: 3,
+      unusable: { phone: 1 },
       excluded: { counts: { 'no-consent': 1 }, records: [{ record: '5', why: 'no-consent' }] },
       failing: [{ record: '4', why: 'refused', sinceAt: world.clock.now - 60_000, attempts: 1, parked: true }],
       pending: 0,
