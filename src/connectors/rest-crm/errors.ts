@@ -105,7 +105,7 @@ function ofMeaning(meaning: Meaning, status: number, retryAfterMs: number | null
 
 /** The CRM failed on one request, or is away for all; a write may have been carried out. */
 function unavailable(status: number, wait: { retryAfterMs?: number }): MirrorError {
-  const isAway = status !== 500 && status !== 423;
+  const isAway = status === 408 || status > 500;
   return new MirrorError(isAway ? 'the CRM is not available' : 'the CRM failed on the request', {
     actor: 'remote',
     code: isAway ? 'server-unavailable' : 'server-error',

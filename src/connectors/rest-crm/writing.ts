@@ -1,10 +1,11 @@
+import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { CrmAnswer } from './client.ts';
 import { severalMatches, unexpectedAnswer } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, writeValues } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
-import { readById } from './lookup.ts';
+import { findByKeys, readById } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
 
 /** A create or an update. */
@@ -68,10 +69,23 @@ async function overwrite(
   const answer = await put(scope, operation, row.id, versionTag, contactId);
   if (!isMissing(answer)) return updated(scope, operation, row.id, answer, effect);
   // It was there a moment ago: somebody deleted it meanwhile.
-  return await create(scope, operation, contactId);
+  return await makeAnew(scope, operation, contactId);
 }
 
+/** A create that is refused may have met the key of another writer, made since the look: then that object is it. */
 async function create(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
+  try {
+    return await makeAnew(scope, operation, contactId);
+  } catch (thrown) {
+    if (asMirrorError(thrown).code !== 'record-refused') throw thrown;
+    const { key } = operation;
+    const [row, ...others] = (await findByKeys(scope, scope.resource, [key])).get(key) ?? [];
+    if (row === undefined || row.owner === 'foreign' || others.length > 0) throw thrown;
+    return await overwrite(scope, operation, row, contactId);
+  }
+}
+
+async function makeAnew(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
   const { resource, client, signal } = scope;
   const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId) };
   const answer = await client.send('rest-crm.create', resource.create.call, values, signal);

@@ -91,7 +91,7 @@ describe('an answer of', () => {
     proxy.add({ method: /POST/, fault: { kind: 'answer', answer: answer('{"reason":"busy"}') } });
     proxy.add({ method: /POST/, fault: { kind: 'answer', answer: answer('{"reason":"other"}') } });
     expect(await failureOf(target)).toMatchObject({ code: 'rate-limited' });
-    expect(await failureOf(target)).toMatchObject({ code: 'server-unavailable' });
+    expect(await failureOf(target)).toMatchObject({ code: 'server-error', retry: 'later' });
   });
 
   test('400 to a search blames the description and no record; an HTML 404 is no proof that nothing is there', async () => {
@@ -322,4 +322,15 @@ test('an id that leads to another person of ours is not followed, least of all t
   expect(proxy.requests.every(({ method }) => method === 'GET')).toBe(true);
   expect((await target.apply(target.update('p2', anna, remoteId))).map(effectOf)).toEqual(['recreated']);
   expect(sandbox.records('Contact').slice(0, 1)).toEqual(before);
+});
+
+test('a create that meets the key of another writer adopts its object', async () => {
+  const { proxy, sandbox, target } = await openProxied();
+  await target.written(target.create('p1', anna));
+  const empty = { status: 200, headers: JSON_TYPE, body: '{"list":[],"total":0}' };
+  const conflict = { status: 409, headers: JSON_TYPE, body: '[]' };
+  proxy.add({ method: /GET/, fault: { kind: 'answer', answer: empty } });
+  proxy.add({ method: /POST/, fault: { kind: 'answer', answer: conflict } });
+  expect((await target.apply(target.create('p1', anna))).map(effectOf)).toEqual(['adopted']);
+  expect(sandbox.records('Contact')).toHaveLength(1);
 });

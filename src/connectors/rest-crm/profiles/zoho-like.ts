@@ -26,6 +26,9 @@ export const zohoLike: WrittenDescription = {
       NO_PERMISSION: 'forbidden',
       TOO_MANY_REQUESTS: 'throttled',
       INTERNAL_ERROR: 'retry',
+      INVALID_DATA: 'refused',
+      MANDATORY_NOT_FOUND: 'refused',
+      DUPLICATE_DATA: 'refused',
     },
   },
   streams: {
