@@ -31,6 +31,7 @@ import { renderStatus } from './render-status.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
 import { renderTime, WIDTH, wrap } from './table.ts';
+import { addTriggers } from './trigger-commands.ts';
 
 /** What the commands need from outside; `cli.ts` gives it. */
 export interface CliOutside {
@@ -80,7 +81,7 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
 /** Builds the command line. */
 export function createProgram(outside: CliOutside): Command {
   const program = new Command('clinic-mirror')
-    .description("Keeps people's calendars in step with a clinic management system.")
+    .description("Keeps calendars and a CRM in step with a clinic management system.")
     .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
     .configureHelp({ helpWidth: WIDTH })
     .helpOption('-h, --help', 'show this help')
@@ -206,6 +207,7 @@ export function createProgram(outside: CliOutside): Command {
   addUndo(program, outside, options, print);
   addForget(program, { ...outside, ...common });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
+  addTriggers(program, { ...outside, ...common });
   addCredentials(program, outside, options);
   const clinic = program.command('clinic').description("look into a tenant's clinic system");
   const commands = {
