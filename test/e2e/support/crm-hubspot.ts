@@ -87,6 +87,11 @@ export async function startHubSpot(): Promise<CrmVendor> {
     counted: () => sandbox.counts.httpRequests,
     authorize: (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }),
     removeProperty: (stream, name) => sandbox.removeProperty(OBJECTS[stream], name),
+    refuseWrites: (status, body) =>
+      sandbox.faults.add({
+        match: { method: 'POST', path: '/batch/upsert$' },
+        fault: { kind: 'status', status, body },
+      }),
     close: () => sandbox.close(),
   };
 }

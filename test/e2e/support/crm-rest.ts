@@ -61,6 +61,8 @@ export async function startRestCrm(): Promise<CrmVendor> {
     counted: () => sandbox.counts.requests(),
     authorize: null,
     removeProperty: (stream, name) => sandbox.removeField(MODULES[stream], name),
+    refuseWrites: (status, body) =>
+      sandbox.faults.add({ match: { method: 'POST', path: '/upsert$' }, fault: { kind: 'status', status, body } }),
     close: () => sandbox.close(),
   };
 }

@@ -88,6 +88,8 @@ export async function startSalesforce(): Promise<CrmVendor> {
     counted: () => sandbox.counts.apiCalls,
     authorize: (url) => sandbox.authorizeInBrowser(url, { username: USER }),
     removeProperty: (stream, name) => sandbox.setFieldAccess(OBJECTS[stream], name, 'hidden'),
+    refuseWrites: (status, body) =>
+      sandbox.faults.add({ match: { method: 'POST', path: '/composite$' }, fault: { kind: 'status', status, body } }),
     close: () => sandbox.close(),
   };
 }

@@ -48,6 +48,8 @@ export interface CrmVendor {
   authorize: ((url: string) => Promise<string>) | null;
   /** A person deletes a property, or hides it from the login. */
   removeProperty(stream: StreamName, name: string): void;
+  /** Every write from now on is refused in these words. */
+  refuseWrites(status: number, body: object): void;
   close(): Promise<void>;
 }
 
