@@ -20,11 +20,12 @@ import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
 import { remind } from './jobs/remind.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
+import { runTriggers } from './jobs/triggers.ts';
 import type { JobHandlers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
-import { SECOND_MS } from './model/time.ts';
+import { MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
@@ -51,6 +52,8 @@ const REMIND_CONCURRENCY = 8;
 /** Targets that are looked at after a hint, and tenants whose notifications are looked after, at once. */
 const LOOK_CONCURRENCY = 4;
 const CHANNEL_CONCURRENCY = 2;
+/** Tenants whose receivers are told at once; a slow receiver holds its tenant's place for half a minute. */
+const TRIGGER_CONCURRENCY = 4;
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going.
@@ -87,6 +90,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
       look: LOOK_CONCURRENCY,
       channels: CHANNEL_CONCURRENCY,
       remind: REMIND_CONCURRENCY,
+      triggers: TRIGGER_CONCURRENCY,
       'refresh-tokens': REFRESH_CONCURRENCY,
     },
     lockMs: settings.leases.ttlMs,
@@ -236,6 +240,13 @@ function handlersOf(composition: Composition): JobHandlers {
       if (tenant === undefined || tenant.configuration.paused) return;
       await remind(tenant, reminder, signals);
     },
+    async triggers({ tenant: id, retry = false }, signals) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      const done = await runTriggers(tenant, { read: !retry }, signals);
+      // The lists are read by whoever is at it only if that turn began with them.
+      if (!done && !retry && !signals.stop.aborted) await queues.wakeTriggers(id, SECOND_MS, { read: true });
+    },
     async 'refresh-tokens'({ tenant: id }, { stop }) {
       const entry = composed.get(id);
       if (entry === undefined) return;
@@ -265,6 +276,7 @@ async function schedule({ queues, estate, configuration }: Composition): Promise
   const running = new Set([...estate.tenants.values()].filter((t) => !t.configuration.paused).map(({ id }) => id));
   await queues.keepOnly('pull', running);
   await queues.keepOnly('audit', running);
+  await queues.keepOnly('triggers', new Set([...running].filter((id) => estate.tenants.get(id)?.triggers != null)));
   await queues.keepOnly('refresh-tokens', all);
   await queues.keepOnly('channels', all);
   for (const tenant of all) {
@@ -276,6 +288,10 @@ async function schedule({ queues, estate, configuration }: Composition): Promise
     await queues.repeat('pull', tenant, pullEverySeconds * SECOND_MS);
     await queues.repeat('audit', tenant, auditEverySeconds * SECOND_MS);
     await queues.pullNow(tenant);
+    const { triggers = null } = estate.tenants.get(tenant) ?? {};
+    if (triggers === null) continue;
+    await queues.repeat('triggers', tenant, triggers.file.everyMinutes * MINUTE_MS);
+    await queues.wakeTriggers(tenant, 0, { read: true });
   }
 }
 

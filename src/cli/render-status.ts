@@ -1,6 +1,7 @@
 import type { ConnectionStatus } from '../control/estate.ts';
 import type { DriftPolicy, Status, TargetStatus, TenantStatus } from '../control/status.ts';
 import type { Instant } from '../model/time.ts';
+import { remedyOf } from './render-triggers.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** Status as a person reads it. */
@@ -29,7 +30,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }
-  lines.push(...renderNotifications(tenant.targets), ...renderClosedChannels(tenant));
+  lines.push(...renderNotifications(tenant.targets), ...renderClosedChannels(tenant), ...renderTriggers(tenant));
   return lines.join('\n');
 }
 
@@ -63,6 +64,23 @@ function renderClosedChannels({ tenant, reminders }: TenantStatus): string[] {
     const opened = `once that is mended, "clinic-mirror reminders reopen ${tenant} ${channel}" opens it`;
     return wrap(`reminders by ${channel}: closed since ${renderTime(at)} (${code}); ${opened}`, WIDTH, '  ');
   });
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** Triggers that are off, and their endpoints that wait for a person. */
+function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
+  const { closed = [], off = [] } = triggers ?? {};
+  const lines = closed.map(({ endpoint, code, at }) =>
+    wrap(
+      `triggers to ${endpoint}: closed since ${renderTime(at)} (${code}); ${remedyOf(tenant, endpoint, code)}`,
+      WIDTH,
+      '  ',
+    ),
+  );
+  for (const { endpoint, event, code, remedy } of off) {
+    const act = remedy === null ? '' : `; ${remedy}`;
+    lines.push(wrap(`not readable, and so off: ${event} to ${endpoint} (${code})${act}`, WIDTH, '  '));
+  }
   return lines.length === 0 ? [] : ['', ...lines];
 }
 

@@ -15,6 +15,7 @@ import type { ClinicContext } from './context.ts';
 import { createInvoiceReader, type InvoiceReader } from './invoice-snapshot.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { readOne } from './reading.ts';
+import { createReportReader, type ReportReader } from './report-snapshot.ts';
 import type { Mapped } from './rows.ts';
 import { readSnapshot } from './snapshot.ts';
 import type { UserInfo } from './users.ts';
@@ -39,7 +40,7 @@ type Catalogue<Model> = (tenantId: string, signal: AbortSignal) => AsyncIterable
 type Get<Model> = (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Model>>;
 
 /** The clinic API as the daemon uses it. All methods throw MirrorError; see `errors.ts` for who must act. */
-export interface ClinicClient extends InvoiceReader {
+export interface ClinicClient extends InvoiceReader, ReportReader {
   /** @throws MirrorError `authorization`, code `user-unknown`, for a user without tenants */
   userInfo(signal: AbortSignal): Promise<UserInfo>;
   tenantInfo(tenantId: string, signal: AbortSignal): Promise<TenantInfo>;
@@ -97,5 +98,6 @@ export function createClinicClient(context: ClinicContext): ClinicClient {
       readSnapshot(context, { tenantId, ...query, signal }, zone, rows.appointments),
     readAppointment: lookup('appointments', rows.appointments),
     ...createInvoiceReader(context),
+    ...createReportReader(context),
   };
 }

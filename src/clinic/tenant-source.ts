@@ -2,6 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import type { Report } from '../model/triggers.ts';
 import type { ClinicClient } from './client.ts';
 import type { InvoiceQuery } from './invoice-snapshot.ts';
 import type { ListPage } from './lists.ts';
@@ -34,6 +35,9 @@ export interface TenantSource {
   /** Every invoice as it is now; partial as above. */
   readInvoices(query: InvoiceQuery, signal: AbortSignal): Promise<Snapshot<Invoice>>;
   readInvoice(id: string, query: Pick<InvoiceQuery, 'withDoctors'>, signal: AbortSignal): Promise<Lookup<Invoice>>;
+  /** Every report as it is now; partial as above. */
+  readReports(signal: AbortSignal): Promise<Snapshot<Report>>;
+  readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
   /** What is kept is read anew with the next question. */
   forget(): void;
 }
@@ -120,6 +124,8 @@ export function createTenantSource(
     readInvoices: (query, signal) => inTenant(signal, (tenantId) => client.readInvoices(tenantId, query, signal)),
     readInvoice: (id, query, signal) =>
       alone((tenantId, invoiceId, reading) => client.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
+    readReports: (signal) => inTenant(signal, (tenantId) => client.readReports(tenantId, signal)),
+    readReport: alone(client.readReport),
     forget,
   };
 }

@@ -1,8 +1,9 @@
+import type { TriggerEvent } from '../model/triggers.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import { compileMapping } from '../sync/mapping/index.ts';
 import { channelModule, needsPatient } from './reminders.ts';
 
-/** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders, and what the operator wants. */
+/** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders and triggers, and what the operator wants. */
 export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
   const targets = [...tenant.targets.values()];
   const scopes = ['openid', 'offline_access', `${prefix}agenda`];
@@ -10,7 +11,7 @@ export function clinicScopes(tenant: TenantConfiguration, prefix: string): strin
   const showsNames = targets.some(({ title }) => title === 'initials' || title === 'full');
   if (showsNames || remindsPatients(tenant)) scopes.push(`${prefix}patients`);
   const ofCrms = targets.flatMap((target) => scopesOfCrm(target, tenant.zone));
-  scopes.push(...[...ofCrms, ...tenant.clinic.scopes].map((scope) => `${prefix}${scope}`));
+  scopes.push(...[...ofCrms, ...scopesOfTriggers(tenant), ...tenant.clinic.scopes].map((scope) => `${prefix}${scope}`));
   return [...new Set(scopes)];
 }
 
@@ -23,6 +24,17 @@ function scopesOfCrm({ crm }: TargetConfiguration, zone: string): string[] {
   if (needs.doctors) scopes.push('episodes');
   if (needs.treatment) scopes.push('treatments');
   return scopes;
+}
+
+const SCOPE_OF_EVENT: Readonly<Record<TriggerEvent, string>> = {
+  'report.available': 'medicalreports',
+  'invoice.issued': 'invoices',
+};
+
+/** The lists that receivers are told of. */
+function scopesOfTriggers({ triggers }: TenantConfiguration): string[] {
+  const endpoints = [...(triggers?.endpoints.values() ?? [])];
+  return endpoints.flatMap(({ events }) => events.map((event) => SCOPE_OF_EVENT[event]));
 }
 
 async function neverEvaluated(): Promise<never> {

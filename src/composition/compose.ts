@@ -7,6 +7,7 @@ import type { ConnectionStatus, Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import { openForm } from '../jobs/open-crm.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
+import type { TriggerSource } from '../jobs/open-triggers.ts';
 import { emptyStreamMemory } from '../jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
@@ -39,6 +40,7 @@ import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { startExpressionThread } from './expression-thread.ts';
 import { openReminders } from './reminders.ts';
+import { openTriggers } from './triggers.ts';
 
 const USER_AGENT = 'clinic-mirror';
 
@@ -226,6 +228,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         observeLag: shared.observeLag ?? (() => {}),
         publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
+      triggers: openTriggers({ tenant, identityKey, redis, sealer, source: clinic, queues: shared.queues, http }),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,
       clock,
@@ -234,7 +237,11 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   };
 }
 
-function openClinic({ clinic }: TenantConfiguration, memory: TenantMemory, context: ClinicContext): ClinicSource {
+function openClinic(
+  { clinic }: TenantConfiguration,
+  memory: TenantMemory,
+  context: ClinicContext,
+): ClinicSource & TriggerSource {
   const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory);
   const { setStatus } = createAppointmentCalls(context);
   return {

@@ -5,6 +5,7 @@ import type { Estate } from './estate.ts';
 import type { NotificationResult } from './notifications.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
 import { type Status, status } from './status.ts';
+import { createTriggerMetrics } from './trigger-metrics.ts';
 
 /** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
 export interface Metrics {
@@ -46,6 +47,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
   });
   const gauges = createGauges(registry);
   const reminders = createReminderMetrics(registry);
+  const triggers = createTriggerMetrics(registry);
   return {
     countNotification: (connector, result) => notifications.inc({ connector, result }),
     observeHttp(label, httpStatus, durationMs) {
@@ -58,6 +60,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
       if (open !== null) {
         fill(gauges, await status(open));
         await reminders.fill(open.tenants.values());
+        await triggers.fill(open.tenants.values());
       }
       return registry.metrics();
     },

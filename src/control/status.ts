@@ -8,6 +8,7 @@ import type { DriftReport, TargetTrouble } from '../state/targets.ts';
 import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
 import { type NotificationStatus, notificationStatus } from './notification-status.ts';
 import { type ReminderStatus, reminderStatus } from './reminder-status.ts';
+import { type TriggerStatus, triggerStatus } from './trigger-status.ts';
 
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
@@ -72,6 +73,8 @@ export interface TenantStatus {
   targets: TargetStatus[];
   /** Null where none are configured. */
   reminders: ReminderStatus | null;
+  /** Null where none are configured. */
+  triggers: TriggerStatus | null;
 }
 
 /** The whole picture. */
@@ -104,6 +107,7 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
       [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
     ),
     reminders: await reminderStatus(tenant.reminders),
+    triggers: await triggerStatus(tenant.triggers),
   };
 }
 

@@ -17,6 +17,8 @@ export const JOBS = {
   channels: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
   /** Looks at one reminder: decides, and hands it over. Comes when it is due. */
   remind: { data: z.object({ tenant: z.string(), reminder: z.string() }) },
+  /** Reads what receivers are told of and tells them. Repeats per tenant; `retry`: only what waits is tried again. */
+  triggers: { data: z.object({ tenant: z.string(), retry: z.boolean().optional() }) },
   /** Looks after one tenant's logins, paused ones too. Repeats per tenant. */
   'refresh-tokens': { data: z.object({ tenant: z.string() }) },
 } as const;

@@ -27,6 +27,7 @@ import type { Ledger } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
 import type { OpenReminders } from './open-reminders.ts';
+import type { OpenTriggers } from './open-triggers.ts';
 import type { StreamMemory } from './stream-memory.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
@@ -104,6 +105,8 @@ export interface OpenTenant {
   notifications: TenantNotifications;
   /** Null where none are configured. */
   reminders: OpenReminders | null;
+  /** Null where none are configured. */
+  triggers: OpenTriggers | null;
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;

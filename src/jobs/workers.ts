@@ -42,13 +42,18 @@ export interface WorkQueues {
   look(tenant: string, target: string, options: { delayMs: number; whole?: boolean }): Promise<void>;
   /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
   keepChannels(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
+  /**
+   * Gives a tenant's triggers a turn after the delay. Whoever asks last decides when; one that is under way is followed by it.
+   * @param options.read the clinic's lists too, not only what waits
+   */
+  wakeTriggers(tenant: string, delayMs: number, options: { read: boolean }): Promise<void>;
   /** The alarms of a tenant's reminders. @param clock the one that their times go by */
   reminderAlarms(tenant: string, clock: Clock): ReminderAlarms;
   close(): Promise<void>;
 }
 
 /** Jobs that repeat per tenant. */
-export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'refresh-tokens';
+export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-tokens';
 
 /** Running workers. */
 export interface Workers {
@@ -122,6 +127,15 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
       const id = `${tenant}${hurry ? '/hurry' : ''}`;
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
       await queueOf('channels').add('channels', { tenant, hurry }, options);
+    },
+    async wakeTriggers(tenant, delayMs, { read }) {
+      const id = `${tenant}${read ? '/read' : ''}`;
+      const deduplication = { id, keepLastIfActive: true, reschedule: true };
+      await queueOf('triggers').add(
+        'triggers',
+        { tenant, retry: !read },
+        { ...JOB_OPTIONS, delay: delayMs, deduplication },
+      );
     },
     reminderAlarms: (tenant, clock) => openAlarms(queueOf('remind'), tenant, clock),
     async close() {

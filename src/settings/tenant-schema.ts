@@ -5,6 +5,7 @@ import { crmSchema } from './crm-schema.ts';
 import { reminderSchema } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { guardOverrides } from './settings-schema.ts';
+import { triggerSchema } from './trigger-schema.ts';
 
 /** The connection that every tenant has without naming it. */
 export const CLINIC_CONNECTION = 'clinic';
@@ -97,11 +98,12 @@ export function tenantSchema(secrets: SecretSchemas) {
       scopes: z
         .array(z.enum(CLINIC_SCOPES))
         .default([])
-        .describe('Asked for at the login beside what targets and reminders need, for the command clinic'),
+        .describe('Asked for at the login beside what targets, reminders and triggers need, for the command clinic'),
     }),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),
     reminders: reminderSchema.optional(),
+    triggers: triggerSchema(secrets).optional(),
   });
 }
 

@@ -37,6 +37,11 @@
  * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:tombstones`                | hash   | for ever          | forget            | planner               |
  * | `cm:{T}:receipts`                  | hash   | for ever          | forget            | operator              |
+ * | `cm:{T}:trigger-readings`            | hash   | endpoint's        | triggers          | triggers, status      |
+ * | `cm:{T}:triggers-known:<endpoint>/<event>` | zset | 90 days after its document | triggers | triggers          |
+ * | `cm:{T}:triggers-waiting:<endpoint>/<event>` | hash | until taken    | triggers          | triggers, status      |
+ * | `cm:{T}:trigger-endpoint:<endpoint>` | hash   | endpoint's        | triggers, operator | triggers, status     |
+ * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`, `cm:{B}:budget:*`   | string | seconds           | budget            | budget                |
@@ -84,6 +89,11 @@ export const keys = {
   answersMinute: (tenant: string, minute: number, id: string) => tenantKey(tenant, 'answers-minute', minute, id),
   tombstones: (tenant: string) => tenantKey(tenant, 'tombstones'),
   receipts: (tenant: string) => tenantKey(tenant, 'receipts'),
+  triggerReadings: (tenant: string) => tenantKey(tenant, 'trigger-readings'),
+  triggersKnown: (tenant: string, place: string) => tenantKey(tenant, 'triggers-known', place),
+  triggersWaiting: (tenant: string, place: string) => tenantKey(tenant, 'triggers-waiting', place),
+  triggerEndpoint: (tenant: string, endpoint: string) => tenantKey(tenant, 'trigger-endpoint', endpoint),
+  triggerCounts: (tenant: string) => tenantKey(tenant, 'trigger-counts'),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),

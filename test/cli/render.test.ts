@@ -12,7 +12,7 @@ import type { HealthView } from '../../src/control/health.ts';
 import type { TenantHold } from '../../src/control/holds.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import type { Status, TargetStatus } from '../../src/control/status.ts';
-import { TRIGGER_EVENTS } from '../../src/model/triggers.ts';
+import { TRIGGER_EVENTS } from '../../src/settings/trigger-schema.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../sync/arbitraries.ts';
 

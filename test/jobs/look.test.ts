@@ -146,12 +146,13 @@ describe('hints', () => {
       look: idle,
       channels: idle,
       remind: idle,
+      triggers: idle,
       'refresh-tokens': idle,
     };
     const started = startWorkers({
       redisUrl: redis.url,
       handlers: { ...allIdle, ...handlers },
-      concurrency: { pull: 1, push: 1, audit: 1, look: 4, channels: 1, remind: 1, 'refresh-tokens': 1 },
+      concurrency: { pull: 1, push: 1, audit: 1, look: 4, channels: 1, remind: 1, triggers: 1, 'refresh-tokens': 1 },
       log: silentLogger,
       lockMs: 30_000,
     });

@@ -45,6 +45,7 @@ export interface TenantChoice {
   leaseTtlMs?: number;
   log?: Logger;
   reminders?: OpenTenant['reminders'];
+  triggers?: OpenTenant['triggers'];
   /** How vendors reach the receiver; else nothing is opened. */
   notificationsUrl?: string | null;
   /** How a channel is ended. */
@@ -81,6 +82,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       channelsOf: choice.channelsOf ?? (() => null),
     },
     reminders: choice.reminders ?? null,
+    triggers: choice.triggers ?? null,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,
     clock,

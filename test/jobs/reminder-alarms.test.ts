@@ -24,7 +24,15 @@ function queues(): WorkQueues {
 function ringing(onRing: (reminder: string) => Promise<void> = async () => {}): string[] {
   const rung: string[] = [];
   const idle = async () => {};
-  const handlers = { pull: idle, push: idle, audit: idle, look: idle, channels: idle, 'refresh-tokens': idle };
+  const handlers = {
+    pull: idle,
+    push: idle,
+    audit: idle,
+    look: idle,
+    channels: idle,
+    triggers: idle,
+    'refresh-tokens': idle,
+  };
   opened.push(
     startWorkers({
       redisUrl: redis.url,
@@ -35,7 +43,7 @@ function ringing(onRing: (reminder: string) => Promise<void> = async () => {}): 
           await onRing(reminder);
         },
       },
-      concurrency: { pull: 1, push: 1, audit: 1, look: 1, channels: 1, remind: 4, 'refresh-tokens': 1 },
+      concurrency: { pull: 1, push: 1, audit: 1, look: 1, channels: 1, remind: 4, triggers: 1, 'refresh-tokens': 1 },
       log: silentLogger,
       lockMs: 30_000,
     }),

@@ -35,12 +35,22 @@ function workers(handlers: Partial<JobHandlers>, options: { log?: Logger; push?:
     look: idle,
     channels: idle,
     remind: idle,
+    triggers: idle,
     'refresh-tokens': idle,
   };
   const started = startWorkers({
     redisUrl: redis.url,
     handlers: { ...allIdle, ...handlers },
-    concurrency: { pull: 2, push: options.push ?? 4, audit: 1, look: 2, channels: 1, remind: 2, 'refresh-tokens': 1 },
+    concurrency: {
+      pull: 2,
+      push: options.push ?? 4,
+      audit: 1,
+      look: 2,
+      channels: 1,
+      remind: 2,
+      triggers: 1,
+      'refresh-tokens': 1,
+    },
     log: options.log ?? silentLogger,
     lockMs: 30_000,
   });

@@ -18,7 +18,7 @@ export function sourceFile(path: string, source: string): SourceFile {
 const LEVELS: readonly (readonly string[])[] = [
   ['model', 'settings', 'log'],
   ['http'],
-  ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders'],
+  ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers'],
   ['jobs'],
   ['control'],
   ['admin', 'cli'],
@@ -40,7 +40,7 @@ const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
 /** Which rooms of src/ know a package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = { bullmq: ['jobs'], ioredis: ['state', 'jobs'] };
 
-const PURE_ROOMS = ['sync', 'model'];
+const PURE_ROOMS = ['sync', 'model', 'triggers'];
 const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;
 const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now', 'Math.random'];
 

@@ -1,0 +1,59 @@
+import type { TriggerEndpointStatus, TriggerEventStatus } from '../control/trigger-status.ts';
+import type { TriggerList } from '../control/triggers.ts';
+import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
+
+/** Endpoints and their events as a person reads them. */
+export function renderTriggers({ tenant, everyMinutes, endpoints }: TriggerList): string {
+  const columns = [
+    { heading: 'endpoint' },
+    { heading: 'event' },
+    { heading: 'state' },
+    { heading: 'last read' },
+    { heading: 'sent', right: true },
+    { heading: 'waiting', right: true },
+    { heading: 'failing', right: true },
+    { heading: 'dropped', right: true },
+  ];
+  const rows = endpoints.flatMap((endpoint) => endpoint.events.map((event) => rowOf(endpoint, event)));
+  const notes = endpoints.flatMap((endpoint) => notesOf(tenant, endpoint));
+  const table = renderTable(columns, rows);
+  const every = `The clinic's lists are read every ${everyMinutes} ${everyMinutes === 1 ? 'minute' : 'minutes'}.`;
+  return [table, ...(notes.length === 0 ? [] : [notes.join('\n')]), every].join('\n\n');
+}
+
+function rowOf({ endpoint, closed, restUntil }: TriggerEndpointStatus, status: TriggerEventStatus): string[] {
+  const { event, off, sinceAt, readAt, sent, waiting, failing, dropped } = status;
+  let state = 'on';
+  if (closed !== null) state = 'closed';
+  else if (off !== null) state = 'off';
+  else if (sinceAt === null) state = 'new';
+  else if (restUntil !== null) state = 'resting';
+  return [endpoint, event, state, renderTime(readAt), ...[sent, waiting, failing, dropped].map(String)];
+}
+
+function notesOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {
+  const { endpoint: name, closed, code, failingSince, restUntil, lastSentAt, events } = endpoint;
+  const notes: string[] = [];
+  if (closed !== null)
+    notes.push(`closed since ${renderTime(closed.at)} (${closed.code}); ${remedyOf(tenant, name, closed.code)}`);
+  else if (restUntil !== null)
+    notes.push(`failing since ${renderTime(failingSince)} (${code}), next try ${renderTime(restUntil)}`);
+  for (const { event, off, failing, lastCode, nextTryAt } of events) {
+    if (off !== null) {
+      const act = off.remedy === null ? '' : `; ${off.remedy}`;
+      notes.push(`${event} is off since ${renderTime(off.at)} (${off.code})${act}`);
+    }
+    if (failing > 0 && closed === null && restUntil === null) {
+      notes.push(`${event}: ${failing} failing (${lastCode}), next try ${renderTime(nextTryAt)}`);
+    }
+  }
+  if (lastSentAt !== null) notes.push(`last sent ${renderTime(lastSentAt)}`);
+  return notes.map((note) => wrap(`${name}: ${note}`, WIDTH));
+}
+
+/** What a person does about a closed endpoint. */
+export function remedyOf(tenant: string, endpoint: string, code: string): string {
+  const command = `"clinic-mirror triggers reopen ${tenant} ${endpoint}"`;
+  if (code === 'too-many-at-once') return `${command} lets them through, with --skip they are never sent`;
+  return `once that is mended, ${command} opens it`;
+}

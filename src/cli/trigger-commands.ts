@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import type { Estate } from '../control/estate.ts';
+import { listTriggers, reopenEndpoint } from '../control/triggers.ts';
+import { renderTriggers } from './render-triggers.ts';
+
+/** What the commands on triggers need of the command line. */
+export interface TriggerCommands {
+  /** Opens the estate, does the work, closes it again. */
+  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  print(json: boolean | undefined, value: object, text: string): void;
+  out(text: string): void;
+  signal: AbortSignal;
+}
+
+/** Adds `triggers …`; without a verb it shows. */
+export function addTriggers(program: Command, { withEstate, print, out, signal }: TriggerCommands): void {
+  const triggers = program.command('triggers').description('what receivers are told of reports and invoices');
+  triggers
+    .command('show <tenant>', { isDefault: true })
+    .description('show endpoints and events: what was sent, what waits and fails, and when it is tried next')
+    .option('--json', 'as JSON')
+    .action((tenant: string, { json }: { json?: boolean }) =>
+      withEstate(async (estate) => {
+        const list = await listTriggers(estate, tenant);
+        print(json, list, renderTriggers(list));
+      }),
+    );
+  triggers
+    .command('reopen <tenant> <endpoint>')
+    .description('use an endpoint again that was closed, and try at once what waits for it')
+    .option('--skip', 'never send what is there by now')
+    .action((tenant: string, endpoint: string, { skip }: { skip?: boolean }) =>
+      withEstate(async (estate) => {
+        const { closed } = await reopenEndpoint(estate, tenant, endpoint, { skip: skip === true }, signal);
+        const was = closed === null ? 'was not closed' : 'is used again';
+        const next = skip === true ? 'What is there by now is not sent.' : 'What waits for it is tried now.';
+        out(`The endpoint ${endpoint} ${was}. ${next}`);
+      }),
+    );
+}

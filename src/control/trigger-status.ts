@@ -1,0 +1,95 @@
+import type { OpenTriggers } from '../jobs/open-triggers.ts';
+import { placesOf } from '../jobs/trigger-reading.ts';
+import type { Instant } from '../model/time.ts';
+import type { TriggerEndpointState, TriggerEvent, TriggerReading } from '../model/triggers.ts';
+import type { TriggerCount } from '../state/triggers.ts';
+
+/** Where an endpoint stands with one event. */
+export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 'readAt' | 'off'> {
+  event: TriggerEvent;
+  /** Messages that are written down and not taken yet. */
+  waiting: number;
+  /** Those of them that were tried in vain. */
+  failing: number;
+  /** Of the failing one that is tried next; null where none failed. */
+  lastCode: string | null;
+  /** When the message that is due first is tried; null where none waits. */
+  nextTryAt: Instant | null;
+  /** Since the state began. */
+  sent: number;
+  dropped: number;
+  failedTries: number;
+}
+
+/** Where an endpoint stands. */
+export interface TriggerEndpointStatus extends TriggerEndpointState {
+  endpoint: string;
+  events: TriggerEventStatus[];
+}
+
+/** What waits for a person, for the tenant's status. */
+export interface TriggerStatus {
+  waiting: number;
+  closed: { endpoint: string; code: string; at: Instant }[];
+  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null }[];
+}
+
+/** Where each endpoint of a tenant stands; no ids of documents. */
+export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerEndpointStatus[]> {
+  const counts = await triggers.store.counts();
+  const endpoints = [...triggers.file.endpoints].map(async ([endpoint, { events }]) => {
+    const state = await triggers.store.endpoint(endpoint);
+    const each = events.map((event) => eventStatus(triggers, endpoint, event, state, counts));
+    return { endpoint, ...state, events: await Promise.all(each) };
+  });
+  return Promise.all(endpoints);
+}
+
+async function eventStatus(
+  { store }: OpenTriggers,
+  endpoint: string,
+  event: TriggerEvent,
+  { restUntil, closed }: TriggerEndpointState,
+  counts: readonly TriggerCount[],
+): Promise<TriggerEventStatus> {
+  const place = { endpoint, event };
+  const { sinceAt, readAt, off } = await store.reading(place);
+  const waiting = await store.waiting(place);
+  const failing = waiting.filter(({ code }) => code !== null);
+  const sumOf = (result: TriggerCount['result']) =>
+    counts
+      .filter((one) => one.endpoint === endpoint && one.event === event && one.result === result)
+      .reduce((sum, { count }) => sum + count, 0);
+  const [first] = waiting;
+  const nextTryAt = first === undefined || closed !== null ? null : Math.max(first.dueAt, restUntil ?? 0);
+  return {
+    event,
+    sinceAt,
+    readAt,
+    off,
+    waiting: waiting.length,
+    failing: failing.length,
+    lastCode: failing[0]?.code ?? null,
+    nextTryAt,
+    sent: sumOf('sent'),
+    dropped: sumOf('dropped'),
+    failedTries: sumOf('failed'),
+  };
+}
+
+/** Reads what is kept; null where there are no triggers. */
+export async function triggerStatus(triggers: OpenTriggers | null): Promise<TriggerStatus | null> {
+  if (triggers === null) return null;
+  const { store, file } = triggers;
+  const found: TriggerStatus = { waiting: 0, closed: [], off: [] };
+  for (const endpoint of file.endpoints.keys()) {
+    const { closed } = await store.endpoint(endpoint);
+    if (closed !== null) found.closed.push({ endpoint, ...closed });
+  }
+  for (const place of placesOf(triggers)) {
+    found.waiting += await store.waitingCount(place);
+    const { off } = await store.reading(place);
+    if (off !== null) found.off.push({ ...place, code: off.code, remedy: off.remedy });
+  }
+  return found;
+}

@@ -1,0 +1,84 @@
+import type { OpenTriggers } from '../jobs/open-triggers.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import { TRIGGERS_LEASE } from '../jobs/triggers.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Instant } from '../model/time.ts';
+import { type Estate, requireTenant } from './estate.ts';
+import { endpointStatuses, type TriggerEndpointStatus } from './trigger-status.ts';
+
+/** How long a person's command waits for a turn that is under way. */
+const LEASE_WAIT_MS = 60_000;
+
+/** A tenant's triggers as they are shown. */
+export interface TriggerList {
+  tenant: string;
+  at: Instant;
+  everyMinutes: number;
+  endpoints: TriggerEndpointStatus[];
+}
+
+/** Where a tenant's endpoints stand. @throws MirrorError `settings`, code `no-triggers` */
+export async function listTriggers(estate: Estate, tenantId: string): Promise<TriggerList> {
+  const { triggers } = requireTriggers(estate, tenantId);
+  const { everyMinutes } = triggers.file;
+  return { tenant: tenantId, at: estate.clock(), everyMinutes, endpoints: await endpointStatuses(triggers) };
+}
+
+/**
+ * Opens an endpoint again that was closed, lets through what a person has seen, and has what waits tried at once.
+ * @param options.skip nothing of what is there by now is sent: the next reading is taken as told of
+ * @returns why it was closed; null when it was not
+ * @throws MirrorError `settings`, code `no-triggers` or `no-such-endpoint`; `remote`, code `lease-busy`
+ */
+export async function reopenEndpoint(
+  estate: Estate,
+  tenantId: string,
+  endpoint: string,
+  options: { skip: boolean },
+  signal: AbortSignal,
+): Promise<{ closed: { code: string; at: Instant } | null }> {
+  const { tenant, triggers } = requireTriggers(estate, tenantId);
+  const configured = triggers.file.endpoints.get(endpoint);
+  if (configured === undefined) throw noSuchEndpoint(tenantId, endpoint, [...triggers.file.endpoints.keys()]);
+  const { store } = triggers;
+  const lease = await tenant.leases.take(TRIGGERS_LEASE, LEASE_WAIT_MS, signal);
+  try {
+    const { closed } = await store.endpoint(endpoint);
+    for (const event of configured.events) {
+      const place = { endpoint, event };
+      if (options.skip) await store.forget(place);
+      else if (closed?.code === 'too-many-at-once') {
+        await store.noteReading(place, { ...(await store.reading(place)), letThrough: true }, lease);
+      }
+      const now = tenant.clock();
+      for (const entry of await store.waiting(place)) {
+        if (entry.dueAt > now) await store.defer(place, { ...entry, dueAt: now }, { failed: false }, lease);
+      }
+    }
+    await store.reopen(endpoint);
+    return { closed };
+  } finally {
+    await lease.release();
+    await triggers.wake(0, { read: true });
+  }
+}
+
+function requireTriggers(estate: Estate, id: string): { tenant: OpenTenant; triggers: OpenTriggers } {
+  const tenant = requireTenant(estate, id);
+  if (tenant.triggers !== null) return { tenant, triggers: tenant.triggers };
+  throw new MirrorError(`the tenant "${id}" has no triggers`, {
+    actor: 'settings',
+    code: 'no-triggers',
+    retry: 'never',
+    remedy: `add triggers to tenants/${id}.yaml`,
+  });
+}
+
+function noSuchEndpoint(tenant: string, endpoint: string, known: readonly string[]): MirrorError {
+  return new MirrorError(`the tenant "${tenant}" has no endpoint "${endpoint}"`, {
+    actor: 'settings',
+    code: 'no-such-endpoint',
+    retry: 'never',
+    remedy: `there are: ${known.join(', ')}`,
+  });
+}

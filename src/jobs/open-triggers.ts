@@ -1,0 +1,27 @@
+import type { HttpDoor } from '../http/door.ts';
+import type { Invoice } from '../model/records.ts';
+import type { Lookup, Snapshot } from '../model/snapshots.ts';
+import type { Report } from '../model/triggers.ts';
+import type { TriggerFile } from '../settings/trigger-schema.ts';
+import type { TriggerStore } from '../state/triggers.ts';
+import type { NameTrigger } from '../triggers/identity.ts';
+
+/** What triggers ask of the clinic. */
+export interface TriggerSource {
+  /** Every report; partial when the end of the list was not proved. */
+  readReports(signal: AbortSignal): Promise<Snapshot<Report>>;
+  readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
+  readInvoices(query: { withDoctors: boolean; doctorsFrom: string }, signal: AbortSignal): Promise<Snapshot<Invoice>>;
+  readInvoice(id: string, query: { withDoctors: boolean }, signal: AbortSignal): Promise<Lookup<Invoice>>;
+}
+
+/** A tenant's triggers, opened. */
+export interface OpenTriggers {
+  file: TriggerFile;
+  source: TriggerSource;
+  store: TriggerStore;
+  name: NameTrigger;
+  http: HttpDoor;
+  /** Asks for a turn after the delay. @param options.read the clinic's lists too, not only what waits */
+  wake(delayMs: number, options: { read: boolean }): Promise<void>;
+}

@@ -1,0 +1,217 @@
+import { isTooLarge, postSigned, type WebhookAnswer } from '../http/signed-webhook.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { TriggerDrop, WaitingTrigger } from '../model/triggers.ts';
+import type { TriggerEndpoint } from '../settings/trigger-schema.ts';
+import type { Lease } from '../state/leases.ts';
+import type { TriggerPlace } from '../state/triggers.ts';
+import type { Subject } from '../triggers/events.ts';
+import { messageOf } from '../triggers/message.ts';
+import type { OpenTriggers } from './open-triggers.ts';
+import { nextTry, targetRestMs } from './retry.ts';
+import type { OpenTenant } from './tenant.ts';
+import { readSubject } from './trigger-lists.ts';
+
+/** One endpoint is written to for this long at a time; then lists are read and others have a turn. */
+const TURN_MS = 20 * SECOND_MS;
+/** Between two tries to ask a clinic that does not answer. */
+const SOURCE_RETRY_MS = MINUTE_MS;
+
+/** What a turn is done with. */
+export interface DeliveryParts {
+  tenant: OpenTenant;
+  triggers: OpenTriggers;
+  lease: Lease;
+  isForgotten: (patientId: string) => boolean;
+  /** Ends the turn between two messages, and in the middle of one. */
+  stop: AbortSignal;
+  abort: AbortSignal;
+}
+
+/** One message and where it goes. */
+interface Parcel {
+  place: TriggerPlace;
+  entry: WaitingTrigger;
+}
+
+/** Whether the endpoint may get the next message; else when it is looked at again, null for not before a person acts. */
+type Next = 'go-on' | { againAt: Instant | null };
+
+/**
+ * Hands over what waits for one endpoint, each document read again just before.
+ * @returns when there is something to do next; null for nothing
+ */
+export async function deliverTo(
+  parts: DeliveryParts,
+  name: string,
+  endpoint: TriggerEndpoint,
+): Promise<Instant | null> {
+  const { store } = parts.triggers;
+  const { closed, restUntil } = await store.endpoint(name);
+  if (closed !== null) return null;
+  const parcels = await parcelsOf(parts, name, endpoint);
+  if (parcels.length === 0) return null;
+  const startedAt = parts.tenant.clock();
+  if (restUntil !== null && restUntil > startedAt) return restUntil;
+  let firstLeft: Instant | null = null;
+  const left = (at: Instant) => {
+    firstLeft = firstLeft === null ? at : Math.min(firstLeft, at);
+  };
+  for (const parcel of parcels) {
+    const now = parts.tenant.clock();
+    if (parts.stop.aborted || now - startedAt > TURN_MS) return now;
+    if (parcel.entry.dueAt > now) {
+      left(parcel.entry.dueAt);
+      continue;
+    }
+    const next = await deliver(parts, parcel, endpoint, left);
+    if (next !== 'go-on') return next.againAt;
+  }
+  return firstLeft;
+}
+
+async function parcelsOf({ triggers }: DeliveryParts, name: string, { events }: TriggerEndpoint): Promise<Parcel[]> {
+  const parcels: Parcel[] = [];
+  for (const event of events) {
+    const place = { endpoint: name, event };
+    for (const entry of await triggers.store.waiting(place)) parcels.push({ place, entry });
+  }
+  return parcels.sort((one, other) => one.entry.dueAt - other.entry.dueAt);
+}
+
+/** @param left told when a message that was put off is due */
+async function deliver(
+  parts: DeliveryParts,
+  parcel: Parcel,
+  endpoint: TriggerEndpoint,
+  left: (at: Instant) => void,
+): Promise<Next> {
+  const { tenant, triggers, lease, abort } = parts;
+  const { place, entry } = parcel;
+  const drop = (reason: TriggerDrop) => triggers.store.settleDropped(place, entry.id, reason, lease);
+  let subject: Subject | TriggerDrop;
+  try {
+    subject = await stillTelling(parts, parcel);
+  } catch (error) {
+    abort.throwIfAborted();
+    left(await putOffForSource(parts, parcel, asMirrorError(error)));
+    return 'go-on';
+  }
+  if (typeof subject === 'string') {
+    await drop(subject);
+    tenant.log.info({ ...place, message: entry.id, reason: subject }, 'a message is not sent any more');
+    return 'go-on';
+  }
+  const body = messageOf(tenant.id, place.event, subject, entry.foundAt);
+  if (isTooLarge(body)) {
+    await drop('payload-too-large');
+    return 'go-on';
+  }
+  let answer: WebhookAnswer;
+  try {
+    const message = { label: 'trigger.webhook', id: entry.id, now: tenant.clock(), body };
+    answer = await postSigned(triggers.http, endpoint, message, abort);
+  } catch (error) {
+    abort.throwIfAborted();
+    return rest(parts, parcel, asMirrorError(error));
+  }
+  return afterAnswer(parts, parcel, answer, left);
+}
+
+/** The document as it is now, or why nothing is said of it. */
+async function stillTelling(
+  { triggers, isForgotten, abort }: DeliveryParts,
+  { place, entry }: Parcel,
+): Promise<Subject | TriggerDrop> {
+  const answer = await readSubject(triggers, place.event, entry.recordId, abort);
+  if ('absent' in answer) return 'vanished';
+  if ('setAside' in answer) throw unusable();
+  const { found } = answer;
+  if (found.patientId !== null && isForgotten(found.patientId)) return 'forgotten';
+  return found.tells ? found : 'withdrawn';
+}
+
+async function afterAnswer(
+  parts: DeliveryParts,
+  { place, entry }: Parcel,
+  answer: WebhookAnswer,
+  left: (at: Instant) => void,
+): Promise<Next> {
+  const { tenant, triggers, lease } = parts;
+  if (answer.result === 'taken') {
+    await triggers.store.settleSent(place, entry.id, tenant.clock(), lease);
+    tenant.log.info({ ...place, message: entry.id }, 'a message was taken');
+    return 'go-on';
+  }
+  if (answer.result === 'gone') {
+    await triggers.store.close(place.endpoint, { code: 'webhook-gone', at: tenant.clock() });
+    tenant.log.error(
+      { endpoint: place.endpoint, code: 'webhook-gone' },
+      'an endpoint is gone: it is told of nothing until it is opened again',
+    );
+    return { againAt: null };
+  }
+  const failure = refusal(answer);
+  if (answer.code !== 'webhook-refused') return rest(parts, { place, entry }, failure);
+  // It may be this message alone that is refused: the others have their turn.
+  const { delayMs } = nextTry(failure, entry.attempts, tenant.random);
+  left(await putOff(parts, { place, entry }, answer.code, delayMs));
+  return 'go-on';
+}
+
+/** Lets the whole endpoint rest. The message stays due, so that it is the first one afterwards. */
+async function rest(parts: DeliveryParts, { place, entry }: Parcel, error: MirrorError): Promise<Next> {
+  const { tenant, triggers, lease } = parts;
+  const now = tenant.clock();
+  const { failingSince, code } = await triggers.store.endpoint(place.endpoint);
+  const sinceAt = code === error.code && failingSince !== null ? failingSince : now;
+  const untilAt = now + targetRestMs(error, tenant.random, now - sinceAt);
+  const tried = { ...entry, attempts: entry.attempts + 1, code: error.code };
+  await triggers.store.defer(place, tried, { failed: true }, lease);
+  await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
+  tenant.log.warn(
+    { endpoint: place.endpoint, code: error.code, actor: error.actor, restMs: untilAt - now },
+    'an endpoint rests',
+  );
+  return { againAt: untilAt };
+}
+
+async function putOff(
+  { tenant, triggers, lease }: DeliveryParts,
+  { place, entry }: Parcel,
+  code: string,
+  delayMs: number,
+): Promise<Instant> {
+  const dueAt = tenant.clock() + delayMs;
+  await triggers.store.defer(place, { ...entry, attempts: entry.attempts + 1, dueAt, code }, { failed: true }, lease);
+  return dueAt;
+}
+
+/** A clinic that can't be asked is asked again; nothing was tried at the receiver. */
+async function putOffForSource(
+  { tenant, triggers, lease }: DeliveryParts,
+  { place, entry }: Parcel,
+  { code, retryAfterMs = 0 }: MirrorError,
+): Promise<Instant> {
+  const dueAt = tenant.clock() + Math.max(SOURCE_RETRY_MS, retryAfterMs);
+  await triggers.store.defer(place, { ...entry, dueAt, code }, { failed: false }, lease);
+  return dueAt;
+}
+
+function refusal({ code, retryAfterMs }: Extract<WebhookAnswer, { result: 'later' }>): MirrorError {
+  const mayBeOurs = code === 'webhook-refused';
+  return new MirrorError('the receiver did not take a message', {
+    actor: mayBeOurs ? 'contract' : 'remote',
+    code,
+    retry: 'later',
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+  });
+}
+
+function unusable(): MirrorError {
+  return new MirrorError('the document is there and its row can not be used', {
+    actor: 'contract',
+    code: 'document-unusable',
+    retry: 'later',
+  });
+}

@@ -1,0 +1,79 @@
+import { asMirrorError, type MirrorError } from '../model/errors.ts';
+import type { Lookup, Snapshot } from '../model/snapshots.ts';
+import type { TriggerEvent } from '../model/triggers.ts';
+import { invoiceSubject, reportSubject, type Subject } from '../triggers/events.ts';
+import type { OpenTriggers, TriggerSource } from './open-triggers.ts';
+
+/** The documents of one event as the clinic listed them. */
+export interface EventList {
+  subjects: ReadonlyMap<string, Subject>;
+  /** Ids of rows that are there and can't be used. */
+  unusable: ReadonlySet<string>;
+  /** Whole, and every row of it has an id: what it does not hold is not there. */
+  isWhole: boolean;
+}
+
+/** What became of the reading of each event's list. */
+export type EventLists = ReadonlyMap<TriggerEvent, EventList | MirrorError>;
+
+interface EventSource {
+  list(source: TriggerSource, signal: AbortSignal): Promise<EventList>;
+  read(source: TriggerSource, id: string, signal: AbortSignal): Promise<Lookup<Subject>>;
+}
+
+const ONLY_INVOICES = { withDoctors: false, doctorsFrom: '' };
+
+const SOURCES: Readonly<Record<TriggerEvent, EventSource>> = {
+  'report.available': {
+    list: async (source, signal) => listOf(await source.readReports(signal), reportSubject),
+    read: async (source, id, signal) => lookupOf(await source.readReport(id, signal), reportSubject),
+  },
+  'invoice.issued': {
+    list: async (source, signal) => listOf(await source.readInvoices(ONLY_INVOICES, signal), invoiceSubject),
+    read: async (source, id, signal) => lookupOf(await source.readInvoice(id, ONLY_INVOICES, signal), invoiceSubject),
+  },
+};
+
+/** The events that somebody is told of, each once. */
+export function eventsOf({ file }: Pick<OpenTriggers, 'file'>): TriggerEvent[] {
+  return [...new Set([...file.endpoints.values()].flatMap(({ events }) => events))];
+}
+
+/**
+ * Reads the list of each event, once for all endpoints. One that can't be read keeps no other from being read.
+ * @throws the signal's reason
+ */
+export async function readEventLists(triggers: OpenTriggers, signal: AbortSignal): Promise<EventLists> {
+  const lists = new Map<TriggerEvent, EventList | MirrorError>();
+  for (const event of eventsOf(triggers)) {
+    try {
+      lists.set(event, await SOURCES[event].list(triggers.source, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      lists.set(event, asMirrorError(error));
+    }
+  }
+  return lists;
+}
+
+/** A document as it is now. @throws MirrorError as the clinic's calls do */
+export async function readSubject(
+  { source }: OpenTriggers,
+  event: TriggerEvent,
+  recordId: string,
+  signal: AbortSignal,
+): Promise<Lookup<Subject>> {
+  return SOURCES[event].read(source, recordId, signal);
+}
+
+function listOf<Source>(snapshot: Snapshot<Source>, subjectOf: (record: Source) => Subject): EventList {
+  return {
+    subjects: new Map([...snapshot.records].map(([id, record]) => [id, subjectOf(record)])),
+    unusable: new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? [])),
+    isWhole: snapshot.completeness === 'complete' && snapshot.unidentified === 0,
+  };
+}
+
+function lookupOf<Source>(answer: Lookup<Source>, subjectOf: (record: Source) => Subject): Lookup<Subject> {
+  return 'found' in answer ? { found: subjectOf(answer.found) } : answer;
+}

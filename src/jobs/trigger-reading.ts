@@ -1,0 +1,145 @@
+import { MirrorError } from '../model/errors.ts';
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import type { TriggerReading } from '../model/triggers.ts';
+import type { Lease } from '../state/leases.ts';
+import type { TriggerPlace } from '../state/triggers.ts';
+import type { Subject } from '../triggers/events.ts';
+import { inPieces } from './in-pieces.ts';
+import type { OpenTriggers } from './open-triggers.ts';
+import type { OpenTenant } from './tenant.ts';
+import type { EventList } from './trigger-lists.ts';
+
+/** How long it is remembered that a document was told of after it was last listed: lists that lie show it again. */
+const KEEP_ABSENT_MS = 90 * DAY_MS;
+
+/** What a reading does for one endpoint is done with these. */
+export interface ReadingParts {
+  tenant: OpenTenant;
+  triggers: OpenTriggers;
+  lease: Lease;
+  isForgotten: (patientId: string) => boolean;
+  signal: AbortSignal;
+}
+
+/** An endpoint's share in an event, from its configuration. */
+export function placesOf({ file }: Pick<OpenTriggers, 'file'>): TriggerPlace[] {
+  return [...file.endpoints].flatMap(([endpoint, { events }]) => events.map((event) => ({ endpoint, event })));
+}
+
+/**
+ * Carries what was read of an event into what is kept of an endpoint. The first whole list is taken as told of; later ones are
+ * compared with it. Safe to break off anywhere: what was not written down is found again.
+ */
+export async function takeList(parts: ReadingParts, place: TriggerPlace, list: EventList | MirrorError): Promise<void> {
+  const { store } = parts.triggers;
+  const reading = await store.reading(place);
+  if (list instanceof MirrorError) return switchOff(parts, place, reading, list);
+  const now = parts.tenant.clock();
+  if (reading.sinceAt === null) {
+    if (!list.isWhole) return switchOff(parts, place, reading, baselinePartial());
+    await store.know(place, await namesAtFirst(parts, place, list), parts.lease);
+    await store.noteReading(place, { sinceAt: now, readAt: now, off: null, letThrough: false }, parts.lease);
+    parts.tenant.log.info(place, 'documents that are there are taken as told of');
+    return;
+  }
+  const known = await store.known(place);
+  const found = await inPieces(compare(parts, place, list, known, now), parts.signal);
+  const isFlood = found.fresh.length > parts.triggers.file.mostAtOnce && !reading.letThrough;
+  if (isFlood) await closeForFlood(parts, place, found.fresh.length);
+  else {
+    await store.know(place, found.silent, parts.lease);
+    const entries = found.fresh.map(({ id, recordId }) => {
+      return { id, recordId, foundAt: now, attempts: 0, dueAt: now, code: null };
+    });
+    const noted = await store.note(place, entries, parts.lease);
+    if (noted > 0) parts.tenant.log.info({ ...place, count: noted }, 'documents are to be told of');
+  }
+  if (found.absence.size > 0) await store.noteAbsence(place, found.absence, parts.lease);
+  const letThrough = isFlood || found.fresh.length === 0 ? reading.letThrough : false;
+  await store.noteReading(place, { ...reading, readAt: now, off: null, letThrough }, parts.lease);
+}
+
+/** The event is off for as long as its list can't be read; the others go on. */
+async function switchOff(
+  { tenant, triggers, lease }: ReadingParts,
+  place: TriggerPlace,
+  reading: TriggerReading,
+  { code, actor, remedy }: MirrorError,
+): Promise<void> {
+  const at = reading.off?.code === code ? reading.off.at : tenant.clock();
+  if (reading.off?.code !== code) tenant.log.warn({ ...place, code, actor }, 'a trigger is off');
+  await triggers.store.noteReading(place, { ...reading, off: { code, remedy: remedy ?? null, at } }, lease);
+}
+
+/** All that is there to tell of; rows that can't be used count too, since nobody knows how they stand. */
+async function namesAtFirst(
+  { triggers, signal }: ReadingParts,
+  place: TriggerPlace,
+  { subjects, unusable }: EventList,
+): Promise<string[]> {
+  const telling = [...subjects.values()].filter(({ tells }) => tells).map(({ recordId }) => recordId);
+  const names: string[] = [];
+  const name = (recordId: string) => void names.push(triggers.name({ ...place, recordId }));
+  await inPieces(eachInPieces([...telling, ...unusable], name), signal);
+  return names;
+}
+
+interface Comparison {
+  fresh: { id: string; recordId: string }[];
+  /** Of forgotten patients: never told of, and known, so that nothing comes of them later either. */
+  silent: string[];
+  absence: Map<string, Instant | 0 | null>;
+}
+
+function* compare(
+  { triggers, isForgotten }: ReadingParts,
+  place: TriggerPlace,
+  { subjects, unusable, isWhole }: EventList,
+  known: ReadonlyMap<string, Instant | 0>,
+  now: Instant,
+): Pieces<Comparison> {
+  const found: Comparison = { fresh: [], silent: [], absence: new Map() };
+  const listed = new Set<string>();
+  const look = (recordId: string, subject: Subject | null) => {
+    const id = triggers.name({ ...place, recordId });
+    listed.add(id);
+    const missingSince = known.get(id);
+    if (missingSince !== undefined && missingSince !== 0) found.absence.set(id, 0);
+    if (missingSince !== undefined || subject?.tells !== true) return;
+    if (subject.patientId !== null && isForgotten(subject.patientId)) found.silent.push(id);
+    else found.fresh.push({ id, recordId });
+  };
+  yield* eachInPieces(subjects, ([recordId, subject]) => look(recordId, subject));
+  yield* eachInPieces(unusable, (recordId) => {
+    if (!subjects.has(recordId)) look(recordId, null);
+  });
+  // A partial list says nothing about what it does not hold.
+  if (!isWhole) return found;
+  yield* eachInPieces(known, ([id, missingSince]) => {
+    if (listed.has(id)) return;
+    if (missingSince === 0) found.absence.set(id, now);
+    else if (now - missingSince > KEEP_ABSENT_MS) found.absence.set(id, null);
+  });
+  return found;
+}
+
+/** So many at once are more likely an earlier list that was cut short, unnoticed, than a day's work: a person looks first. */
+async function closeForFlood({ tenant, triggers }: ReadingParts, place: TriggerPlace, count: number): Promise<void> {
+  const { closed } = await triggers.store.endpoint(place.endpoint);
+  if (closed !== null) return;
+  await triggers.store.close(place.endpoint, { code: 'too-many-at-once', at: tenant.clock() });
+  tenant.log.error(
+    { ...place, count },
+    'too many documents at once: the endpoint is told of none until a person looks',
+  );
+}
+
+function baselinePartial(): MirrorError {
+  return new MirrorError('the first list was not whole, so nobody knows what is old', {
+    actor: 'contract',
+    code: 'first-list-partial',
+    retry: 'later',
+    remedy: 'if it stays so, check paging in the clinic profile',
+  });
+}

@@ -1,0 +1,57 @@
+import { asMirrorError } from '../model/errors.ts';
+import type { Instant } from '../model/time.ts';
+import type { OpenTenant } from './tenant.ts';
+import { deliverTo } from './trigger-delivery.ts';
+import { readEventLists } from './trigger-lists.ts';
+import { placesOf, takeList } from './trigger-reading.ts';
+
+/** Name of the lease that a turn of a tenant's triggers is done under. */
+export const TRIGGERS_LEASE = 'triggers';
+
+/**
+ * One turn of a tenant's triggers: reads the lists that receivers are told of, writes down what is new, and hands over what waits. One
+ * at a time per tenant; safe to break off anywhere. What may have been handed over is handed over again under the same id.
+ * @param options.read the lists too; else only what waits is looked at
+ * @returns false when another worker was at it, so that nothing was done
+ */
+export async function runTriggers(
+  tenant: OpenTenant,
+  options: { read: boolean },
+  { stop, abort }: { stop: AbortSignal; abort: AbortSignal },
+): Promise<boolean> {
+  const { triggers } = tenant;
+  if (triggers === null || stop.aborted) return true;
+  const lease = await tenant.leases.tryTake(TRIGGERS_LEASE);
+  if (lease === null) return false;
+  try {
+    const isForgotten = await tenant.tombstones.load();
+    const reading = AbortSignal.any([stop, lease.signal]);
+    if (options.read) {
+      await triggers.store.keepOnly(placesOf(triggers));
+      const lists = await readEventLists(triggers, reading);
+      for (const place of placesOf(triggers)) {
+        const list = lists.get(place.event);
+        if (list !== undefined) await takeList({ tenant, triggers, lease, isForgotten, signal: reading }, place, list);
+      }
+    }
+    const parts = {
+      tenant,
+      triggers,
+      lease,
+      isForgotten,
+      stop: reading,
+      abort: AbortSignal.any([abort, lease.signal]),
+    };
+    const next = await Promise.all(
+      [...triggers.file.endpoints].map(([name, endpoint]) => deliverTo(parts, name, endpoint)),
+    );
+    const nextAt = next.filter((at) => at !== null).reduce<Instant | null>((one, at) => Math.min(one ?? at, at), null);
+    if (nextAt !== null && !stop.aborted) await triggers.wake(Math.max(0, nextAt - tenant.clock()), { read: false });
+  } catch (error) {
+    // Whoever holds the lease now, or the next process, does it again.
+    if (!stop.aborted && !lease.signal.aborted && asMirrorError(error).code !== 'lease-lost') throw error;
+  } finally {
+    await lease.release();
+  }
+  return true;
+}

@@ -1,0 +1,58 @@
+import type { Instant } from './time.ts';
+
+/** What receivers can be told of; the type of the message (Standard Webhooks 1.0: letters, digits, underscores and dots). */
+export type TriggerEvent = 'report.available' | 'invoice.issued';
+
+/** A clinical document, as far as triggers go by it: no title, no name, no type. */
+export interface Report {
+  id: string;
+  patientId: string | null;
+  episodeId: string | null;
+  /** `Draft`, `Final`, `Signed`, `Replaced`, or the clinic's word. */
+  status: string | null;
+  /** Size of its PDF; null when the clinic does not tell. */
+  fileSizeBytes: number | null;
+}
+
+/** A message that waits to be taken by a receiver. */
+export interface WaitingTrigger {
+  /** Keyed hash, the same for every try: the message's `webhook-id`. */
+  id: string;
+  /** The clinic's id of the document. */
+  recordId: string;
+  /** When it was found to be available or issued: the clinic does not tell when it became so. */
+  foundAt: Instant;
+  /** How often it was tried in vain. */
+  attempts: number;
+  /** Not tried before. */
+  dueAt: Instant;
+  /** Why the last try failed; null before one did. */
+  code: string | null;
+}
+
+/** Why a message is never sent: its document is withdrawn (cancelled, or a draft again), gone, the patient is forgotten, or ids are too long. */
+export type TriggerDrop = 'withdrawn' | 'vanished' | 'forgotten' | 'payload-too-large';
+
+/** How the documents of an event were last read for an endpoint. */
+export interface TriggerReading {
+  /** When everything that was there was taken as told of; null before the first whole list. */
+  sinceAt: Instant | null;
+  /** The last list that was read, whole or not; null before one was. */
+  readAt: Instant | null;
+  /** Why the event is off at the moment; null when it is on. */
+  off: { code: string; remedy: string | null; at: Instant } | null;
+  /** A person let however many there are through, once. */
+  letThrough: boolean;
+}
+
+/** Where an endpoint stands. */
+export interface TriggerEndpointState {
+  /** Nothing is sent until a person opens it again. */
+  closed: { code: string; at: Instant } | null;
+  /** Left alone until then, after a failure that is not one message's; null when it is not. */
+  restUntil: Instant | null;
+  failingSince: Instant | null;
+  /** Of the failure that it rests after. */
+  code: string | null;
+  lastSentAt: Instant | null;
+}

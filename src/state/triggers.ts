@@ -1,0 +1,190 @@
+import type { Instant } from '../model/time.ts';
+import type {
+  TriggerDrop,
+  TriggerEndpointState,
+  TriggerEvent,
+  TriggerReading,
+  WaitingTrigger,
+} from '../model/triggers.ts';
+import { keys } from './keys.ts';
+import { fencedError, isFenced, type Lease } from './leases.ts';
+import type { RedisClient } from './redis.ts';
+import type { Sealer } from './sealing.ts';
+import { DEFER, DROP, KNOW, NOTE, READ, SEEN, SENT } from './trigger-scripts.ts';
+
+/** One endpoint's share in an event. */
+export interface TriggerPlace {
+  endpoint: string;
+  event: TriggerEvent;
+}
+
+/** How often something came of an event's messages, since the state began. */
+export interface TriggerCount extends TriggerPlace {
+  /** `failed` counts tries; reason is a code, null of what was sent. */
+  result: 'sent' | 'failed' | 'dropped';
+  reason: string | null;
+  count: number;
+}
+
+/**
+ * What a tenant's receivers were told of and are to be told of. Which documents are known is kept as keyed hashes, what waits is sealed.
+ * Writes with a lease throw MirrorError `conflict`, code `lease-lost`, when somebody else holds it.
+ */
+export interface TriggerStore {
+  reading(place: TriggerPlace): Promise<TriggerReading>;
+  noteReading(place: TriggerPlace, reading: TriggerReading, lease: Lease): Promise<void>;
+  /** Names that are told of or wait, with the time since when their documents are out of the list; 0 while they are in it. */
+  known(place: TriggerPlace): Promise<Map<string, Instant | 0>>;
+  /** Takes names as told of, without a message. */
+  know(place: TriggerPlace, names: readonly string[], lease: Lease): Promise<void>;
+  /** Writes down what is to be sent, before it is; what is known is left as it is. @returns how many are new */
+  note(place: TriggerPlace, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
+  /** Notes since when documents are out of the list; null forgets a name that does not wait. */
+  noteAbsence(place: TriggerPlace, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
+  /** The first one due first. @throws MirrorError as the sealer does */
+  waiting(place: TriggerPlace): Promise<WaitingTrigger[]>;
+  waitingCount(place: TriggerPlace): Promise<number>;
+  settleSent(place: TriggerPlace, id: string, now: Instant, lease: Lease): Promise<void>;
+  settleDropped(place: TriggerPlace, id: string, reason: TriggerDrop, lease: Lease): Promise<void>;
+  /** @param options.failed the try is counted under the entry's code */
+  defer(place: TriggerPlace, entry: WaitingTrigger, options: { failed: boolean }, lease: Lease): Promise<void>;
+  endpoint(endpoint: string): Promise<TriggerEndpointState>;
+  rest(endpoint: string, rest: { untilAt: Instant; sinceAt: Instant; code: string }): Promise<void>;
+  /** The first closing is kept. */
+  close(endpoint: string, closing: { code: string; at: Instant }): Promise<void>;
+  /** Opens it and ends its rest. @returns why it was closed; null when it was not */
+  reopen(endpoint: string): Promise<{ code: string; at: Instant } | null>;
+  /** Forgets an event of an endpoint: what is there at the next reading is taken as told of. */
+  forget(place: TriggerPlace): Promise<void>;
+  /** Forgets all but these. */
+  keepOnly(places: readonly TriggerPlace[]): Promise<void>;
+  counts(): Promise<TriggerCount[]>;
+}
+
+const NEVER_READ: TriggerReading = { sinceAt: null, readAt: null, off: null, letThrough: false };
+/** Names in one script: Redis does nothing else meanwhile. */
+const BATCH = 500;
+/** Documents that may be told of after all when they come back. */
+const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished'];
+
+/** Opens what is kept of a tenant's triggers. */
+export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
+  const fieldOf = ({ endpoint, event }: TriggerPlace) => `${endpoint}/${event}`;
+  const readings = keys.triggerReadings(tenant);
+  const counts = keys.triggerCounts(tenant);
+  const known = (place: TriggerPlace) => keys.triggersKnown(tenant, fieldOf(place));
+  const waiting = (place: TriggerPlace) => keys.triggersWaiting(tenant, fieldOf(place));
+  const endpointKey = (endpoint: string) => keys.triggerEndpoint(tenant, endpoint);
+  const run = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
+    const places = [lease.key, known(place), waiting(place), readings, counts, endpointKey(place.endpoint)];
+    try {
+      return await redis.eval(script, places.length, ...places, lease.token, ...given);
+    } catch (error) {
+      throw isFenced(error) ? fencedError() : error;
+    }
+  };
+  const inBatches = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
+    let sum = 0;
+    for (let at = 0; at < given.length; at += 2 * BATCH) {
+      sum += Number(await run(script, place, lease, given.slice(at, at + 2 * BATCH)));
+    }
+    return sum;
+  };
+  const written = ({ id, ...entry }: WaitingTrigger) => sealer.seal(JSON.stringify(entry), `trigger/${id}`);
+
+  return {
+    async reading(place) {
+      const value = await redis.hget(readings, fieldOf(place));
+      return value === null ? NEVER_READ : (JSON.parse(value) as TriggerReading);
+    },
+    async noteReading(place, reading, lease) {
+      await run(READ, place, lease, [fieldOf(place), JSON.stringify(reading)]);
+    },
+    async known(place) {
+      const list = await redis.zrange(known(place), '0', '-1', 'WITHSCORES');
+      const names = new Map<string, number>();
+      for (let at = 0; at < list.length; at += 2) names.set(String(list[at]), Number(list[at + 1]));
+      return names;
+    },
+    async know(place, names, lease) {
+      await inBatches(KNOW, place, lease, names);
+    },
+    note: (place, entries, lease) =>
+      inBatches(
+        NOTE,
+        place,
+        lease,
+        entries.flatMap((entry) => [entry.id, written(entry)]),
+      ),
+    async noteAbsence(place, changes, lease) {
+      const given = [...changes].flatMap(([name, score]) => [name, score ?? -1]);
+      await inBatches(SEEN, place, lease, given);
+    },
+    async waiting(place) {
+      const entries = Object.entries(await redis.hgetall(waiting(place))).map(([id, sealed]): WaitingTrigger => {
+        return { id, ...(JSON.parse(sealer.open(sealed, `trigger/${id}`)) as Omit<WaitingTrigger, 'id'>) };
+      });
+      return entries.sort((one, other) => one.dueAt - other.dueAt || one.foundAt - other.foundAt);
+    },
+    waitingCount: (place) => redis.hlen(waiting(place)),
+    async settleSent(place, id, now, lease) {
+      await run(SENT, place, lease, [id, `${fieldOf(place)}/sent/`, now]);
+    },
+    async settleDropped(place, id, reason, lease) {
+      const mayReturn = MAY_RETURN.includes(reason) ? '1' : '0';
+      await run(DROP, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, mayReturn]);
+    },
+    async defer(place, entry, { failed }, lease) {
+      const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
+      await run(DEFER, place, lease, [entry.id, count, written(entry)]);
+    },
+    async endpoint(endpoint) {
+      const fields = await redis.hgetall(endpointKey(endpoint));
+      const numberOf = (value: string | undefined) => (value === undefined ? null : Number(value));
+      return {
+        closed: fields.closed === undefined ? null : (JSON.parse(fields.closed) as TriggerEndpointState['closed']),
+        restUntil: numberOf(fields.restUntil),
+        failingSince: numberOf(fields.failingSince),
+        code: fields.code ?? null,
+        lastSentAt: numberOf(fields.lastSentAt),
+      };
+    },
+    async rest(endpoint, { untilAt, sinceAt, code }) {
+      await redis.hset(endpointKey(endpoint), { restUntil: untilAt, failingSince: sinceAt, code });
+    },
+    async close(endpoint, closing) {
+      await redis.hsetnx(endpointKey(endpoint), 'closed', JSON.stringify(closing));
+    },
+    async reopen(endpoint) {
+      const { closed } = await this.endpoint(endpoint);
+      await redis.hdel(endpointKey(endpoint), 'closed', 'restUntil', 'failingSince', 'code');
+      return closed;
+    },
+    async forget(place) {
+      // The reading goes first: without it the next one begins anew, whatever else is left.
+      await redis.hdel(readings, fieldOf(place));
+      await redis.del(known(place), waiting(place));
+    },
+    async keepOnly(places) {
+      const kept = new Set(places.map(fieldOf));
+      const endpoints = new Set(places.map(({ endpoint }) => endpoint));
+      for (const field of await redis.hkeys(readings)) {
+        const [endpoint = '', event = ''] = field.split('/');
+        if (!endpoints.has(endpoint)) await redis.del(endpointKey(endpoint));
+        if (!kept.has(field)) await this.forget({ endpoint, event: event as TriggerEvent });
+      }
+    },
+    async counts() {
+      return Object.entries(await redis.hgetall(counts)).map(([name, count]): TriggerCount => {
+        const [endpoint = '', event, result, reason = ''] = name.split('/');
+        return {
+          endpoint,
+          event: event as TriggerEvent,
+          result: result as TriggerCount['result'],
+          reason: reason === '' ? null : reason,
+          count: Number(count),
+        };
+      });
+    },
+  };
+}

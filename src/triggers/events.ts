@@ -1,0 +1,30 @@
+import type { Invoice } from '../model/records.ts';
+import type { Report } from '../model/triggers.ts';
+
+/** A document as a message tells of it: ids alone, by the names that the message gives them. */
+export interface Subject {
+  recordId: string;
+  patientId: string | null;
+  ids: Readonly<Record<string, string | null>>;
+  /** Whether it is in the state that receivers are told of. */
+  tells: boolean;
+}
+
+/** Statuses of a report that somebody may read; one without a status is as good as final, since it is there with its PDF. */
+const READABLE: readonly (string | null)[] = ['Final', 'Signed', null];
+/** Statuses of a bill that was given out. */
+const GIVEN_OUT: readonly (string | null)[] = ['Issued', 'PartiallyPaid', 'Paid'];
+/** A credit note takes back: whoever books what is issued would book it the wrong way round. */
+const NOT_ISSUED = 'CreditNote';
+
+/** A report tells when it is final or signed and has a PDF; a draft, one that was replaced, and a word that nobody named don't. */
+export function reportSubject({ id, patientId, episodeId, status, fileSizeBytes }: Report): Subject {
+  const tells = READABLE.includes(status) && fileSizeBytes !== 0;
+  return { recordId: id, patientId, ids: { reportId: id, patientId, episodeId }, tells };
+}
+
+/** An invoice or receipt tells when it is issued, whether paid or not; drafts, cancelled ones and credit notes don't. */
+export function invoiceSubject({ id, patientId, status, documentType }: Invoice): Subject {
+  const tells = GIVEN_OUT.includes(status) && documentType !== NOT_ISSUED;
+  return { recordId: id, patientId, ids: { invoiceId: id, patientId }, tells };
+}

@@ -1,0 +1,25 @@
+import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
+import { base32hex } from '../model/base32.ts';
+import type { TriggerEvent } from '../model/triggers.ts';
+
+/** What makes a message that one. */
+export interface TriggerSubject {
+  endpoint: string;
+  event: TriggerEvent;
+  recordId: string;
+}
+
+/** Names a message: 32 characters of `[0-9a-v]`, the same for every try and after the loss of all state, and tells nothing. */
+export type NameTrigger = (subject: TriggerSubject) => string;
+
+/**
+ * @param identityKey the installation's identity key, 32 bytes, never changed: without it nobody can guess a name
+ * @param tenant the id under which its objects were first written
+ */
+export function createTriggerNames(identityKey: Uint8Array, tenant: string): NameTrigger {
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror triggers', 32)));
+  return ({ endpoint, event, recordId }) => {
+    const whole = JSON.stringify([tenant, endpoint, event, recordId]);
+    return base32hex(createHmac('sha256', key).update(whole).digest().subarray(0, 20));
+  };
+}
