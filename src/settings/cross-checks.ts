@@ -233,20 +233,30 @@ function checkDoubleTargets(file: YamlFile): ConfigurationFault[] {
   return ids.flatMap((id, index) => {
     const twin = ids.slice(0, index).find((other) => isSameUse(file, id, other));
     if (twin === undefined) return [];
-    const message = `writes to the same calendar as the target ${twin}, with the same agendas`;
-    return [faultAt(file, ['targets', id], message, 'give them different agendas or calendars, or remove one')];
+    const isCrm = file.valueAt(['targets', id, 'crm']) !== undefined;
+    const message = isCrm
+      ? `writes the same records into the same CRM as the target ${twin}`
+      : `writes to the same calendar as the target ${twin}, with the same agendas`;
+    const remedy = isCrm
+      ? 'remove one: each record would be there twice'
+      : 'give them different agendas or calendars, or remove one';
+    return [faultAt(file, ['targets', id], message, remedy)];
   });
 }
 
 function isSameUse(file: YamlFile, one: string, other: string): boolean {
-  const parts = ['connector', 'connection', 'settings'];
-  const isSamePlace = parts.every((part) => {
-    const value = file.valueAt(['targets', one, part]);
-    return value !== undefined && sortedJson(value) === sortedJson(file.valueAt(['targets', other, part]));
-  });
-  return (
-    isSamePlace && doOverlap(file.valueAt(['targets', one, 'agendas']), file.valueAt(['targets', other, 'agendas']))
-  );
+  const of = (target: string, ...part: string[]) => file.valueAt(['targets', target, ...part]);
+  const isSame = (...part: string[]) => sortedJson(of(one, ...part)) === sortedJson(of(other, ...part));
+  const [first, second] = [of(one, 'crm'), of(other, 'crm')];
+  if (first === undefined || second === undefined) {
+    const isThere = ['connector', 'connection', 'settings'].every(
+      (part) => of(one, part) !== undefined && isSame(part),
+    );
+    return isThere && doOverlap(of(one, 'agendas'), of(other, 'agendas'));
+  }
+  const [stream, otherStream] = [one, other].map((target) => of(target, 'crm', 'stream') ?? 'patients');
+  if (stream !== otherStream || !['connector', 'connection', 'settings'].every((part) => isSame(part))) return false;
+  return stream !== 'appointments' || doOverlap(of(one, 'agendas') ?? 'all', of(other, 'agendas') ?? 'all');
 }
 
 function doOverlap(one: unknown, other: unknown): boolean {
