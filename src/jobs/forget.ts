@@ -205,7 +205,7 @@ async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promis
     const entries = await reminders.ledger.readSome(records.reminders.reminders.map(({ id }) => id));
     await reminders.alarms.cancel([...entries.values()]);
   }
-  const gone = await tenant.tombstones.reminders.forget(records.reminders);
+  const gone = await tenant.tombstones.reminders.forget(records.reminders, records.ids.appointments);
   return {
     journalLines: lines,
     pins,

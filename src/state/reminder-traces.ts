@@ -16,8 +16,15 @@ export interface TracedReminders {
 export interface ReminderTraces {
   /** @param appointmentIds those that are known to be the patient's */
   find(patientId: string, appointmentIds: readonly string[]): Promise<TracedReminders>;
-  /** Takes all of that out; what is being handed over at this moment ends without a line. @returns how many of each there were */
-  forget(traces: TracedReminders): Promise<{ reminders: number; answerLinks: number }>;
+  /**
+   * Takes all of that out; what is being handed over at this moment ends without a line.
+   * @param appointmentIds the patient's
+   * @returns how many of each there were
+   */
+  forget(
+    traces: TracedReminders,
+    appointmentIds: Iterable<string>,
+  ): Promise<{ reminders: number; answerLinks: number }>;
 }
 
 /**
@@ -51,27 +58,33 @@ export function createReminderTraces(redis: RedisClient, tenant: string): Remind
       }
       return { reminders: traced, links };
     },
-    async forget({ reminders, links }) {
+    async forget({ reminders, links }, appointmentIds) {
       const ids = reminders.map(({ id }) => id);
-      for (const slice of slices(ids, 250)) await forgetEntries(redis, tenant, slice);
-      const appointments = new Set(reminders.flatMap(({ appointmentId }) => appointmentId ?? []));
-      await unlink(
-        redis,
-        [...appointments].map((id) => keys.remindersOf(tenant, id)),
-      );
+      const named = reminders.flatMap(({ appointmentId }) => appointmentId ?? []);
+      await forgetEntries(redis, tenant, ids, new Set([...appointmentIds, ...named]));
       return { reminders: ids.length, answerLinks: await unlink(redis, links) };
     },
   };
 }
 
-async function forgetEntries(redis: RedisClient, tenant: string, ids: readonly string[]): Promise<void> {
+/** In one go: what is left of a half could not be found again by the other. */
+async function forgetEntries(
+  redis: RedisClient,
+  tenant: string,
+  ids: readonly string[],
+  appointmentIds: ReadonlySet<string>,
+): Promise<void> {
   const references = await readAll<string | null>(redis, ids, (pipeline, id) =>
     pipeline.hget(keys.reminder(tenant, id), 'reference'),
   );
-  const reports = references.flatMap((one) => (one === null || one === '' ? [] : [keys.reminderReport(tenant, one)]));
-  await redis.zrem(keys.remindersOpen(tenant), ...ids);
-  await redis.zrem(keys.remindersSettled(tenant), ...ids);
-  await unlink(redis, [...ids.map((id) => keys.reminder(tenant, id)), ...reports]);
+  const pipeline = redis.pipeline();
+  for (const id of ids) {
+    pipeline.zrem(keys.remindersOpen(tenant), id).zrem(keys.remindersSettled(tenant), id);
+    pipeline.unlink(keys.reminder(tenant, id));
+  }
+  for (const one of references) if (one !== null && one !== '') pipeline.unlink(keys.reminderReport(tenant, one));
+  for (const id of appointmentIds) pipeline.unlink(keys.remindersOf(tenant, id));
+  await pipeline.exec();
 }
 
 type Pipeline = ReturnType<RedisClient['pipeline']>;

@@ -6,6 +6,7 @@ import { remind } from '../../src/jobs/remind.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
 import type { ModelTarget } from '../jobs/model-target.ts';
 import { useRedis } from '../support/redis.ts';
@@ -269,6 +270,30 @@ describe('what is under way meanwhile', () => {
     expect(await world.tracesInRedis()).toEqual([]);
   });
 });
+
+test('a command that dies at any place, and a daemon that goes on after it, leave nothing that a second one does not end', async () => {
+  const connection = redis.connect();
+  let died = 0;
+  // Every fifth command of some 200.
+  for (let commandsLeft = 5; commandsLeft < 400; commandsLeft += 5) {
+    await connection.flushall();
+    const world = openForgetWorld(connection);
+    await world.pass();
+    await ring(world);
+    const tenant = world.again({ redis: crashingRedis(connection, commandsLeft, commandsLeft % 2 === 0) });
+    const first = await forget(world, tenant).catch(() => null);
+    if (first === null) died += 1;
+    const leases = await connection.keys('cm:{studio-rossi}:lease:*');
+    if (leases.length > 0) await connection.del(...leases);
+    await world.pass();
+    const second = await forget(world);
+    expect(counts(world), `after ${commandsLeft} commands`).toEqual([2, 1, 2, 1]);
+    expect(second.targets.every(({ waiting, failed }) => waiting + failed === 0)).toBe(true);
+    expect(await world.tracesInRedis(), `after ${commandsLeft} commands`).toEqual([]);
+    if (first !== null) break;
+  }
+  expect(died).toBeGreaterThan(5);
+}, 60_000);
 
 /** The command waits for the lane, or is through. */
 async function isLooking({ connection }: ForgetWorld): Promise<boolean> {
