@@ -1,4 +1,4 @@
-import { type ObjectTypeName, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
+import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
 import { CRM_FIELDS, type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
 
@@ -46,9 +46,7 @@ export async function startHubSpot(): Promise<CrmVendor> {
   for (const [stream, object] of Object.entries(OBJECTS) as [StreamName, ObjectTypeName][]) {
     const known = new Set(sandbox.properties(object).map(({ name }) => name));
     for (const [shared, name] of Object.entries(NAMES[stream])) {
-      if (known.has(name)) continue;
-      const kind = (CRM_FIELDS[stream] as Record<string, keyof typeof TYPES>)[shared] ?? 'text';
-      sandbox.createProperty(object, { name, label: name, ...TYPES[kind], ...optionsOf(kind) });
+      if (!known.has(name)) createProperty(sandbox, stream, shared);
     }
   }
   sandbox.recording.record(true);
@@ -86,7 +84,10 @@ export async function startHubSpot(): Promise<CrmVendor> {
     purposeOf,
     counted: () => sandbox.counts.httpRequests,
     authorize: (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }),
-    removeProperty: (stream, name) => sandbox.removeProperty(OBJECTS[stream], name),
+    removeProperty(stream, shared) {
+      sandbox.removeProperty(OBJECTS[stream], nameOf(stream, shared));
+      return () => createProperty(sandbox, stream, shared);
+    },
     refuseWrites: (status, body) =>
       sandbox.faults.add({
         match: { method: 'POST', path: '/batch/upsert$' },
@@ -94,6 +95,17 @@ export async function startHubSpot(): Promise<CrmVendor> {
       }),
     close: () => sandbox.close(),
   };
+}
+
+function nameOf(stream: StreamName, shared: string): string {
+  const names: Readonly<Record<string, string>> = NAMES[stream];
+  return names[shared] ?? shared;
+}
+
+function createProperty(sandbox: HubSpotSandbox, stream: StreamName, shared: string): void {
+  const kinds: Readonly<Record<string, keyof typeof TYPES>> = CRM_FIELDS[stream];
+  const [name, kind] = [nameOf(stream, shared), kinds[shared] ?? 'text'];
+  sandbox.createProperty(OBJECTS[stream], { name, label: name, ...TYPES[kind], ...optionsOf(kind) });
 }
 
 /** Truth is a choice of two. */

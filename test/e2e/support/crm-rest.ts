@@ -1,6 +1,6 @@
 import { startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
-import { type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
+import { CRM_FIELDS, type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
 
 const MODULES = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
 const CONTACT_FIELDS = { patients: null, appointments: 'Who_Id', invoices: 'Contact_Name' } as const;
@@ -60,7 +60,12 @@ export async function startRestCrm(): Promise<CrmVendor> {
     purposeOf,
     counted: () => sandbox.counts.requests(),
     authorize: null,
-    removeProperty: (stream, name) => sandbox.removeField(MODULES[stream], name),
+    removeProperty(stream, shared) {
+      const names: Readonly<Record<string, string>> = NAMES[stream];
+      const kinds: Readonly<Record<string, 'text' | 'number' | 'boolean' | 'date' | 'instant'>> = CRM_FIELDS[stream];
+      sandbox.removeField(MODULES[stream], names[shared] ?? shared);
+      return () => sandbox.addField(MODULES[stream], names[shared] ?? shared, { type: kinds[shared] ?? 'text' });
+    },
     refuseWrites: (status, body) =>
       sandbox.faults.add({ match: { method: 'POST', path: '/upsert$' }, fault: { kind: 'status', status, body } }),
     close: () => sandbox.close(),

@@ -1,4 +1,4 @@
-import { type FieldOptions, startSalesforceSandbox } from '../../../sandbox/salesforce/index.ts';
+import { type FieldAccess, type FieldOptions, startSalesforceSandbox } from '../../../sandbox/salesforce/index.ts';
 import { type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
 
 const OBJECTS = { patients: 'Contact', appointments: 'Event', invoices: 'Opportunity' } as const;
@@ -87,7 +87,12 @@ export async function startSalesforce(): Promise<CrmVendor> {
     purposeOf,
     counted: () => sandbox.counts.apiCalls,
     authorize: (url) => sandbox.authorizeInBrowser(url, { username: USER }),
-    removeProperty: (stream, name) => sandbox.setFieldAccess(OBJECTS[stream], name, 'hidden'),
+    removeProperty(stream, shared) {
+      const names: Readonly<Record<string, string>> = NAMES[stream];
+      const set = (access: FieldAccess) => sandbox.setFieldAccess(OBJECTS[stream], names[shared] ?? shared, access);
+      set('hidden');
+      return () => set('edit');
+    },
     refuseWrites: (status, body) =>
       sandbox.faults.add({ match: { method: 'POST', path: '/composite$' }, fault: { kind: 'status', status, body } }),
     close: () => sandbox.close(),

@@ -46,8 +46,8 @@ export interface CrmVendor {
   counted(): number;
   /** A person logs in; null for a login that needs none. */
   authorize: ((url: string) => Promise<string>) | null;
-  /** A person deletes a property, or hides it from the login. */
-  removeProperty(stream: StreamName, name: string): void;
+  /** A person deletes the property behind a shared name, or hides it from the login. @returns puts it back */
+  removeProperty(stream: StreamName, shared: string): () => void;
   /** Every write from now on is refused in these words. */
   refuseWrites(status: number, body: object): void;
   close(): Promise<void>;

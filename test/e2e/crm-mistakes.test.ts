@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ConfigurationFault } from '../../src/settings/faults.ts';
+import { useRedis } from '../support/redis.ts';
+import { compareCrm, SAME } from './support/crm-truth.ts';
+import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
+
+const redis = useRedis();
+
+async function useCrmWorld(): Promise<CrmWorld> {
+  const world = await startCrmWorld({ redisUrl: redis.url, patients: 12, appointments: 20 });
+  onTestFinished(() => world.close());
+  return world;
+}
+
+test('a mapping of what is sensitive, unknown, or of a consent that nobody knows is told by file, line and remedy', async () => {
+  const world = await useCrmWorld();
+  await world.editTenant('clinic-1', ({ targets }) => {
+    const crm = targets['hubspot-contacts']?.crm ?? {};
+    Object.assign(crm, { consents: ['privcy'] });
+    Object.assign(crm.mapping as object, { clinic_tax_code: 'taxCode', firstname: 'firstNam', note: 'notes' });
+  });
+  const [{ code, out }, text] = await Promise.all([
+    world.cli('config', 'check', '--json'),
+    world.cli('config', 'check'),
+  ]);
+  expect([code, text.code]).toEqual([2, 2]);
+  const { faults } = JSON.parse(out) as { faults: ConfigurationFault[] };
+  const at = 'targets.hubspot-contacts.crm';
+  expect(faults.map(({ path, message, remedy }) => [path, message, remedy])).toEqual([
+    [`${at}.consents.0`, 'there is no consent "privcy"', expect.stringContaining('did you mean privacy?')],
+    [`${at}.mapping.firstname`, 'patients have no field "firstNam"', expect.stringContaining('mean firstName?')],
+    [
+      `${at}.mapping.clinic_tax_code`,
+      'the field taxCode is sensitive, and no reason is given',
+      expect.stringContaining('add it to sensitive with the reason'),
+    ],
+    [`${at}.mapping.note`, 'patients have no field "notes"', expect.stringContaining('there are: firstName')],
+  ]);
+  const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  const written = ['privcy', 'firstNam', 'taxCode', 'notes'];
+  expect(faults.map((fault) => [fault.file, lines[(fault.line ?? 0) - 1]])).toEqual(
+    written.map((word) => [file, expect.stringContaining(word)]),
+  );
+  for (const word of written) expect(text.out).toContain(word);
+  expect(text.out.split('\n').filter((line) => line.length > 100 && !line.startsWith('/'))).toEqual([]);
+}, 60_000);
+
+test('a property that a CRM lacks stops its target; the status names it and what to do, and then the target goes on', async () => {
+  const world = await useCrmWorld();
+  await world.logIn();
+  const putBack = world.vendors.map((vendor) => vendor.removeProperty('patients', 'standing'));
+  const { targets } = await world.cycle();
+  const { out } = await world.cli('status');
+  const words = out.replace(/\s+/g, ' ');
+  for (const { name, names, records } of world.vendors) {
+    const { trouble, state } = targets.find(({ target }) => target === `${name}-contacts`) ?? {};
+    expect({ state, actor: trouble?.actor }, name).toEqual({ state: 'stopped', actor: 'settings' });
+    expect(trouble?.message).toContain(names.patients.standing);
+    expect(words).toContain(`${name}-contacts: ${trouble?.message} (${trouble?.code}`);
+    expect(words).toContain(`What to do: ${trouble?.remedy}`);
+    expect(records('patients'), 'nothing was written by halves').toEqual([]);
+  }
+  expect(out.split('\n').filter((line) => [...line].length > 100)).toEqual([]);
+
+  for (const each of putBack) each();
+  const mended = await world.cycle();
+  expect(mended.targets.map(({ state }) => state)).toEqual(world.vendors.map(() => 'in-sync'));
+  for (const vendor of world.vendors) {
+    expect(compareCrm(world, vendor, 'patients', mended.run.startedAt), vendor.name).toMatchObject(SAME);
+  }
+}, 60_000);
