@@ -3,13 +3,13 @@ import { checkTenantReferences, type KnownNames } from '../../src/settings/cross
 import { tenantWith } from './crm-file.ts';
 
 const KNOWN: KnownNames = {
-  clients: {},
-  apps: {},
+  clinicClients: null,
+  vendorClients: null,
   connectors: new Map(),
   reminderChannels: new Map(),
   publicUrl: undefined,
   consents: () => null,
-} as unknown as KnownNames;
+};
 
 /** Targets that are said to write what another one writes. */
 function twins(one: string, other: string): string[] {
