@@ -1,4 +1,5 @@
 import type { OpenAnswers, Wake } from '../../src/jobs/open-reminders.ts';
+import { remind } from '../../src/jobs/remind.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { Appointment, Invoice } from '../../src/model/records.ts';
@@ -8,7 +9,7 @@ import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { dumpRedis } from '../e2e/support/dump-redis.ts';
-import { cycle } from '../jobs/cycle.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic, type ModelClinic } from '../jobs/model-clinic.ts';
 import { createModelGateway, openModelReminders, patientOf } from '../jobs/model-reminders.ts';
 import { createModelTarget, type ModelTarget } from '../jobs/model-target.ts';
@@ -151,4 +152,44 @@ export function openForgetWorld(connection: RedisClient): ForgetWorld {
         .map(([key]) => key);
     },
   };
+}
+
+/** One trace in each place that may name a record, and one of somebody else's beside it. */
+export async function leaveTraces(world: ForgetWorld): Promise<void> {
+  const { tenant, clock, clinic } = world;
+  const now = clock.now;
+  const both = ['visit-7731-a', 'visit-8842-a'];
+  // A journal line, an unseen write; the change after it waits in the outbox.
+  await tenant.records.write('doctor', { cursor: 'cursor-1' });
+  clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 32));
+  await world.pass();
+  await tenant.journal.pin('doctor', both, now + 10 * DAY_MS);
+  await tenant.links.nameMarked('doctor', new Set(both));
+  await tenant.records.countRestorations('doctor', both, now);
+  const removal = {
+    recordId: 'visit-7731-c',
+    reason: 'cancelled',
+    wanted: { want: 'absent', startAt: now },
+    fields: [],
+  } as const;
+  await tenant.records.noteDeletions('doctor', 'cancelled', [removal], now);
+  const [run] = await tenant.runs.list(1);
+  if (run === undefined) throw new Error('no cycle was reported');
+  const example = { recordId: 'visit-7731-b', code: 'bad-time', field: 'startsAt' };
+  await tenant.runs.add({ ...run, setAsideExamples: [example, { ...example, recordId: OTHER }] });
+  world.calendar.fault = ({ recordId }) => (recordId === 'visit-7731-b' ? 'unavailable' : null);
+  clinic.appointments.set('visit-7731-b', visit('visit-7731-b', 55));
+  clock.now += 60_000;
+  await cycle(tenant);
+  world.calendar.fault = () => null;
+  await ring(world);
+  await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
+}
+
+/** Lets every alarm ring at its time. */
+export async function ring(world: ForgetWorld): Promise<void> {
+  for (const { id, wakeAt } of [...world.alarms.values()].sort((one, other) => one.wakeAt - other.wakeAt)) {
+    world.clock.now = Math.max(world.clock.now, wakeAt);
+    await remind(world.tenant, id, { stop: NEVER, abort: NEVER });
+  }
 }

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { renderForgetPreview, renderReceipt } from '../../src/cli/render-forget.ts';
 import { WIDTH } from '../../src/cli/table.ts';
 import { followAgain, forgetPatient, previewForgetting } from '../../src/control/forget.ts';
-import { remind } from '../../src/jobs/remind.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
@@ -10,7 +9,17 @@ import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
 import type { ModelTarget } from '../jobs/model-target.ts';
 import { useRedis } from '../support/redis.ts';
-import { type ForgetWorld, OTHER, ofOther, openForgetWorld, PATIENT, TELLING, visit } from './forget-world.ts';
+import {
+  type ForgetWorld,
+  leaveTraces,
+  OTHER,
+  ofOther,
+  openForgetWorld,
+  PATIENT,
+  ring,
+  TELLING,
+  visit,
+} from './forget-world.ts';
 import { openEstate } from './open-estate.ts';
 
 const redis = useRedis();
@@ -97,6 +106,21 @@ describe('a patient who is forgotten', () => {
     expect(await reminders?.optOuts.find(mark)).not.toBeNull();
   });
 
+  test('is not named by later reports, although the row in the clinic can no longer be used', async () => {
+    const world = await synced();
+    await forget(world);
+    const { readPatients } = world.clinic;
+    world.clinic.readPatients = async (signal) => {
+      const snapshot = await readPatients(signal);
+      const unusable = [PATIENT, OTHER].map((recordId) => ({ recordId, code: 'wrong-type', field: 'email' }));
+      return { ...snapshot, records: new Map(), setAside: unusable };
+    };
+    await world.pass();
+    const [run] = await world.tenant.runs.list(1);
+    expect(run?.setAsideExamples.map(({ recordId }) => recordId)).toEqual([null, OTHER]);
+    expect(await world.tracesInRedis()).toEqual([]);
+  });
+
   test('has a receipt without content, that is kept; the tombstone is the same each time', async () => {
     const world = await synced();
     const first = await forget(world);
@@ -133,6 +157,21 @@ describe('what no link tells of', () => {
     const { targets } = await forget(world);
     expect(targets[0]).toMatchObject({ target: 'doctor', found: 3, erased: 3 });
     expect(world.calendar.objects()).toHaveLength(2);
+  });
+
+  test('is erased although it was deleted before: the bin may hold it', async () => {
+    const world = await synced();
+    world.clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 30, { status: 'cancelled' }));
+    await world.pass();
+    expect((await world.tenant.links.readSome('doctor', ['visit-7731-a'])).size).toBe(0);
+    for (const operations of Object.values(world.asked)) operations.length = 0;
+    const { targets, upcoming } = await forget(world);
+    expect(world.asked.doctor?.map(({ recordId }) => recordId).sort()).toEqual([
+      'visit-7731-a',
+      'visit-7731-b',
+      'visit-7731-c',
+    ]);
+    expect([targets[0]?.found, upcoming]).toEqual([2, 1]);
   });
 
   test('is erased where the target burnt a name and took another', async () => {
@@ -341,43 +380,3 @@ describe('a look before', () => {
     await expect(forget(world, world.again({ paused: true }))).rejects.toMatchObject({ code: 'tenant-paused' });
   });
 });
-
-/** One trace in each place that may name a record, and one of somebody else's beside it. */
-async function leaveTraces(world: ForgetWorld): Promise<void> {
-  const { tenant, clock, clinic } = world;
-  const now = clock.now;
-  const both = ['visit-7731-a', 'visit-8842-a'];
-  // A journal line, an unseen write; the change after it waits in the outbox.
-  await tenant.records.write('doctor', { cursor: 'cursor-1' });
-  clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 32));
-  await world.pass();
-  await tenant.journal.pin('doctor', both, now + 10 * DAY_MS);
-  await tenant.links.nameMarked('doctor', new Set(both));
-  await tenant.records.countRestorations('doctor', both, now);
-  const removal = {
-    recordId: 'visit-7731-c',
-    reason: 'cancelled',
-    wanted: { want: 'absent', startAt: now },
-    fields: [],
-  } as const;
-  await tenant.records.noteDeletions('doctor', 'cancelled', [removal], now);
-  const [run] = await tenant.runs.list(1);
-  if (run === undefined) throw new Error('no cycle was reported');
-  const example = { recordId: 'visit-7731-b', code: 'bad-time', field: 'startsAt' };
-  await tenant.runs.add({ ...run, setAsideExamples: [example, { ...example, recordId: OTHER }] });
-  world.calendar.fault = ({ recordId }) => (recordId === 'visit-7731-b' ? 'unavailable' : null);
-  clinic.appointments.set('visit-7731-b', visit('visit-7731-b', 55));
-  clock.now += 60_000;
-  await cycle(tenant);
-  world.calendar.fault = () => null;
-  await ring(world);
-  await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
-}
-
-/** Lets every alarm ring at its time. */
-async function ring(world: ForgetWorld): Promise<void> {
-  for (const { id, wakeAt } of [...world.alarms.values()].sort((one, other) => one.wakeAt - other.wakeAt)) {
-    world.clock.now = Math.max(world.clock.now, wakeAt);
-    await remind(world.tenant, id, SIGNALS);
-  }
-}
