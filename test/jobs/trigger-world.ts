@@ -1,0 +1,154 @@
+import { createHttpDoor } from '../../src/http/door.ts';
+import type { TriggerSource } from '../../src/jobs/open-triggers.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { runTriggers } from '../../src/jobs/triggers.ts';
+import type { Logger } from '../../src/log/logger.ts';
+import type { MirrorError } from '../../src/model/errors.ts';
+import type { Invoice } from '../../src/model/records.ts';
+import type { Lookup, Snapshot } from '../../src/model/snapshots.ts';
+import type { Report } from '../../src/model/triggers.ts';
+import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { triggerSchema } from '../../src/settings/trigger-schema.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { createTriggerStore } from '../../src/state/triggers.ts';
+import { createTriggerNames } from '../../src/triggers/identity.ts';
+import type { Receiver } from '../reminders/channels/receiver.ts';
+import { signingSecret } from '../reminders/channels/webhook-bed.ts';
+import { NEVER } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { openTenant } from './open-tenant.ts';
+
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
+/** The secret that a world's endpoints sign with. */
+export const SECRET = signingSecret('a');
+
+/** A clinic's documents in memory. */
+export interface ModelDocuments extends TriggerSource {
+  reports: Map<string, Report>;
+  invoices: Map<string, Invoice>;
+  /** The next lists are not whole. */
+  partial: boolean;
+  /** Rows that lists leave out although they are there. */
+  unlisted: Set<string>;
+  /** Thrown by all that reads reports, or invoices. */
+  errors: { reports: MirrorError | null; invoices: MirrorError | null };
+}
+
+/** A tenant whose receivers are told, a clock that tests move, and the turns that were asked for. */
+export interface TriggerWorld {
+  documents: ModelDocuments;
+  now: number;
+  wakes: { at: number; read: boolean }[];
+  /** The same tenant in a new process, or over another connection. */
+  open(options?: { redis?: RedisClient; log?: Logger; leaseTtlMs?: number }): OpenTenant;
+  /** One turn that reads the lists. */
+  turn(tenant?: OpenTenant): Promise<boolean>;
+  /** One turn that looks only at what waits. */
+  retry(tenant?: OpenTenant): Promise<boolean>;
+  /** Lets the time pass; turns that were asked for come when they are due. */
+  advance(durationMs: number): Promise<void>;
+}
+
+/** @param endpoints of the tenant file by name, without secrets, which are added */
+export function createTriggerWorld(
+  redis: RedisClient,
+  endpoints: Record<string, { url: string; events: string[] }>,
+  file: object = {},
+): TriggerWorld {
+  const documents = createDocuments();
+  const own = { secrets: [{ env: 'SECRET' }], allowPrivateAddresses: true };
+  const named = Object.fromEntries(Object.entries(endpoints).map(([name, each]) => [name, { ...own, ...each }]));
+  const schema = triggerSchema(secretSchemas({ env: { SECRET }, dir: '.' }));
+  const world: TriggerWorld = {
+    documents,
+    now: Date.parse('2026-11-30T10:00:00Z'),
+    wakes: [],
+    open({ redis: connection = redis, ...rest } = {}) {
+      const triggers = {
+        file: schema.parse({ ...file, endpoints: named }),
+        source: documents,
+        store: createTriggerStore(connection, 'studio-rossi', createSealer(SEALING_KEYS, 'studio-rossi')),
+        name: createTriggerNames(IDENTITY_KEY, 'studio-rossi'),
+        http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: 2_000 }),
+        wake: async (delayMs: number, { read }: { read: boolean }) => {
+          world.wakes.push({ at: world.now + delayMs, read });
+        },
+      };
+      const clinic = createModelClinic();
+      return openTenant({ redis: connection, clinic, targets: [], clock: () => world.now, triggers, ...rest });
+    },
+    turn: (tenant = world.open()) => runTriggers(tenant, { read: true }, { stop: NEVER, abort: NEVER }),
+    retry: (tenant = world.open()) => runTriggers(tenant, { read: false }, { stop: NEVER, abort: NEVER }),
+    async advance(durationMs) {
+      const untilAt = world.now + durationMs;
+      for (;;) {
+        const next = world.wakes.filter(({ at }) => at <= untilAt).sort((one, other) => one.at - other.at)[0];
+        if (next === undefined) break;
+        world.wakes = world.wakes.filter((wake) => wake !== next);
+        world.now = Math.max(world.now, next.at);
+        await (next.read ? world.turn() : world.retry());
+      }
+      world.now = untilAt;
+    },
+  };
+  return world;
+}
+
+/** A report that somebody may read, unless told. */
+export function report(id: string, own: Partial<Report> = {}): Report {
+  return { id, patientId: `patient-of-${id}`, episodeId: 'episode-1', status: 'Final', fileSizeBytes: 12, ...own };
+}
+
+/** An invoice that is issued, unless told. */
+export function invoice(id: string, own: Partial<Invoice> = {}): Invoice {
+  return {
+    id,
+    patientId: `patient-of-${id}`,
+    number: '7/A',
+    documentType: 'Invoice',
+    status: 'Issued',
+    issueDate: '2026-11-29',
+    currency: 'EUR',
+    totalAmount: '80.50',
+    paidAmount: '0.00',
+    doctors: [],
+    ...own,
+  };
+}
+
+/** What a receiver took, as JSON. */
+export function told(receiver: Receiver): { type: string; timestamp: string; data: Record<string, unknown> }[] {
+  return receiver.taken.map(({ body }) => JSON.parse(body) as ReturnType<typeof told>[number]);
+}
+
+function createDocuments(): ModelDocuments {
+  const documents: ModelDocuments = {
+    reports: new Map(),
+    invoices: new Map(),
+    partial: false,
+    unlisted: new Set(),
+    errors: { reports: null, invoices: null },
+    readReports: async () => list(rows('reports', documents.reports)),
+    readReport: async (id) => one(rows('reports', documents.reports), id),
+    readInvoices: async () => list(rows('invoices', documents.invoices)),
+    readInvoice: async (id) => one(rows('invoices', documents.invoices), id),
+  };
+  function rows<Row>(name: 'reports' | 'invoices', own: Map<string, Row>): Map<string, Row> {
+    const error = documents.errors[name];
+    if (error !== null) throw error;
+    return own;
+  }
+  function list<Row>(all: Map<string, Row>): Snapshot<Row> {
+    const records = new Map([...all].filter(([id]) => !documents.unlisted.has(id)));
+    const content = { records, setAside: [], unidentified: 0 };
+    if (documents.partial) return { ...content, completeness: 'partial', reason: 'end-unproved' };
+    return { ...content, completeness: 'complete' };
+  }
+  function one<Row>(all: Map<string, Row>, id: string): Lookup<Row> {
+    const found = all.get(id);
+    return found === undefined ? { absent: true } : { found };
+  }
+  return documents;
+}

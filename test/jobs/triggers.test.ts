@@ -1,0 +1,408 @@
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { Webhook as SvixWebhook } from 'svix';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runTriggers } from '../../src/jobs/triggers.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { NEVER } from './cycle.ts';
+import { createTriggerWorld, invoice, report, SECRET, type TriggerWorld, told } from './trigger-world.ts';
+
+const redis = useRedis();
+const BOTH = ['report.available', 'invoice.issued'];
+let receiver: Receiver;
+let world: TriggerWorld;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  world = worldWith();
+});
+afterEach(() => receiver.close());
+
+function worldWith(file: object = {}, events = BOTH): TriggerWorld {
+  return createTriggerWorld(redis.connect(), { portal: { url: `${receiver.url}/in`, events } }, file);
+}
+/** What is there is taken as told of. */
+async function begin(): Promise<void> {
+  world.documents.reports.set('old', report('old'));
+  world.documents.invoices.set('old', invoice('old'));
+  await world.turn();
+  expect(receiver.taken).toEqual([]);
+}
+const add = (id: string, own: Parameters<typeof report>[1] = {}) => world.documents.reports.set(id, report(id, own));
+const bill = (id: string, own: Parameters<typeof invoice>[1] = {}) =>
+  world.documents.invoices.set(id, invoice(id, own));
+const ids = () => told(receiver).map(({ data }) => data.reportId ?? data.invoiceId);
+const answer = (status: number, headers: Record<string, string> = {}, times = 1) =>
+  receiver.kit.faults.add({ times, fault: { kind: 'status', status, headers } });
+const endpoint = () => world.open().triggers!.store.endpoint('portal');
+const waiting = () => world.open().triggers!.store.waiting({ endpoint: 'portal', event: 'report.available' });
+
+describe('a message', () => {
+  test('tells ids alone, is signed, and bears the time at which the document was found', async () => {
+    await begin();
+    add('r1');
+    bill('i1');
+    world.now += MINUTE_MS;
+    await world.turn();
+    expect(told(receiver)).toEqual([
+      {
+        type: 'report.available',
+        timestamp: '2026-11-30T10:01:00.000Z',
+        data: { tenant: 'studio-rossi', reportId: 'r1', patientId: 'patient-of-r1', episodeId: 'episode-1' },
+      },
+      {
+        type: 'invoice.issued',
+        timestamp: '2026-11-30T10:01:00.000Z',
+        data: { tenant: 'studio-rossi', invoiceId: 'i1', patientId: 'patient-of-i1' },
+      },
+    ]);
+    const [first] = receiver.taken;
+    expect(first?.headers['webhook-id']).toMatch(/^[0-9a-v]{32}$/);
+  });
+
+  test.each([
+    ['standardwebhooks', StandardWebhook],
+    ['svix', SvixWebhook],
+  ])('is verified by %s', async (_, Verifier) => {
+    await begin();
+    world.now = Date.now();
+    add('r1');
+    await world.turn();
+    const { body, headers } = receiver.taken[0]!;
+    const plain = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    expect(() => new Verifier(SECRET).verify(body, plain)).not.toThrow();
+    expect(() => new Verifier(SECRET).verify(body.replace('r1', 'r2'), plain)).toThrow();
+  });
+
+  test('is sent once, however often the lists are read and whoever reads them', async () => {
+    await begin();
+    add('r1');
+    for (let count = 0; count < 4; count += 1) await world.turn();
+    add('r1', { status: 'Signed' });
+    await world.turn();
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('goes to each endpoint that asks for the event, under an id of its own', async () => {
+    world = createTriggerWorld(redis.connect(), {
+      portal: { url: `${receiver.url}/portal`, events: ['report.available'] },
+      ledger: { url: `${receiver.url}/ledger`, events: BOTH },
+    });
+    await begin();
+    add('r1');
+    bill('i1');
+    await world.turn();
+    expect(ids().sort()).toEqual(['i1', 'r1', 'r1']);
+    expect(new Set(receiver.taken.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+  });
+});
+
+describe('what is there at first', () => {
+  test('is never told of, also when it changes; a draft that becomes final later is', async () => {
+    add('draft', { status: 'Draft' });
+    bill('paid-later');
+    await begin();
+    add('draft', { status: 'Final' });
+    bill('paid-later', { status: 'Paid' });
+    await world.turn();
+    expect(ids()).toEqual(['draft']);
+  });
+
+  test('is not decided by a list that is not whole: the event waits for a whole one and says so', async () => {
+    world.documents.partial = true;
+    add('r1');
+    await world.turn();
+    const place = { endpoint: 'portal', event: 'report.available' } as const;
+    expect(await world.open().triggers!.store.reading(place)).toMatchObject({
+      sinceAt: null,
+      off: { code: 'first-list-partial' },
+    });
+    world.documents.partial = false;
+    await world.turn();
+    add('r2');
+    await world.turn();
+    expect(ids()).toEqual(['r2']);
+  });
+
+  test('is taken as told of again after the loss of all state, and the same names are given later', async () => {
+    await begin();
+    add('r1');
+    await world.turn();
+    await redis.connect().flushall();
+    add('r2');
+    await world.turn();
+    add('r3');
+    await world.turn();
+    expect(ids()).toEqual(['r1', 'r3']);
+  });
+
+  test('is decided anew for an event that was taken out of the file and put in again', async () => {
+    await begin();
+    await worldWith({}, ['invoice.issued']).turn();
+    add('meanwhile');
+    await world.turn();
+    add('r1');
+    await world.turn();
+    expect(ids()).toEqual(['r1']);
+  });
+});
+
+describe('a list', () => {
+  test('that is not whole brings what is new in it, and tells nothing of what it lacks', async () => {
+    await begin();
+    world.documents.partial = true;
+    world.documents.unlisted.add('old');
+    add('r1');
+    await world.turn();
+    world.now += 100 * DAY_MS;
+    await world.turn();
+    world.now += 100 * DAY_MS;
+    world.documents.unlisted.clear();
+    await world.turn();
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('that lies about what it lacks does not make old documents new', async () => {
+    await begin();
+    world.documents.unlisted.add('old');
+    await world.turn();
+    world.now += 80 * DAY_MS;
+    await world.turn();
+    world.documents.unlisted.clear();
+    await world.turn();
+    expect(ids()).toEqual([]);
+  });
+
+  test('that lacks a document for long lets its name be forgotten, so that what is kept is bounded', async () => {
+    await begin();
+    const known = () => world.open().triggers!.store.known({ endpoint: 'portal', event: 'report.available' });
+    world.documents.reports.delete('old');
+    await world.turn();
+    expect((await known()).size).toBe(1);
+    world.now += 91 * DAY_MS;
+    await world.turn();
+    expect((await known()).size).toBe(0);
+  });
+
+  test('with far more new documents than usual closes the endpoint until a person looks', async () => {
+    world = worldWith({ mostAtOnce: 3 });
+    await begin();
+    for (let count = 0; count < 4; count += 1) add(`r${count}`);
+    await world.turn();
+    await world.turn();
+    expect(ids()).toEqual([]);
+    expect((await endpoint()).closed).toMatchObject({ code: 'too-many-at-once' });
+  });
+
+  test('that may not be read switches its event off; the other goes on', async () => {
+    await begin();
+    const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
+    world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
+    bill('i1');
+    add('r1');
+    await world.turn();
+    expect(ids()).toEqual(['i1']);
+    const { store } = world.open().triggers!;
+    expect((await store.reading({ endpoint: 'portal', event: 'report.available' })).off).toMatchObject({
+      code: 'missing-claim',
+      remedy: 'log in again',
+    });
+    expect((await store.reading({ endpoint: 'portal', event: 'invoice.issued' })).off).toBeNull();
+    world.documents.errors.reports = null;
+    await world.turn();
+    expect(ids()).toEqual(['i1', 'r1']);
+  });
+});
+
+describe('a document', () => {
+  test('that is withdrawn before its message was taken is not told of; when it comes back it is', async () => {
+    await begin();
+    answer(503);
+    add('r1');
+    await world.turn();
+    add('r1', { status: 'Replaced' });
+    await world.advance(HOUR_MS);
+    expect(ids()).toEqual([]);
+    expect(await waiting()).toEqual([]);
+    add('r1');
+    await world.turn();
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('of a patient who was forgotten is not told of, also not later', async () => {
+    await begin();
+    const tenant = world.open();
+    await tenant.tombstones.add('patient-of-r1', world.now);
+    add('r1');
+    await world.turn();
+    await tenant.tombstones.remove('patient-of-r1');
+    await world.turn();
+    expect(ids()).toEqual([]);
+  });
+
+  test('is in no value of Redis in clear while its message waits', async () => {
+    await begin();
+    answer(503);
+    add('report-4711');
+    await world.turn();
+    expect(await waiting()).toHaveLength(1);
+    const connection = redis.connect();
+    for (const key of await connection.keys('cm:*')) {
+      const type = await connection.type(key);
+      const value =
+        type === 'hash'
+          ? await connection.hgetall(key)
+          : type === 'zset'
+            ? await connection.zrange(key, '0', '-1')
+            : await connection.get(key);
+      expect(`${key} ${JSON.stringify(value)}`).not.toMatch(/4711|patient-of/);
+    }
+  });
+});
+
+describe('a receiver', () => {
+  test('that is in trouble gets the same message again under the same id, with its own time for each try', async () => {
+    await begin();
+    answer(500, {}, 2);
+    receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
+    add('r1');
+    await world.turn();
+    await world.advance(HOUR_MS);
+    const tries = receiver.kit.recording.recorded();
+    expect(tries.length).toBe(4);
+    const headers = receiver.taken.map((each) => each.headers);
+    expect(headers.map((each) => each['webhook-id'])).toEqual([headers[0]?.['webhook-id'], headers[0]?.['webhook-id']]);
+    expect(headers[0]?.['webhook-timestamp']).not.toBe(headers[1]?.['webhook-timestamp']);
+    expect(receiver.taken[0]?.body).toBe(receiver.taken[1]?.body);
+    expect(await waiting()).toEqual([]);
+    expect(await endpoint()).toMatchObject({ code: null, restUntil: null, failingSince: null });
+  });
+
+  test.each([429, 503])('that answers %i with Retry-After is left alone as long as it asks', async (status) => {
+    await begin();
+    answer(status, { 'retry-after': '1800' });
+    add('r1');
+    await world.turn();
+    await world.advance(29 * MINUTE_MS);
+    await world.turn();
+    expect(ids()).toEqual([]);
+    await world.advance(2 * MINUTE_MS);
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('that refuses one message gets the others, and that one again later', async () => {
+    await begin();
+    answer(400);
+    add('r1');
+    add('r2');
+    await world.turn();
+    expect(ids()).toHaveLength(1);
+    await world.advance(MINUTE_MS);
+    expect(ids().sort()).toEqual(['r1', 'r2']);
+  });
+
+  test.each([301, 308])('that answers %i is not followed and is tried again', async (status) => {
+    await begin();
+    answer(status, { location: `${receiver.url}/elsewhere` });
+    add('r1');
+    await world.turn();
+    expect((await endpoint()).code).toBe('webhook-redirected');
+    expect(receiver.kit.recording.recorded()).toHaveLength(1);
+    await world.advance(MINUTE_MS);
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('that refuses our signature rests, and nothing is lost', async () => {
+    await begin();
+    answer(401);
+    add('r1');
+    await world.turn();
+    expect((await endpoint()).code).toBe('webhook-unauthorized');
+    await world.advance(MINUTE_MS);
+    expect(ids()).toEqual(['r1']);
+  });
+
+  test('that answers 410 gets nothing any more until it is opened; then all that came meanwhile', async () => {
+    await begin();
+    answer(410);
+    add('r1');
+    await world.turn();
+    add('r2');
+    world.now += DAY_MS;
+    await world.turn();
+    await world.advance(DAY_MS);
+    expect(receiver.kit.recording.recorded()).toHaveLength(1);
+    expect((await endpoint()).closed).toMatchObject({ code: 'webhook-gone' });
+    await world.open().triggers!.store.reopen('portal');
+    await world.turn();
+    expect(ids().sort()).toEqual(['r1', 'r2']);
+  });
+
+  test('that is in trouble keeps no other from being told', async () => {
+    const other = await startReceiver();
+    try {
+      world = createTriggerWorld(redis.connect(), {
+        portal: { url: receiver.url, events: ['report.available'] },
+        ledger: { url: other.url, events: ['report.available'] },
+      });
+      await begin();
+      answer(503);
+      add('r1');
+      await world.turn();
+      expect([receiver.taken.length, other.taken.length]).toEqual([0, 1]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('by a name that leads into the own network gets nothing, unless that is allowed', async () => {
+    world = createTriggerWorld(redis.connect(), {
+      portal: { url: 'https://127.0.0.1/in', events: BOTH, ...{ allowPrivateAddresses: false } },
+    });
+    await begin();
+    add('r1');
+    await world.turn();
+    expect((await endpoint()).code).toBe('address-not-allowed');
+  });
+});
+
+test('a clinic that does not answer when a message is due is asked again; the receiver is not blamed', async () => {
+  await begin();
+  answer(503);
+  add('r1');
+  await world.turn();
+  const gone = { actor: 'remote', code: 'clinic-unavailable', retry: 'later' } as const;
+  world.documents.errors.reports = new MirrorError('the clinic is in trouble', gone);
+  await world.advance(5 * SECOND_MS);
+  expect((await waiting())[0]).toMatchObject({ attempts: 1, code: 'clinic-unavailable' });
+  world.documents.errors.reports = null;
+  await world.advance(2 * MINUTE_MS);
+  expect(ids()).toEqual(['r1']);
+});
+
+test('two replicas at once send each message once', async () => {
+  await begin();
+  for (let count = 0; count < 20; count += 1) add(`r${count}`);
+  const done = await Promise.all([1, 2, 3].map(() => world.turn(world.open({ redis: redis.connect() }))));
+  expect(done.filter((was) => was)).toHaveLength(1);
+  await world.turn();
+  expect(ids()).toHaveLength(20);
+  expect(new Set(ids()).size).toBe(20);
+});
+
+test('a turn that is stopped leaves the rest to the next one', async () => {
+  await begin();
+  const stop = new AbortController();
+  for (let count = 0; count < 5; count += 1) add(`r${count}`);
+  const turn = runTriggers(world.open(), { read: true }, { stop: stop.signal, abort: NEVER });
+  await waitFor(() => receiver.taken.length > 0, { what: 'the first message' });
+  stop.abort();
+  await turn;
+  const before = receiver.taken.length;
+  expect(before).toBeLessThan(5);
+  await world.retry();
+  expect(new Set(ids()).size).toBe(5);
+  expect(ids()).toHaveLength(5);
+});
