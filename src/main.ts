@@ -30,6 +30,7 @@ import type { Configuration } from './settings/configuration.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import { checkRedis } from './state/redis.ts';
+import { keepTriggers } from './state/triggers.ts';
 
 /** A running daemon. */
 export interface Daemon {
@@ -269,7 +270,7 @@ async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<v
 }
 
 /** Schedules every tenant, forgets those that are gone, and begins with one pull each. */
-async function schedule({ queues, estate, configuration }: Composition): Promise<void> {
+async function schedule({ queues, estate, configuration, redis }: Composition): Promise<void> {
   const { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, channelCheckEverySeconds } =
     configuration.settings.schedule;
   const all = new Set(estate.tenants.keys());
@@ -280,6 +281,7 @@ async function schedule({ queues, estate, configuration }: Composition): Promise
   await queues.keepOnly('refresh-tokens', all);
   await queues.keepOnly('channels', all);
   for (const tenant of all) {
+    if (estate.tenants.get(tenant)?.triggers === null) await keepTriggers(redis, tenant, []);
     await queues.repeat('refresh-tokens', tenant, tokenCheckEverySeconds * SECOND_MS);
     await queues.repeat('channels', tenant, channelCheckEverySeconds * SECOND_MS);
     await queues.keepChannels(tenant);

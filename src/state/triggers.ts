@@ -67,9 +67,32 @@ const BATCH = 500;
 /** Documents that may be told of after all when they come back. */
 const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished'];
 
+/**
+ * Forgets all that is kept of a tenant's triggers but these: what is there when an event is configured again is then taken as told of.
+ * @param places none for a tenant without triggers
+ */
+export async function keepTriggers(redis: RedisClient, tenant: string, places: readonly TriggerPlace[]): Promise<void> {
+  const kept = new Set(places.map(fieldOf));
+  const endpoints = new Set(places.map(({ endpoint }) => endpoint));
+  for (const field of await redis.hkeys(keys.triggerReadings(tenant))) {
+    const [endpoint = ''] = field.split('/');
+    if (!endpoints.has(endpoint)) await redis.del(keys.triggerEndpoint(tenant, endpoint));
+    if (!kept.has(field)) await forgetPlace(redis, tenant, field);
+  }
+}
+
+/** The reading goes first: without it the next one begins anew, whatever else is left. */
+async function forgetPlace(redis: RedisClient, tenant: string, field: string): Promise<void> {
+  await redis.hdel(keys.triggerReadings(tenant), field);
+  await redis.del(keys.triggersKnown(tenant, field), keys.triggersWaiting(tenant, field));
+}
+
+function fieldOf({ endpoint, event }: TriggerPlace): string {
+  return `${endpoint}/${event}`;
+}
+
 /** Opens what is kept of a tenant's triggers. */
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
-  const fieldOf = ({ endpoint, event }: TriggerPlace) => `${endpoint}/${event}`;
   const readings = keys.triggerReadings(tenant);
   const counts = keys.triggerCounts(tenant);
   const known = (place: TriggerPlace) => keys.triggersKnown(tenant, fieldOf(place));
@@ -160,20 +183,8 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       await redis.hdel(endpointKey(endpoint), 'closed', 'restUntil', 'failingSince', 'code');
       return closed;
     },
-    async forget(place) {
-      // The reading goes first: without it the next one begins anew, whatever else is left.
-      await redis.hdel(readings, fieldOf(place));
-      await redis.del(known(place), waiting(place));
-    },
-    async keepOnly(places) {
-      const kept = new Set(places.map(fieldOf));
-      const endpoints = new Set(places.map(({ endpoint }) => endpoint));
-      for (const field of await redis.hkeys(readings)) {
-        const [endpoint = '', event = ''] = field.split('/');
-        if (!endpoints.has(endpoint)) await redis.del(endpointKey(endpoint));
-        if (!kept.has(field)) await this.forget({ endpoint, event: event as TriggerEvent });
-      }
-    },
+    forget: (place) => forgetPlace(redis, tenant, fieldOf(place)),
+    keepOnly: (places) => keepTriggers(redis, tenant, places),
     async counts() {
       return Object.entries(await redis.hgetall(counts)).map(([name, count]): TriggerCount => {
         const [endpoint = '', event, result, reason = ''] = name.split('/');
