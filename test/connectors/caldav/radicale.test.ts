@@ -53,6 +53,21 @@ describe('on a real server', () => {
     expect(all).toEqual([first, first]);
   });
 
+  test('an object is emptied and deleted when it is erased, with or without its tag', async () => {
+    const connector = open();
+    const container = await connector.prepare(null, signal());
+    const created = await connector.apply(container, [createOperation('x'), createOperation('y')], signal());
+    const [x] = created.map((outcome) => (outcome.result === 'written' ? outcome.versionTag : null));
+    const erasures = [deleteOperation('x', x ?? null), deleteOperation('y', null), deleteOperation('z', null)];
+    const outcomes = await connector.apply(
+      container,
+      erasures.map((one) => ({ ...one, erase: true })),
+      signal(),
+    );
+    expect(outcomes.map(describeOutcome)).toEqual(['deleted deleted', 'deleted deleted', 'deleted already-gone']);
+    expect(await connector.find(container, [keyOf('x'), keyOf('y')], signal())).toEqual([]);
+  });
+
   test("another login's calendar is a matter of settings, for reading and for writing", async () => {
     const theirs = await open().prepare(null, signal());
     const connector = caldav.open({ ...context('other'), settings: { calendar: { url: theirs } } });
