@@ -78,6 +78,7 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
     ...channels,
     ...rules,
     ...checkLinks(file, known),
+    ...checkDoubleEndpoints(file),
   ];
 }
 
@@ -155,6 +156,26 @@ function checkLinks(file: YamlFile, { publicUrl }: KnownNames): ConfigurationFau
   const remedy =
     'set http.publicUrl in clinic-mirror.yaml to an https address that patients can reach, or leave links out';
   return [faultAt(file, at, 'links in reminders need a public address', remedy)];
+}
+
+/** One receiver under two names would be told of each document twice, under two ids. */
+function checkDoubleEndpoints(file: YamlFile): ConfigurationFault[] {
+  const at = ['triggers', 'endpoints'];
+  const names = keysAt(file, at);
+  const eventsOf = (name: string) => {
+    const events = file.valueAt([...at, name, 'events']);
+    return Array.isArray(events) ? events : [];
+  };
+  return names.flatMap((name, index) => {
+    const url = file.valueAt([...at, name, 'url']);
+    const twin = names.slice(0, index).find((other) => {
+      const isSame = url !== undefined && file.valueAt([...at, other, 'url']) === url;
+      return isSame && eventsOf(other).some((event) => eventsOf(name).includes(event));
+    });
+    if (twin === undefined) return [];
+    const message = `is the same address as the endpoint ${twin}, with the same events`;
+    return [faultAt(file, [...at, name], message, 'give them different events or addresses, or remove one')];
+  });
 }
 
 /** A rule's channels must be defined beside it. */

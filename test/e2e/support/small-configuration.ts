@@ -24,6 +24,8 @@ export interface SmallWorldOptions {
   target?: object;
   /** Of every tenant. */
   reminders?: object;
+  /** Of every tenant. */
+  triggers?: object;
   /** Merged into the settings. */
   settings?: object;
   /** Merged into the clinic client's registration. */
@@ -89,9 +91,13 @@ export async function buildTenants(
     const agendaIds = agendas.map((agenda) => agenda.id);
     built.tenants.push({ id, clinicId, agendaIds, user: options.user?.(clinic, index) ?? user });
     const source = { client: 'main', ...(options.unchosenTenant === true ? {} : { tenantId: clinicId }) };
-    const { reminders } = options;
+    const { reminders, triggers } = options;
     const file = { name: `Clinic ${index + 1}`, language: 'en', zone: ZONE, clinic: source, connections, targets };
-    built.files.set(id, reminders === undefined ? file : { ...file, reminders });
+    built.files.set(id, {
+      ...file,
+      ...(reminders === undefined ? {} : { reminders }),
+      ...(triggers === undefined ? {} : { triggers }),
+    });
   }
   return built;
 }

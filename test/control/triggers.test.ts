@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { renderTriggers } from '../../src/cli/render-triggers.ts';
+import { WIDTH } from '../../src/cli/table.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { status } from '../../src/control/status.ts';
+import { listTriggers, reopenEndpoint } from '../../src/control/triggers.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { NEVER } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { createTriggerWorld, report, type TriggerWorld, told } from '../jobs/trigger-world.ts';
+import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
+import { useRedis } from '../support/redis.ts';
+import { openEstate } from './open-estate.ts';
+
+const redis = useRedis();
+const ID = 'studio-rossi';
+let receiver: Receiver;
+let world: TriggerWorld;
+beforeEach(async () => {
+  receiver = await startReceiver();
+  const events = ['report.available', 'invoice.issued'];
+  world = createTriggerWorld(redis.connect(), { portal: { url: receiver.url, events } }, { mostAtOnce: 3 });
+  await world.turn();
+});
+afterEach(() => receiver.close());
+
+const estate = () => openEstate({ tenants: [world.open()] });
+const shown = async () => renderTriggers(await listTriggers(estate(), ID));
+const add = (...ids: string[]) => {
+  for (const id of ids) world.documents.reports.set(id, report(id));
+};
+const answer = (code: number) => receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+const metrics = async () => createMetrics(estate).render();
+
+describe('the list of triggers', () => {
+  test('says what was sent, and when', async () => {
+    add('r1', 'r2');
+    await world.turn();
+    const list = await listTriggers(estate(), ID);
+    expect(list.endpoints[0]).toMatchObject({ endpoint: 'portal', closed: null, lastSentAt: world.now });
+    expect(list.endpoints[0]?.events[0]).toMatchObject({ event: 'report.available', sent: 2, waiting: 0, off: null });
+    expect(await shown()).toMatch(/portal +report\.available +on +2026-11-30 .* 2 +0 +0 +0/);
+    expect(JSON.stringify(list)).not.toMatch(/r1|patient-of/);
+  });
+
+  test('says what fails, why, and when it is tried next', async () => {
+    answer(503);
+    add('r1');
+    await world.turn();
+    const [first] = (await listTriggers(estate(), ID)).endpoints;
+    expect(first?.events[0]).toMatchObject({ waiting: 1, failing: 1, lastCode: 'webhook-unavailable', failedTries: 1 });
+    expect(first?.events[0]?.nextTryAt).toBeGreaterThan(world.now);
+    expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next try /);
+    expect(widest(await shown())).toBeLessThanOrEqual(WIDTH);
+  });
+
+  test('is refused for a tenant without triggers', async () => {
+    const bare = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => 0 });
+    await expect(listTriggers(openEstate({ tenants: [bare] }), ID)).rejects.toMatchObject({ code: 'no-triggers' });
+  });
+});
+
+describe('an endpoint that is gone', () => {
+  beforeEach(async () => {
+    answer(410);
+    add('r1');
+    await world.turn();
+  });
+
+  test('is named by list, status and metrics, with what to do', async () => {
+    const command = 'clinic-mirror triggers reopen studio-rossi portal';
+    expect((await shown()).replaceAll(/\n */g, ' ')).toContain(command);
+    const text = renderStatus(await status(estate()));
+    expect(text.replaceAll(/\n */g, ' ')).toMatch(/triggers to portal: closed since .* \(webhook-gone\)/);
+    expect(await metrics()).toContain(
+      'clinic_mirror_trigger_endpoint_closed{tenant="studio-rossi",endpoint="portal"} 1',
+    );
+  });
+
+  test('is opened by a person, and told of all that waits', async () => {
+    world.now += DAY_MS;
+    add('r2');
+    await world.turn();
+    expect(told(receiver)).toEqual([]);
+    const { closed } = await reopenEndpoint(estate(), ID, 'portal', { skip: false }, NEVER);
+    expect(closed).toMatchObject({ code: 'webhook-gone' });
+    await world.advance(MINUTE_MS);
+    expect(told(receiver)).toHaveLength(2);
+    expect(await metrics()).not.toContain('clinic_mirror_trigger_endpoint_closed{');
+  });
+
+  test('is opened and told of nothing that is there, when a person wants it so', async () => {
+    add('r2');
+    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, NEVER);
+    await world.advance(MINUTE_MS);
+    add('r3');
+    await world.turn();
+    expect(told(receiver).map(({ data }) => data.reportId)).toEqual(['r3']);
+  });
+
+  test('by another name is not known', async () => {
+    const opening = reopenEndpoint(estate(), ID, 'protal', { skip: false }, NEVER);
+    await expect(opening).rejects.toMatchObject({ code: 'no-such-endpoint', remedy: 'there are: portal' });
+  });
+});
+
+describe('too many documents at once', () => {
+  beforeEach(async () => {
+    add('r1', 'r2', 'r3', 'r4');
+    await world.turn();
+    expect(told(receiver)).toEqual([]);
+  });
+
+  test('are let through by a person, that once', async () => {
+    expect((await shown()).replaceAll(/\n */g, ' ')).toContain('with --skip they are never sent');
+    await reopenEndpoint(estate(), ID, 'portal', { skip: false }, NEVER);
+    await world.advance(MINUTE_MS);
+    expect(told(receiver)).toHaveLength(4);
+    add('s1', 's2', 's3', 's4');
+    await world.turn();
+    expect(told(receiver)).toHaveLength(4);
+  });
+
+  test('are left for good by a person', async () => {
+    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, NEVER);
+    await world.advance(MINUTE_MS);
+    add('s1');
+    await world.turn();
+    expect(told(receiver).map(({ data }) => data.reportId)).toEqual(['s1']);
+  });
+});
+
+test('what was parked after many refusals is tried at once when a person asks', async () => {
+  receiver.kit.faults.add({ times: 13, fault: { kind: 'status', status: 404 } });
+  add('r1');
+  await world.turn();
+  await world.advance(DAY_MS / 2);
+  const [first] = (await listTriggers(estate(), ID)).endpoints;
+  expect((first?.events[0]?.nextTryAt ?? 0) - world.now).toBeGreaterThan(DAY_MS / 4);
+  await reopenEndpoint(estate(), ID, 'portal', { skip: false }, NEVER);
+  await world.advance(MINUTE_MS);
+  expect(told(receiver)).toHaveLength(1);
+});
+
+test('an event whose list may not be read is named by status and metrics as off', async () => {
+  const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
+  world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
+  await world.turn();
+  const text = renderStatus(await status(estate())).replaceAll(/\n */g, ' ');
+  expect(text).toContain('not readable, and so off: report.available to portal (missing-claim); log in again');
+  expect(await metrics()).toContain(
+    'clinic_mirror_trigger_off{tenant="studio-rossi",endpoint="portal",event="report.available"} 1',
+  );
+  expect(await shown()).toMatch(/portal +report\.available +off/);
+});
