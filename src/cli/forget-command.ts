@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Estate } from '../control/estate.ts';
-import { followAgain, forgetPatient, previewForgetting } from '../control/forget.ts';
+import { followAgain, forgetPatient, listReceipts, previewForgetting } from '../control/forget.ts';
 import type { Progress } from '../jobs/pull.ts';
-import { renderForgetPreview, renderReceipt } from './render-forget.ts';
+import { renderForgetPreview, renderReceipt, renderReceipts } from './render-forget.ts';
 
 /** What the command needs of the command line. */
 export interface ForgetCommand {
@@ -33,6 +33,16 @@ export function addForget(program: Command, given: ForgetCommand): void {
     .option('--json', 'as JSON')
     .action((tenant: string, patient: string, choice: Choice) =>
       given.withEstate((estate) => forget(estate, tenant, patient, choice, given)),
+    );
+  program
+    .command('receipts <tenant>')
+    .description('list the receipts of what was forgotten: numbers alone, oldest first')
+    .option('--json', 'as JSON, each whole')
+    .action((tenant: string, { json }: { json?: boolean }) =>
+      given.withEstate(async (estate) => {
+        const receipts = await listReceipts(estate, tenant);
+        given.print(json, { receipts }, renderReceipts(receipts));
+      }),
     );
 }
 

@@ -81,7 +81,7 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
 /** Builds the command line. */
 export function createProgram(outside: CliOutside): Command {
   const program = new Command('clinic-mirror')
-    .description("Keeps calendars and a CRM in step with a clinic management system.")
+    .description('Keeps calendars and a CRM in step with a clinic management system.')
     .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
     .configureHelp({ helpWidth: WIDTH })
     .helpOption('-h, --help', 'show this help')

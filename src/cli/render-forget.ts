@@ -102,3 +102,26 @@ function upcomingLine(upcoming: number): string {
   if (upcoming === 0) return 'No appointment to come leaves a calendar.';
   return `${upcoming} appointments to come leave the calendars; the clinic still has them.`;
 }
+
+/** Receipts as a table: what went, and what waits. */
+export function renderReceipts(receipts: readonly ForgetReceipt[]): string {
+  if (receipts.length === 0) return 'Nobody was forgotten.';
+  const columns = [
+    { heading: 'receipt' },
+    { heading: 'at' },
+    { heading: 'targets', right: true },
+    { heading: 'objects', right: true },
+    { heading: 'erased', right: true },
+    { heading: 'waiting', right: true },
+  ];
+  const sum = (numbers: readonly number[]) => String(numbers.reduce((total, number) => total + number, 0));
+  const rows = receipts.map(({ receipt, at, targets }) => [
+    receipt,
+    renderTime(at),
+    String(targets.length),
+    sum(targets.map(({ found }) => found)),
+    sum(targets.map(({ erased }) => erased)),
+    sum(targets.map(({ waiting, failed }) => waiting + failed)),
+  ]);
+  return renderTable(columns, rows);
+}

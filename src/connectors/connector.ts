@@ -17,8 +17,8 @@ export interface ConnectorSupports {
   createsContainer: boolean;
   /** A deleted key can be used again (else the connector answers `key-burnt`). */
   revivesKeys: boolean;
-  /** How far `erase` of a deletion reaches. `bin`: the vendor keeps the object for a while, out of its API's reach. */
-  erases: 'wholly' | 'bin';
+  /** Streams whose objects a deletion with `erase` takes out for good; others stay in a bin of the vendor, out of its API's reach. */
+  erases: readonly StreamName[];
 }
 
 /** Gives the Authorization header of a connection. Both throw an `authorization` MirrorError when a person must act. */

@@ -92,6 +92,7 @@ async function explainTarget(
   appointment: Appointment | null,
   holds: readonly Hold[],
 ): Promise<TargetExplanation> {
+  const isForgotten = (await tenant.tombstones.load())(appointment?.patientId ?? '');
   const [links, pending, record, pinned] = await Promise.all([
     tenant.links.readSome(target.id, [recordId]),
     tenant.outbox.pendingOf(target.id, recordId),
@@ -102,7 +103,7 @@ async function explainTarget(
   return {
     target: target.id,
     connector: target.configuration.connector,
-    decision: decide(tenant, target, source, appointment, pinned.has(recordId)),
+    decision: decide(tenant, target, source, appointment, pinned.has(recordId), isForgotten),
     link:
       link === undefined
         ? null
@@ -133,12 +134,14 @@ function decide(
   source: SourceView,
   appointment: Appointment | null,
   isPinned: boolean,
+  isForgotten: boolean,
 ): TargetExplanation['decision'] {
   const no = (because: string) => ({ shown: false, because });
   if (tenant.configuration.paused) return no('the tenant is paused');
   if (target.configuration.paused) return no('the target is paused');
   if (source.state === 'absent') return no('the clinic has no such appointment');
   if (appointment === null) return no('the clinic could not be asked, or its answer could not be used');
+  if (isForgotten) return no('an operator had its patient forgotten');
   const { statuses } = target.configuration;
   const exclusion = isPinned ? null : exclusionOf(appointment, target.configuration);
   if (exclusion !== null) return no(EXCLUSIONS[exclusion]);

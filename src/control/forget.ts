@@ -1,4 +1,4 @@
-import { type Erasure, erasedSoFar, forgetRecords, removeNotes } from '../jobs/forget.ts';
+import { type Erasure, erasedSoFar, forgetRecords, reachOf, removeNotes } from '../jobs/forget.ts';
 import { findRecords, type PatientRecords } from '../jobs/forget-records.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { StopSignals } from '../jobs/push.ts';
@@ -39,10 +39,11 @@ export async function previewForgetting(
   const records = await findRecords(tenant, patientId, progress, signal);
   const { ids, reminders, notes } = records;
   const targets: ForgetPreview['targets'] = [];
-  for (const { id: target, stream, configuration, supports } of tenant.targets.values()) {
-    const linked = (await tenant.links.readSome(target, [...ids[stream]])).size;
+  for (const target of tenant.targets.values()) {
+    const { id, stream, configuration } = target;
+    const linked = (await tenant.links.readSome(id, [...ids[stream]])).size;
     const toLookFor = ids[stream].size - linked;
-    targets.push({ target, connector: configuration.connector, linked, toLookFor, reach: supports.erases });
+    targets.push({ target: id, connector: configuration.connector, linked, toLookFor, reach: reachOf(target) });
   }
   return {
     tenant: tenantId,
@@ -123,4 +124,9 @@ async function upcomingInCalendars({ targets, links }: OpenTenant, { upcoming }:
 function countUpcoming({ targets }: Erasure, { upcoming }: PatientRecords): number {
   const calendars = targets.filter(({ target }) => target.crm === null);
   return [...upcoming].filter((id) => calendars.some(({ found }) => found.has(id))).length;
+}
+
+/** Receipts of a tenant, oldest first. @throws MirrorError `settings`, code `no-such-tenant` */
+export async function listReceipts(estate: Estate, tenantId: string): Promise<ForgetReceipt[]> {
+  return requireTenant(estate, tenantId).tombstones.receipts();
 }

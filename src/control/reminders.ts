@@ -81,7 +81,9 @@ export async function previewDay(
   const window = { fromAt: span.fromAt, toAt: span.toAt + longestAheadMs(reminders.rules) };
   const place = await readPlace(tenant, signal);
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
-  const due = [...snapshot.records.values()].flatMap((appointment) =>
+  const isForgotten = await tenant.tombstones.load();
+  const followed = [...snapshot.records.values()].filter(({ patientId }) => !isForgotten(patientId ?? ''));
+  const due = followed.flatMap((appointment) =>
     decisionsFor(tenant, reminders, appointment, place).flatMap((decision) =>
       'reminder' in decision && span.fromAt <= decision.reminder.dueAt && decision.reminder.dueAt < span.toAt
         ? [{ reminder: decision.reminder, appointment }]

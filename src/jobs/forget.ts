@@ -251,9 +251,14 @@ export async function erasedSoFar(
     connector: target.configuration.connector,
     found: found.size,
     erased: [...found].filter((id) => !open.has(id)).length,
-    reach: target.supports.erases,
+    reach: reachOf(target),
     waiting: pending.length - failed,
     failed,
     trouble: pending.length === 0 ? null : ((await tenant.records.read(target.id)).trouble?.code ?? null),
   };
+}
+
+/** How far erasing reaches in a target: for good, or as far as the vendor's bin. */
+export function reachOf({ supports, stream }: OpenTarget): 'wholly' | 'bin' {
+  return supports.erases.includes(stream) ? 'wholly' : 'bin';
 }

@@ -203,6 +203,5 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
 }
 
 function countsAs(change: PlannedChange, kind: DeletionClass): boolean {
-  if (change.wanted.want === 'present') return false;
-  return (change.reason === 'cancelled') === (kind === 'cancelled');
+  return deletionClass(change) === kind;
 }

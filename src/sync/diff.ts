@@ -144,6 +144,7 @@ function withoutItem(
   const isKept = 'keep' in ruling;
   onLeftOut?.(id, isKept ? ruling.keep : ruling.leaveOut);
   if (effective === null || isKept) return 'leave';
+  if (ruling.leaveOut === 'forgotten') return absent(id, 'forgotten', effective.startAt);
   return absent(id, isCancelled ? 'cancelled' : 'excluded', effective.startAt);
 }
 

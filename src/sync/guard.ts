@@ -30,9 +30,9 @@ export interface GuardVerdict {
   refused: PlannedChange[];
 }
 
-/** Explicit cancellations are one class, everything else that removes is the other. */
+/** Explicit cancellations are one class, everything else that removes is the other, but for what a person had forgotten. */
 export function deletionClass(change: PlannedChange): DeletionClass | null {
-  if (change.wanted.want === 'present') return null;
+  if (change.wanted.want === 'present' || change.reason === 'forgotten') return null;
   return change.reason === 'cancelled' ? 'cancelled' : 'vanished';
 }
 

@@ -103,7 +103,7 @@ export function openForgetWorld(connection: RedisClient): ForgetWorld {
   fill(clinic);
   const models = {
     doctor: createModelTarget(),
-    contacts: createModelTarget({ batchSize: 100, erases: 'wholly' }),
+    contacts: createModelTarget({ batchSize: 100, erases: ['patients'] }),
     visits: createModelTarget({ batchSize: 100 }),
     bills: createModelTarget({ batchSize: 100 }),
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { renderForgetPreview, renderReceipt } from '../../src/cli/render-forget.ts';
+import { renderForgetPreview, renderReceipt, renderReceipts } from '../../src/cli/render-forget.ts';
 import { WIDTH } from '../../src/cli/table.ts';
-import { followAgain, forgetPatient, previewForgetting } from '../../src/control/forget.ts';
+import { followAgain, forgetPatient, listReceipts, previewForgetting } from '../../src/control/forget.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
@@ -129,7 +129,8 @@ describe('a patient who is forgotten', () => {
     expect(second.tombstone).toBe(first.tombstone);
     expect(second.receipt).not.toBe(first.receipt);
     expect(second.targets.map(({ found }) => found)).toEqual([0, 0, 0, 0]);
-    expect(await world.tenant.tombstones.receipts()).toEqual([first, second]);
+    expect(await listReceipts(world.estate, ID)).toEqual([first, second]);
+    expect(renderReceipts([first, second]).split('\n')).toHaveLength(4);
     expect(await world.tenant.tombstones.count()).toBe(1);
     for (const text of [JSON.stringify(first), renderReceipt(first)]) {
       for (const word of TELLING) expect(text).not.toContain(word);

@@ -301,6 +301,20 @@ describe('derived properties', () => {
   });
 });
 
+test('what is found of a forgotten patient goes past the guard, and is erased', async () => {
+  const world = open();
+  admit(world, ...Array.from({ length: 30 }, (_, index) => `${index}`));
+  await cycle(world.tenant);
+  for (let index = 0; index < 30; index += 1) await world.tenant.tombstones.add(`${index}`, NOW);
+  const sent: unknown[] = [];
+  world.contacts.beforeApply = (operations) => void sent.push(...operations);
+  const run = await laterCycle(world);
+  expect(run.targets.find(({ target }) => target === 'contacts')?.planned).toEqual({ forgotten: 30 });
+  expect(held(world.contacts)).toEqual([]);
+  expect(sent).toHaveLength(30);
+  expect(sent).toEqual(sent.map(() => expect.objectContaining({ kind: 'delete', erase: true })));
+});
+
 test('a tombstone keeps a patient and what they did out of every target', async () => {
   const world = open();
   admit(world, '1', '2');

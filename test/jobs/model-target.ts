@@ -58,7 +58,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
       concurrency: 2,
       createsContainer: true,
       revivesKeys: true,
-      erases: 'bin',
+      erases: [],
       ...supports,
     },
     fault: () => null,

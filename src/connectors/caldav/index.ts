@@ -15,7 +15,7 @@ export const caldav: ConnectorModule<CaldavSettings> = {
     createsContainer: true,
     revivesKeys: true,
     // Servers with a trash bin (Nextcloud) keep deleted objects, ours emptied; what else a server keeps, CalDAV has no words to ask.
-    erases: 'bin',
+    erases: [],
   },
   connectionKinds: ['caldav'],
   neededScopes: () => [],

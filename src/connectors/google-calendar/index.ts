@@ -18,7 +18,7 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     createsContainer: true,
     revivesKeys: true,
     // Google keeps deleted events readable for a while (reference of events, `status`): ours are emptied before.
-    erases: 'wholly',
+    erases: ['appointments'],
   },
   connectionKinds: ['google', 'google-service-account'],
   /** The narrowest that the reference of each method allows: events and the check of an existing calendar, or only calendars of our own. */

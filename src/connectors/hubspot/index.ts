@@ -29,8 +29,8 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     createsContainer: false,
     // A deleted record frees its key, and an upsert makes a new one under it.
     revivesKeys: true,
-    // A contact is erased wholly; meetings and deals stay in HubSpot's bin for 90 days, ours emptied. The weaker of both is promised.
-    erases: 'bin',
+    // Meetings and deals stay in HubSpot's bin for 90 days, emptied.
+    erases: ['patients'],
   },
   connectionKinds: ['hubspot', 'bearer'],
   neededScopes: (_settings, stream) => [...CONTACT_SCOPES, ...(stream === 'invoices' ? DEAL_SCOPES : [])],

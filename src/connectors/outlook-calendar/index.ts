@@ -19,7 +19,7 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     revivesKeys: false,
     // What is deleted permanently lies in the mailbox's Purges, out of reach of its user and of this API, until Exchange's own time is
     // up, or for as long as a hold lasts (learn.microsoft.com/graph/api/event-permanentdelete).
-    erases: 'bin',
+    erases: [],
   },
   connectionKinds: ['microsoft', 'microsoft-app'],
   /** Another person's mailbox needs the permission for shared calendars beside the own one. */

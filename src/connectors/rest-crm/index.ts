@@ -15,7 +15,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     concurrency: CONCURRENCY,
     createsContainer: false,
     revivesKeys: true,
-    erases: 'bin',
+    erases: [],
   },
   connectionKinds: ['bearer', 'api-key', 'basic', 'oauth'],
   neededScopes: () => [],

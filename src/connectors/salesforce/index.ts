@@ -15,7 +15,7 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     concurrency: CONCURRENCY,
     createsContainer: false,
     revivesKeys: true,
-    erases: 'bin',
+    erases: [],
   },
   connectionKinds: ['salesforce', 'salesforce-app'],
   neededScopes: () => ['api', 'refresh_token'],
