@@ -40,6 +40,7 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
     contacts  model      patients        3         1        1        0        0     0
 
     contacts:
+      Left empty, since it is no telephone number: phone (1)
       Excluded, 1: the patient has not given, or has withdrawn, the consent that this target asks for
         5
       Failing, 1:
