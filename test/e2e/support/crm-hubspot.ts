@@ -93,6 +93,15 @@ export async function startHubSpot(): Promise<CrmVendor> {
         match: { method: 'POST', path: '/batch/upsert$' },
         fault: { kind: 'status', status, body },
       }),
+    loseAnswers: (times) =>
+      sandbox.faults.add({
+        match: { method: 'POST', path: '/batch/(upsert|archive)$|/gdpr-delete$' },
+        times,
+        fault: { kind: 'lost-answer' },
+      }),
+    lostAnswers: () => sandbox.faults.list().reduce((sum, { applied }) => sum + applied, 0),
+    editByHand: (stream, id, shared, value) => sandbox.edit(OBJECTS[stream], id, { [nameOf(stream, shared)]: value }),
+    deleteByHand: (stream, id) => sandbox.archive(OBJECTS[stream], id),
     close: () => sandbox.close(),
   };
 }

@@ -68,6 +68,14 @@ export async function startRestCrm(): Promise<CrmVendor> {
     },
     refuseWrites: (status, body) =>
       sandbox.faults.add({ match: { method: 'POST', path: '/upsert$' }, fault: { kind: 'status', status, body } }),
+    loseAnswers: (times) =>
+      sandbox.faults.add({ match: { path: '/(upsert|Events)$' }, times, fault: { kind: 'lost-answer' } }),
+    lostAnswers: () => sandbox.faults.list().reduce((sum, { applied }) => sum + applied, 0),
+    editByHand(stream, id, shared, value) {
+      const names: Readonly<Record<string, string>> = NAMES[stream];
+      sandbox.editByHand(MODULES[stream], id, { [names[shared] ?? shared]: value });
+    },
+    deleteByHand: (stream, id) => sandbox.deleteByHand(MODULES[stream], id),
     close: () => sandbox.close(),
   };
 }

@@ -95,6 +95,14 @@ export async function startSalesforce(): Promise<CrmVendor> {
     },
     refuseWrites: (status, body) =>
       sandbox.faults.add({ match: { method: 'POST', path: '/composite$' }, fault: { kind: 'status', status, body } }),
+    loseAnswers: (times) =>
+      sandbox.faults.add({ match: { method: 'POST', path: '/composite$' }, times, fault: { kind: 'lost-answer' } }),
+    lostAnswers: () => sandbox.faults.list().reduce((sum, { applied }) => sum + applied, 0),
+    editByHand(stream, id, shared, value) {
+      const names: Readonly<Record<string, string>> = NAMES[stream];
+      sandbox.editByHand(id, { [names[shared] ?? shared]: value });
+    },
+    deleteByHand: (_, id) => sandbox.deleteByHand(id),
     close: () => sandbox.close(),
   };
 }

@@ -50,6 +50,12 @@ export interface CrmVendor {
   removeProperty(stream: StreamName, shared: string): () => void;
   /** Every write from now on is refused in these words. */
   refuseWrites(status: number, body: object): void;
+  /** So many of the next writes are done, but their answers are lost. */
+  loseAnswers(times: number): void;
+  /** How many were lost so far. */
+  lostAnswers(): number;
+  editByHand(stream: StreamName, id: string, shared: string, value: string): void;
+  deleteByHand(stream: StreamName, id: string): void;
   close(): Promise<void>;
 }
 
