@@ -3,6 +3,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { type Flow, type FlowEnd, runFlows, toOutcomes } from '../flow.ts';
+import { turnsOf } from '../turns.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphChannels } from './channels.ts';
@@ -12,7 +13,6 @@ import { calendarGone, isGone, isTargetWide, toMirrorError } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
-import { mailboxLock } from './mailbox-lock.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
@@ -22,10 +22,10 @@ import { createBatchTransport } from './transport.ts';
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
   const { settings, mark, authorizer, http, clock } = context;
   const { rootUrl, mailbox, deleteMode, wholeDayZone } = settings;
-  // Whose mailbox `me` is only the login knows.
-  const lock = mailboxLock(mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
+  // Outlook works on four requests of a mailbox at once, as many as one batch fills. Whose mailbox `me` is only the login knows.
+  const turns = turnsOf(mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
   const sendCall = createGraphClient({ http, clock, rootUrl });
-  const batches = createBatchTransport({ http, authorizer, clock, rootUrl, lock });
+  const batches = createBatchTransport({ http, authorizer, clock, rootUrl, turns });
   const scopeOf = (calendarId: string): FlowScope => ({
     mailboxPath: mailboxPath(mailbox),
     calendarId,
@@ -35,7 +35,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   });
   const call = (label: string, wire: GraphCall, signal: AbortSignal) =>
     withLogin({ authorizer, loginRefused: toMirrorError }, signal, (authorization) =>
-      lock.run(() => sendCall(label, wire, authorization, signal), signal),
+      turns.run(() => sendCall(label, wire, authorization, signal), signal),
     );
   const read = (container: string, window: TimeWindow | null, signal: AbortSignal) => {
     const list = (path: string) => call('graph.events.list', { method: 'GET', path }, signal);

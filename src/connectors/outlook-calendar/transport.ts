@@ -5,10 +5,10 @@ import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import type { SendCalls } from '../flow.ts';
+import type { Turns } from '../turns.ts';
 import type { WireAnswer, WireCall } from '../wire.ts';
 import { bodyOrChallenge, htmlAnswer, toMirrorError, unexpectedAnswer } from './errors.ts';
 import { API_VERSION, BATCH_SIZE, PREFER } from './limits.ts';
-import type { MailboxLock } from './mailbox-lock.ts';
 import { batchAnswerSchema, batchPartSchema } from './schemas.ts';
 
 /** What batches are sent with. */
@@ -17,7 +17,7 @@ export interface BatchTransportOptions {
   authorizer: Authorizer;
   clock: Clock;
   rootUrl: string;
-  lock: MailboxLock;
+  turns: Turns;
 }
 
 /** The connector's batches; see {@link createBatchSender}. */
@@ -31,7 +31,7 @@ export function createBatchTransport(options: BatchTransportOptions): (signal: A
 }
 
 async function sendBatch(
-  { http, clock, rootUrl, lock }: BatchTransportOptions,
+  { http, clock, rootUrl, turns }: BatchTransportOptions,
   calls: readonly WireCall[],
   authorization: string,
   signal: AbortSignal,
@@ -45,7 +45,7 @@ async function sendBatch(
     units: calls.length,
     signal,
   };
-  const answer = await lock.run(() => http.send(request), signal);
+  const answer = await turns.run(() => http.send(request), signal);
   if (answer.status === 200) return { answers: readParts(answer, calls.length, clock()) };
   const { status, headers } = answer;
   const body = bodyOrChallenge(status, headers, parseJson(answer));

@@ -45,7 +45,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
   const answerTo = async (call: OrgCall, signal: AbortSignal) => {
     await authorizer.header(signal);
     const org = orgAt(addressOf(context));
-    return await org.run(async () => {
+    return await org.turns.run(async () => {
       org.requireCalls(settings.stopAtShare, clock());
       return toAnswer(await sendWithLogin(context, call, signal));
     }, signal);

@@ -1,28 +1,18 @@
-import { MirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
+import { type Turns, turnsOf } from '../turns.ts';
 import { apiLimitNear } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS } from './limits.ts';
 
 /** What all targets in one org have in common in this process: they take turns, and share its count of API calls. */
 export class Org {
-  #last: Promise<void> = Promise.resolve();
   #usage: { share: number; at: Instant } | null = null;
   #addressSoughtAt: Instant | null = null;
 
-  /**
-   * Runs the work when those before it are done: writes that overlap would lock each other's parents out.
-   * @throws MirrorError `remote`, code `aborted`, when the signal ends the waiting; and what the work throws
-   */
-  async run<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
-    const before = this.#last;
-    const { promise: mine, resolve: done } = Promise.withResolvers<void>();
-    this.#last = before.then(() => mine);
-    try {
-      await until(before, signal);
-      return await work();
-    } finally {
-      done();
-    }
+  /** Writes that overlap would lock each other's parents out. */
+  readonly turns: Turns;
+
+  constructor(address: string) {
+    this.turns = turnsOf(address);
   }
 
   /** Takes note of the org's count in `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
@@ -53,23 +43,7 @@ const orgs = new Map<string, Org>();
 
 /** The org at an address, whichever login leads there: targets of one connection need not share their authorizer. */
 export function orgAt(address: string): Org {
-  const org = orgs.get(address) ?? new Org();
+  const org = orgs.get(address) ?? new Org(address);
   orgs.set(address, org);
   return org;
-}
-
-async function until(before: Promise<void>, signal: AbortSignal): Promise<void> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(stoppedWaiting());
-  if (signal.aborted) stop();
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    await Promise.race([stopped, before]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
-function stoppedWaiting(): MirrorError {
-  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later' });
 }

@@ -1,7 +1,7 @@
-import { MirrorError } from '../../model/errors.ts';
+import { MirrorError } from '../model/errors.ts';
 
-/** Lets one request at a time through for each mailbox of this process. */
-export interface MailboxLock {
+/** Lets one piece of work at a time through. */
+export interface Turns {
   /**
    * Runs the work when those before it are done.
    * @throws MirrorError `remote`, code `aborted`, when the signal ends the waiting; and what the work throws
@@ -9,25 +9,24 @@ export interface MailboxLock {
   run<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result>;
 }
 
-/** When the last work of each mailbox will be done; an entry goes when nothing is under way any more. */
+/** When the last work of each name will be done; an entry goes when nothing is under way any more. */
 const lasts = new Map<unknown, Promise<void>>();
 
 /**
- * The lock of a mailbox. Outlook works on four requests of a mailbox at once, as many as one batch fills, so several targets
- * in one mailbox take turns.
- * @param mailbox equal for those that take turns
+ * The turns of one name within this process: several targets in one mailbox, or in one org, wait for each other.
+ * @param name equal for those that take turns
  */
-export function mailboxLock(mailbox: unknown): MailboxLock {
+export function turnsOf(name: unknown): Turns {
   return {
     async run(work, signal) {
-      const before = lasts.get(mailbox) ?? Promise.resolve();
+      const before = lasts.get(name) ?? Promise.resolve();
       const { promise: mine, resolve: done } = Promise.withResolvers<void>();
       const last = before
         .then(() => mine)
         .then(() => {
-          if (lasts.get(mailbox) === last) lasts.delete(mailbox);
+          if (lasts.get(name) === last) lasts.delete(name);
         });
-      lasts.set(mailbox, last);
+      lasts.set(name, last);
       try {
         await until(before, signal);
         return await work();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mailboxLock } from '../../../src/connectors/outlook-calendar/mailbox-lock.ts';
+import { turnsOf } from '../../src/connectors/turns.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -20,13 +20,13 @@ async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-describe('the lock of a mailbox', () => {
-  test('lets one at a time through, in order, and other mailboxes besides', async () => {
+describe('turns', () => {
+  test('lets one at a time through, in order, and other names besides', async () => {
     const log: string[] = [];
     const [one, two, other] = [work('one', log), work('two', log), work('other', log)];
-    const first = mailboxLock('a').run(one.run, NEVER);
-    const second = mailboxLock('a').run(two.run, NEVER);
-    const third = mailboxLock('b').run(other.run, NEVER);
+    const first = turnsOf('a').run(one.run, NEVER);
+    const second = turnsOf('a').run(two.run, NEVER);
+    const third = turnsOf('b').run(other.run, NEVER);
     await settle();
     expect(log).toEqual(['one begins', 'other begins']);
     one.end();
@@ -39,8 +39,8 @@ describe('the lock of a mailbox', () => {
   });
 
   test('goes on after work that failed, and tells whose failure it was', async () => {
-    const failing = mailboxLock('a').run(() => Promise.reject(new Error('broken')), NEVER);
-    const next = mailboxLock('a').run(async () => 'next', NEVER);
+    const failing = turnsOf('a').run(() => Promise.reject(new Error('broken')), NEVER);
+    const next = turnsOf('a').run(async () => 'next', NEVER);
     await expect(failing).rejects.toThrow('broken');
     expect(await next).toBe('next');
   });
@@ -49,17 +49,17 @@ describe('the lock of a mailbox', () => {
     const log: string[] = [];
     const [one, two, three] = [work('one', log), work('two', log), work('three', log)];
     const stop = new AbortController();
-    const first = mailboxLock('a').run(one.run, NEVER);
-    const stopped = mailboxLock('a').run(two.run, stop.signal);
+    const first = turnsOf('a').run(one.run, NEVER);
+    const stopped = turnsOf('a').run(two.run, stop.signal);
     stop.abort();
     await expect(stopped).rejects.toMatchObject({ actor: 'remote', code: 'aborted', retry: 'later' });
-    const third = mailboxLock('a').run(three.run, NEVER);
+    const third = turnsOf('a').run(three.run, NEVER);
     await settle();
     expect(log).toEqual(['one begins']);
     one.end();
     three.end();
     await Promise.all([first, third]);
     expect(log).toEqual(['one begins', 'one ends', 'three begins', 'three ends']);
-    await expect(mailboxLock('a').run(two.run, stop.signal)).rejects.toMatchObject({ code: 'aborted' });
+    await expect(turnsOf('a').run(two.run, stop.signal)).rejects.toMatchObject({ code: 'aborted' });
   });
 });
