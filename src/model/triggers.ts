@@ -30,8 +30,11 @@ export interface WaitingTrigger {
   code: string | null;
 }
 
-/** Why a message is never sent: its document is withdrawn (cancelled, or a draft again), gone, the patient is forgotten, or ids are too long. */
-export type TriggerDrop = 'withdrawn' | 'vanished' | 'forgotten' | 'payload-too-large';
+/**
+ * Why a message is never sent: its document is withdrawn (cancelled, or a draft again), gone, the patient is forgotten, ids are too long, or
+ * what was kept can't be opened, so that it is found anew.
+ */
+export type TriggerDrop = 'withdrawn' | 'vanished' | 'forgotten' | 'payload-too-large' | 'unreadable';
 
 /** How the documents of an event were last read for an endpoint. */
 export interface TriggerReading {

@@ -1,3 +1,4 @@
+import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type {
   TriggerDrop,
@@ -41,8 +42,10 @@ export interface TriggerStore {
   note(place: TriggerPlace, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
   /** Notes since when documents are out of the list; null forgets a name that does not wait. */
   noteAbsence(place: TriggerPlace, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
-  /** The first one due first. @throws MirrorError as the sealer does */
+  /** The first one due first; without those that can't be opened. */
   waiting(place: TriggerPlace): Promise<WaitingTrigger[]>;
+  /** Ids of those that can't be opened: sealed with a key that is gone. */
+  unreadable(place: TriggerPlace): Promise<string[]>;
   waitingCount(place: TriggerPlace): Promise<number>;
   settleSent(place: TriggerPlace, id: string, now: Instant, lease: Lease): Promise<void>;
   settleDropped(place: TriggerPlace, id: string, reason: TriggerDrop, lease: Lease): Promise<void>;
@@ -65,7 +68,7 @@ const NEVER_READ: TriggerReading = { sinceAt: null, readAt: null, off: null, let
 /** Names in one script: Redis does nothing else meanwhile. */
 const BATCH = 500;
 /** Documents that may be told of after all when they come back. */
-const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished'];
+const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished', 'unreadable'];
 
 /**
  * Forgets all that is kept of a tenant's triggers but these: what is there when an event is configured again is then taken as told of.
@@ -113,6 +116,14 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
     }
     return sum;
   };
+  const opened = (id: string, sealed: string): WaitingTrigger | null => {
+    try {
+      return { id, ...(JSON.parse(sealer.open(sealed, `trigger/${id}`)) as Omit<WaitingTrigger, 'id'>) };
+    } catch (error) {
+      if (error instanceof MirrorError) return null;
+      throw error;
+    }
+  };
   const written = ({ id, ...entry }: WaitingTrigger) => sealer.seal(JSON.stringify(entry), `trigger/${id}`);
 
   return {
@@ -144,10 +155,13 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       await inBatches(SEEN, place, lease, given);
     },
     async waiting(place) {
-      const entries = Object.entries(await redis.hgetall(waiting(place))).map(([id, sealed]): WaitingTrigger => {
-        return { id, ...(JSON.parse(sealer.open(sealed, `trigger/${id}`)) as Omit<WaitingTrigger, 'id'>) };
-      });
+      const kept = Object.entries(await redis.hgetall(waiting(place)));
+      const entries = kept.map(([id, sealed]) => opened(id, sealed)).filter((entry) => entry !== null);
       return entries.sort((one, other) => one.dueAt - other.dueAt || one.foundAt - other.foundAt);
+    },
+    async unreadable(place) {
+      const kept = Object.entries(await redis.hgetall(waiting(place)));
+      return kept.filter(([id, sealed]) => opened(id, sealed) === null).map(([id]) => id);
     },
     waitingCount: (place) => redis.hlen(waiting(place)),
     async settleSent(place, id, now, lease) {

@@ -4,7 +4,7 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { runTriggers } from '../../src/jobs/triggers.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
-import type { Invoice } from '../../src/model/records.ts';
+import type { Invoice, SetAside } from '../../src/model/records.ts';
 import type { Lookup, Snapshot } from '../../src/model/snapshots.ts';
 import type { Report } from '../../src/model/triggers.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
@@ -20,7 +20,7 @@ import { createModelClinic } from './model-clinic.ts';
 import { openTenant } from './open-tenant.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
-const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
+const SEALING_KEY = Buffer.alloc(32, 9);
 /** The secret that a world's endpoints sign with. */
 export const SECRET = signingSecret('a');
 
@@ -32,6 +32,8 @@ export interface ModelDocuments extends TriggerSource {
   partial: boolean;
   /** Rows that lists leave out although they are there. */
   unlisted: Set<string>;
+  /** Reports whose rows can't be used. */
+  unusable: Set<string>;
   /** Thrown by all that reads reports, or invoices. */
   errors: { reports: MirrorError | null; invoices: MirrorError | null };
 }
@@ -42,7 +44,7 @@ export interface TriggerWorld {
   now: number;
   wakes: { at: number; read: boolean }[];
   /** The same tenant in a new process, or over another connection. */
-  open(options?: { redis?: RedisClient; log?: Logger; leaseTtlMs?: number }): OpenTenant;
+  open(options?: { redis?: RedisClient; log?: Logger; leaseTtlMs?: number; sealingKey?: string }): OpenTenant;
   /** One turn that reads the lists. */
   turn(tenant?: OpenTenant): Promise<boolean>;
   /** One turn that looks only at what waits. */
@@ -65,11 +67,15 @@ export function createTriggerWorld(
     documents,
     now: Date.parse('2026-11-30T10:00:00Z'),
     wakes: [],
-    open({ redis: connection = redis, ...rest } = {}) {
+    open({ redis: connection = redis, sealingKey = 'k1', ...rest } = {}) {
       const triggers = {
         file: schema.parse({ ...file, endpoints: named }),
         source: documents,
-        store: createTriggerStore(connection, 'studio-rossi', createSealer(SEALING_KEYS, 'studio-rossi')),
+        store: createTriggerStore(
+          connection,
+          'studio-rossi',
+          createSealer([{ id: sealingKey, key: SEALING_KEY }], 'studio-rossi'),
+        ),
         name: createTriggerNames(IDENTITY_KEY, 'studio-rossi'),
         http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: 2_000 }),
         wake: async (delayMs: number, { read }: { read: boolean }) => {
@@ -129,6 +135,7 @@ function createDocuments(): ModelDocuments {
     invoices: new Map(),
     partial: false,
     unlisted: new Set(),
+    unusable: new Set(),
     errors: { reports: null, invoices: null },
     readReports: async () => list(rows('reports', documents.reports)),
     readReport: async (id) => one(rows('reports', documents.reports), id),
@@ -141,14 +148,20 @@ function createDocuments(): ModelDocuments {
     return own;
   }
   function list<Row>(all: Map<string, Row>): Snapshot<Row> {
-    const records = new Map([...all].filter(([id]) => !documents.unlisted.has(id)));
-    const content = { records, setAside: [], unidentified: 0 };
+    const records = new Map([...all].filter(([id]) => !documents.unlisted.has(id) && !documents.unusable.has(id)));
+    const setAside = [...all.keys()].filter((id) => documents.unusable.has(id)).map(asideOf);
+    const content = { records, setAside, unidentified: 0 };
     if (documents.partial) return { ...content, completeness: 'partial', reason: 'end-unproved' };
     return { ...content, completeness: 'complete' };
   }
   function one<Row>(all: Map<string, Row>, id: string): Lookup<Row> {
     const found = all.get(id);
-    return found === undefined ? { absent: true } : { found };
+    if (found === undefined) return { absent: true };
+    return documents.unusable.has(id) ? { setAside: asideOf(id) } : { found };
   }
   return documents;
+}
+
+function asideOf(recordId: string): SetAside {
+  return { recordId, code: 'wrong-type', field: 'status' };
 }
