@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { DIALECTS } from '../../demo/world.ts';
 import type { StreamName } from '../../src/model/streams.ts';
 import { useRedis } from '../support/redis.ts';
 import { compareCrm, SAME } from './support/crm-truth.ts';
@@ -149,6 +150,15 @@ function patientsWithEverything(world: CrmWorld): string[] {
   const invoiced = [...world.clinic.invoices(clinicId)].map(({ patientId }) => patientId);
   return [...new Set(invoiced)].filter((id) => withAppointment.has(id));
 }
+
+test.each(DIALECTS)('a clinic that speaks otherwise is shown just so: %s', async (dialect) => {
+  const clinic = { dialect };
+  const world = await useCrmWorld({ vendors: ['hubspot'], patients: 20, appointments: 50, streams: STREAMS, clinic });
+  expectSame(world, await settle(world));
+  requestsOf(world);
+  await settle(world);
+  expect(requestsOf(world), 'nothing changed').toBe(0);
+});
 
 test('what the command line says of targets in CRMs fits into 100 columns', async () => {
   const world = await useCrmWorld({ patients: 12, appointments: 30, streams: STREAMS });
