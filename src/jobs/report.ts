@@ -42,7 +42,8 @@ export async function reportRun(
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     withheld: cycle?.survey.withheld ?? [],
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
-    read: cycle === null ? (previous?.read ?? {}) : streamsRead(cycle.survey.streams),
+    // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
+    read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error:
       error === null

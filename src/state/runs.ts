@@ -53,7 +53,7 @@ export interface RunReport {
   withheld: readonly Withheld[];
   /** As of the last cycle that could read the catalogue; null before the first one. */
   clinic: ClinicSeen | null;
-  /** Streams for CRMs; those that are not used, or could not be read, are absent. */
+  /** Streams for CRMs, as of the last cycle that could read each; those that were never read are absent. */
   read: StreamsRead;
   targets: readonly TargetRun[];
   /** Code of what ended the cycle early. */
