@@ -40,7 +40,8 @@ export async function keepLedgers(
 
 /** Each reading once: the cycles' own windows, which are newer, go on top. */
 async function putHistory(ledger: Ledger, history: History | null, signal: AbortSignal): Promise<void> {
-  if (history === null || held.get(ledger) === history) return;
+  // An older reading than the one that is held has been emptied since: it would say that nobody was ever here.
+  if (history === null || history.readAt <= (held.get(ledger)?.readAt ?? -Infinity)) return;
   const window = { fromAt: history.fromAt, toAt: history.readAt };
   await inPieces(ledger.replaceWindow(window, history.appointments.values(), history.unusable), signal);
   held.set(ledger, history);

@@ -1,3 +1,4 @@
+import type { MirrorError } from '../model/errors.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
@@ -18,14 +19,27 @@ export interface History {
   readAt: Instant;
 }
 
-/** What one process keeps of the streams that aren't read with each cycle. */
-export interface StreamMemory {
+/** The streams that aren't read with each cycle. */
+export interface StreamReadings {
   patients: StreamReading<Patient> | null;
   invoices: StreamReading<Invoice> | null;
   history: History | null;
 }
 
+/** A stream that could not be read. */
+export interface FailedReading {
+  error: MirrorError;
+  failedAt: Instant;
+  /** Failures one after the other. */
+  inTurn: number;
+}
+
+/** What one process keeps of these streams. */
+export interface StreamMemory extends StreamReadings {
+  failures: Map<keyof StreamReadings, FailedReading>;
+}
+
 /** Nothing is read yet. */
 export function emptyStreamMemory(): StreamMemory {
-  return { patients: null, invoices: null, history: null };
+  return { patients: null, invoices: null, history: null, failures: new Map() };
 }

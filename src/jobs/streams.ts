@@ -1,18 +1,24 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Invoice, Patient } from '../model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { StreamsRead } from '../state/runs.ts';
-import { emptyStreamMemory, type History, type StreamReading } from './stream-memory.ts';
+import type { FailedReading, StreamReadings } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** The far past is read anew after this time: what happened there seldom changes. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
+/**
+ * By so much a process's reading of the far past may be older than that of another one: two that take turns would else read years of
+ * appointments with every cycle.
+ */
+const HISTORY_TOLERANCE_MS = 15 * MINUTE_MS;
+/**
+ * A stream that could not be read is asked for again with the next cycle, then after this time, then after twice as long, and so on up to
+ * its interval.
+ */
+const FIRST_REST_MS = 5 * MINUTE_MS;
 
 /** The streams of one cycle beside its appointments. */
-export interface Streams {
-  patients: StreamReading<Patient> | null;
-  invoices: StreamReading<Invoice> | null;
-  history: History | null;
+export interface Streams extends StreamReadings {
   /** Those that could not be read: targets that need them are left as they are. */
   failed: ReadonlyMap<keyof StreamsRead, MirrorError>;
 }
@@ -64,7 +70,7 @@ function needsOf(targets: readonly OpenTarget[]): Needs {
  * Reads what targets in CRMs need and what has become old since it was read: patients and invoices by the targets' `everyMinutes`, the
  * far past every six hours. A process whose reading is older than the one that was planned by last reads anew: else two would
  * rewrite each other's work.
- * @param options.fresh a person waits: read patients and invoices now
+ * @param options.fresh a person waits: read patients and invoices now, and what could not be read
  */
 export async function readStreams(
   tenant: OpenTenant,
@@ -75,47 +81,75 @@ export async function readStreams(
   const needs = needsOf(targets);
   const { memory } = tenant;
   const failed = new Map<keyof StreamsRead, MirrorError>();
-  if (!needs.patients) return { ...emptyStreamMemory(), failed };
+  if (!needs.patients) return { patients: null, invoices: null, history: null, failed };
   const [lastRun] = await tenant.runs.list(1);
-  const isOld = (name: keyof StreamsRead, readAt: Instant | undefined, everyMs: number) =>
-    readAt === undefined || tenant.clock() - readAt >= everyMs || readAt < (lastRun?.read[name] ?? 0);
-  const attempt = async (name: keyof StreamsRead, read: () => Promise<void>) => {
-    try {
-      await read();
-    } catch (error) {
-      signal.throwIfAborted();
-      memory[name] = null;
-      failed.set(name, asMirrorError(error));
-    }
-  };
+  const plannedBy = lastRun?.read ?? {};
+  const now = tenant.clock();
   const everyMs = options.fresh ? 0 : needs.everyMs;
-  if (isOld('patients', memory.patients?.readAt, everyMs)) {
-    await attempt('patients', async () => {
+  const isOld = (readAt: Instant | undefined, plannedAt = 0, lifeMs = everyMs) =>
+    readAt === undefined || now - readAt >= lifeMs || readAt < plannedAt;
+  const attempt = (name: keyof StreamsRead, longestRestMs: number, read: () => Promise<void>) =>
+    attemptReading(tenant, { name, longestRestMs, failed }, read, signal);
+  if (isOld(memory.patients?.readAt, plannedBy.patients)) {
+    await attempt('patients', everyMs, async () => {
       const readAt = tenant.clock();
       memory.patients = { readAt, snapshot: await tenant.clinic.readPatients(signal) };
     });
   }
-  if (needs.invoices && isOld('invoices', memory.invoices?.readAt, everyMs)) {
-    await attempt('invoices', async () => {
+  if (needs.invoices && isOld(memory.invoices?.readAt, plannedBy.invoices)) {
+    await attempt('invoices', everyMs, async () => {
       const readAt = tenant.clock();
       memory.invoices = { readAt, snapshot: await tenant.clinic.readInvoices(invoiceQuery(needs, readAt), signal) };
     });
   }
   // A day for the midnight at which a local day begins, and one for the days that pass until the next reading.
-  const fromAt = tenant.clock() - (needs.historyDays + 2) * DAY_MS;
+  const fromAt = now - (needs.historyDays + 2) * DAY_MS;
   const isShort = memory.history === null || memory.history.fromAt > fromAt + DAY_MS;
-  if (needs.historyDays > 0 && (isShort || isOld('history', memory.history?.readAt, HISTORY_EVERY_MS))) {
-    await attempt('history', async () => {
-      const readAt = tenant.clock();
-      // Up to now: each cycle's own window moves on, and nothing may fall between the two.
-      const reading = { agendaIds: null, window: { fromAt, toAt: readAt } };
-      const { records, setAside, completeness } = await tenant.clinic.readAppointments(reading, signal);
-      if (completeness === 'partial') throw historyPartial();
-      const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
-      memory.history = { readAt, fromAt, appointments: records, unusable };
-    });
+  const plannedAt = (plannedBy.history ?? 0) - HISTORY_TOLERANCE_MS;
+  if (needs.historyDays > 0 && (isShort || isOld(memory.history?.readAt, plannedAt, HISTORY_EVERY_MS))) {
+    await attempt('history', options.fresh ? 0 : HISTORY_EVERY_MS, () => readHistory(tenant, fromAt, signal));
   }
-  return { ...memory, failed };
+  const { patients, invoices, history } = memory;
+  return { patients, invoices, history, failed };
+}
+
+/** What fails is not known any more, and rests for a while: a list of years must not be begun anew with every cycle. */
+async function attemptReading(
+  { memory, clock }: Pick<OpenTenant, 'memory' | 'clock'>,
+  { name, longestRestMs, failed }: { name: keyof StreamsRead; longestRestMs: number; failed: Map<string, MirrorError> },
+  read: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = memory.failures.get(name);
+  if (before !== undefined && isResting(before, longestRestMs, clock())) {
+    failed.set(name, before.error);
+    return;
+  }
+  try {
+    await read();
+    memory.failures.delete(name);
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = asMirrorError(error);
+    memory[name] = null;
+    memory.failures.set(name, { error: failure, failedAt: clock(), inTurn: (before?.inTurn ?? 0) + 1 });
+    failed.set(name, failure);
+  }
+}
+
+function isResting({ failedAt, inTurn }: FailedReading, longestRestMs: number, now: Instant): boolean {
+  const restMs = inTurn === 1 ? 0 : Math.min(FIRST_REST_MS * 2 ** (inTurn - 2), longestRestMs);
+  return now >= failedAt && now - failedAt < restMs;
+}
+
+async function readHistory(tenant: OpenTenant, fromAt: Instant, signal: AbortSignal): Promise<void> {
+  const readAt = tenant.clock();
+  // Up to now: each cycle's own window moves on, and nothing may fall between the two.
+  const reading = { agendaIds: null, window: { fromAt, toAt: readAt } };
+  const { records, setAside, completeness } = await tenant.clinic.readAppointments(reading, signal);
+  if (completeness === 'partial') throw historyPartial();
+  const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
+  tenant.memory.history = { readAt, fromAt, appointments: records, unusable };
 }
 
 function invoiceQuery({ doctorsDays }: Needs, now: Instant): { withDoctors: boolean; doctorsFrom: string } {
