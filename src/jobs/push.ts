@@ -138,10 +138,22 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
     return link === null && !entry.sent ? null : deletion;
   }
   const locator = target.identity.locator(recordId);
-  if (link === null || link.epoch !== epoch) return { kind: 'create', recordId, key, locator, item: entry.item };
+  const item = asMappedNow(entry.item, target);
+  if (link === null || link.epoch !== epoch) return { kind: 'create', recordId, key, locator, item };
   if (link.fingerprint === entry.fingerprint && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
-  return { kind: 'update', recordId, key, locator, item: entry.item, versionTag, remoteId };
+  return { kind: 'update', recordId, key, locator, item, versionTag, remoteId };
+}
+
+/**
+ * What waited while the mapping was changed goes out without the properties that are mapped no longer: they may have been taken out
+ * since they tell too much. The next plan finds that it differs, and writes the rest.
+ */
+function asMappedNow(item: Item, { crm }: OpenTarget): Item {
+  if (crm === null || !('properties' in item)) return item;
+  const names = new Set(crm.mapping.properties.map(({ name }) => name));
+  const kept = Object.entries(item.properties).filter(([name]) => names.has(name));
+  return { ...item, properties: Object.fromEntries(kept) };
 }
 
 /** An operation that a connector said nothing of may or may not have been carried out. */
