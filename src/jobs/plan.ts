@@ -22,7 +22,7 @@ export interface TargetPlan {
   /** Deletions that a person approved; the guard's hour does not count them. */
   approved: ReadonlySet<string>;
   released: string[];
-  /** Records that left the window before they could be written: nothing waits for them any more. */
+  /** Records that left the window before they could be written, or must not be written any more: nothing waits for them. */
   abandoned: string[];
   /** Pinned records that left the window: they would be read alone for weeks. */
   outlived: string[];
@@ -85,6 +85,7 @@ export async function planTarget(
   const view = await viewOf(tenant, target, known, pinned, signal);
   const leftOut: Record<string, number> = {};
   const leftOutRecords = new Map<string, string>();
+  const stopped: string[] = [];
   const work = view.compare({
     vanished: confirmations[target.stream].vanished,
     window,
@@ -95,16 +96,15 @@ export async function planTarget(
       leftOut[code] = (leftOut[code] ?? 0) + 1;
       if (target.crm !== null) leftOutRecords.set(recordId, code);
     },
+    onStopped: (recordId) => stopped.push(recordId),
   });
   const difference = await inPieces(work, signal);
   const record = await tenant.records.read(target.id);
   const base = {
     target,
     released: difference.released,
-    abandoned: abandonedOf(state, view, window.fromAt),
-    outlived: confirmations.appointments.found
-      .filter(({ id, time }) => pinned.has(id) && time.endAt <= window.fromAt)
-      .map(({ id }) => id),
+    abandoned: [...abandonedOf(state, view, window.fromAt), ...stopped],
+    outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window.fromAt) : [],
     leftOut,
     leftOutRecords,
     unusable: view.unusable,
@@ -121,7 +121,19 @@ export async function planTarget(
       approved: new Set(),
     };
   }
-  return { ...base, ...(await guarded(tenant, target, difference, state, view.speaksOf)) };
+  const verdict = await guarded(tenant, target, difference, state, view.speaksOf);
+  const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
+  return { ...base, ...verdict, abandoned };
+}
+
+/** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
+function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: TargetState): string[] {
+  const kept = [...held.cancelled, ...held.vanished, ...refused].map(({ recordId }) => recordId);
+  return kept.filter((recordId) => pending.get(recordId)?.want === 'present');
+}
+
+function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>, fromAt: Instant): string[] {
+  return appointments.found.filter(({ id, time }) => pinned.has(id) && time.endAt <= fromAt).map(({ id }) => id);
 }
 
 function abandonedOf(state: TargetState, view: TargetView, fromAt: Instant): string[] {

@@ -14,7 +14,7 @@ import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
-import { type Cycle, commitPlan, missingFrom, planTarget, snapshotOf, type TargetPlan } from './plan.ts';
+import { type Cycle, commitPlan, missingFrom, snapshotOf } from './plan.ts';
 import {
   absentReminded,
   type Learned,
@@ -23,6 +23,7 @@ import {
   remindedReading,
   resumeReminders,
 } from './plan-reminders.ts';
+import { planTargets } from './plan-targets.ts';
 import { reportRun, targetRun } from './report.ts';
 import { asOf, streamsOf } from './streams.ts';
 import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
@@ -114,9 +115,8 @@ export async function planCycle(
   options.progress('planning');
   await keepLedgers(tenant, survey, confirmations, signal);
   const known = { survey, confirmations, states, isForgotten: await tenant.tombstones.load() };
-  const plans: TargetPlan[] = [];
-  for (const [target, state] of states) plans.push(await planTarget(tenant, target, known, state, signal));
-  return { survey, confirmations, plans, missing, left };
+  const { plans, failed } = await planTargets(tenant, known, signal);
+  return { survey, confirmations, plans, missing, left: [...left, ...failed] };
 }
 
 /** Reads absent records of each stream alone. @param missing by target */
@@ -342,7 +342,7 @@ async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number
 async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
   const { survey, plans } = cycle;
   for (const plan of plans) {
-    if (snapshotOf(survey, plan.target)?.completeness !== 'complete') continue;
+    if (!isWhole(survey, plan.target)) continue;
     if (targetRun(plan, cycle).unconfirmed > 0) continue;
     const { target, held, refused } = plan;
     const isLookedAtOnly = held['first-run'].length > 0 || refused.some(({ wanted }) => wanted.want === 'present');
@@ -357,4 +357,11 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
     const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
     await tenant.records.write(target.id, { plannedAsOf, ...settled });
   }
+}
+
+/** Whether all was read whole that a target follows and is reckoned from; the far past is, or the target is left as it is. */
+function isWhole(survey: Survey, target: OpenTarget): boolean {
+  const { streams, snapshot } = survey;
+  const needed = streamsOf(target).map((name) => (name === 'history' ? snapshot : streams[name]?.snapshot));
+  return [snapshotOf(survey, target), ...needed].every((one) => one?.completeness === 'complete');
 }

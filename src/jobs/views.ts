@@ -25,6 +25,8 @@ export interface Known {
   states: ReadonlyMap<OpenTarget, TargetState>;
   /** Whether an operator had a patient forgotten. */
   isForgotten(patientId: string): boolean;
+  /** By target of contacts: patients whose contacts wait for a person's decision, or stay by it. */
+  heldContacts: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** The comparison of one target, but for what it compares with. */
@@ -62,8 +64,7 @@ export async function viewOf(
   switch (target.stream) {
     case 'patients': {
       const listed = { snapshot: listOf(survey.streams.patients), confirmation: confirmations.patients };
-      const isReckonable = target.crm.ledger?.covers(survey.startedAt) ?? true;
-      const map = isReckonable
+      const map = isReckonable(target, survey)
         ? await mapperOf(mapping, recordsOf(listed), patientSource(target, known), signal)
         : () => ({ fault: 'history-unread' });
       return view(listed, describePatient, contactRule(target, known, pinned, counting(map, unusable)), unusable);
@@ -73,7 +74,7 @@ export async function viewOf(
       const belongs = activityExclusion(target, pinned);
       const wanted = [...recordsOf(listed)].filter((appointment) => belongs(appointment) === null);
       const map = await mapperOf(mapping, wanted, activitySource(survey), signal);
-      const rule = ofPatient<Appointment>(tenant, target, known, map, ({ time }) => time.startAt);
+      const rule = await ofPatient<Appointment>(tenant, target, known, map, ({ time }) => time.startAt);
       return view(listed, describeAppointment, (appointment) => {
         const leaveOut = belongs(appointment);
         return leaveOut === null ? rule(appointment) : { leaveOut };
@@ -82,9 +83,16 @@ export async function viewOf(
     case 'invoices': {
       const listed = { snapshot: listOf(survey.streams.invoices), confirmation: confirmations.invoices };
       const map = await mapperOf(mapping, recordsOf(listed), invoiceSource, signal);
-      return view(listed, describeInvoice, ofPatient<Invoice>(tenant, target, known, map, startOfInvoice));
+      return view(listed, describeInvoice, await ofPatient<Invoice>(tenant, target, known, map, startOfInvoice));
     }
   }
+}
+
+/** Whether all was read that derived properties are reckoned from: the past, and what is ahead in the target's window. */
+function isReckonable({ crm, configuration }: OpenTarget, { startedAt }: Survey): boolean {
+  // The end of the window moves on with each cycle; readings that broke off for less than a day lack next to nothing.
+  const aheadUntil = startedAt + (configuration.window.futureDays - 1) * DAY_MS;
+  return crm?.ledger?.covers(startedAt, aheadUntil) ?? true;
 }
 
 function listOf<Source>(reading: { snapshot: Snapshot<Source> } | null): Pick<Snapshot<Source>, 'records'> {
@@ -130,15 +138,19 @@ function eventRule(
   };
 }
 
-/** What keeps a patient out of the contacts, or as they are; null when nothing does. */
+/**
+ * What keeps a patient out of the contacts, or as they are; null when nothing does.
+ * @param isPinned somebody put the contact back: the target's rules don't count then. What the patient said does.
+ */
 function consentRuling(
   { configuration: { crm } }: OpenTarget,
   patient: Patient,
+  isPinned: boolean,
 ): Exclude<Ruling, { item: unknown }> | null {
   if (crm === undefined) return null;
-  if (!patient.isActive && crm.inactive === 'remove') return { leaveOut: 'inactive' };
+  if (!patient.isActive && crm.inactive === 'remove' && !isPinned) return { leaveOut: 'inactive' };
   if (crm.consents.every((consent) => patient.consents[consent] === true)) return null;
-  return crm.withdrawn === 'keep' ? { keep: 'no-consent' } : { leaveOut: 'no-consent' };
+  return crm.withdrawn === 'keep' ? { keep: 'no-consent', stopsWriting: true } : { leaveOut: 'no-consent' };
 }
 
 function contactRule(
@@ -149,33 +161,39 @@ function contactRule(
 ): (patient: Patient) => Ruling {
   return (patient) => {
     if (isForgotten(patient.id)) return { leaveOut: 'forgotten' };
-    const ruling = pinned.has(patient.id) ? null : consentRuling(target, patient);
-    return ruling ?? itemOf(map(patient), null, 0);
+    return consentRuling(target, patient, pinned.has(patient.id)) ?? itemOf(map(patient), null, 0);
   };
 }
 
-/** Activities and deals: only of patients whom the target of contacts holds, and joined to them. */
-function ofPatient<Source extends { id: string; patientId: string | null }>(
+/**
+ * Activities and deals: only of patients whom the target of contacts holds, and joined to them. They go with the contact, so as long
+ * as its removal is held, or was refused, they stay too.
+ */
+async function ofPatient<Source extends { id: string; patientId: string | null }>(
   tenant: OpenTenant,
   target: OpenTarget,
-  { survey, confirmations, states, isForgotten }: Known,
+  { survey, confirmations, states, isForgotten, heldContacts }: Known,
   map: (record: Source) => Mapped,
   startOf: (record: Source) => Instant,
-): (record: Source) => Ruling {
+): Promise<(record: Source) => Ruling> {
   const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
-  const links = contacts === undefined ? undefined : states.get(contacts)?.links;
+  if (contacts === undefined) return () => ({ keep: 'patient-unknown' });
+  // Contacts that are paused, or could not be read now, bear the names that they bear.
+  const links = states.get(contacts)?.links ?? (await tenant.links.read(contacts.id));
+  const pinned = await tenant.journal.pinned(contacts.id, tenant.clock());
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   return (record) => {
     const { patientId } = record;
     if (patientId === null) return { leaveOut: 'no-patient' };
     if (isForgotten(patientId)) return { leaveOut: 'forgotten' };
+    if (heldContacts.get(contacts.id)?.has(patientId) === true) return { keep: 'contact-held', stopsWriting: true };
     if (confirmations.patients.vanished.has(patientId)) return { leaveOut: 'patient-vanished' };
     const patient = found.get(patientId) ?? survey.streams.patients?.snapshot.records.get(patientId);
     // They may be newer than the list of patients, or their row can't be used: what was written stays.
-    if (contacts === undefined || patient === undefined) return { keep: 'patient-unknown' };
-    const ruling = consentRuling(contacts, patient);
+    if (patient === undefined) return { keep: 'patient-unknown' };
+    const ruling = consentRuling(contacts, patient, pinned.has(patientId));
     if (ruling !== null) return 'keep' in ruling ? ruling : { leaveOut: 'patient-left-out' };
-    const contactKey = contacts.identity.key(patientId, links?.get(patientId)?.epoch ?? 0);
+    const contactKey = contacts.identity.key(patientId, links.get(patientId)?.epoch ?? 0);
     return itemOf(map(record), contactKey, startOf(record));
   };
 }

@@ -77,8 +77,9 @@ export interface Ledger {
   /**
    * Whether complete readings, without a gap, reach from the beginning of the history to now: of appointments, and of invoices if
    * they are counted. If not, `of` answers from a part, which is not to be written anywhere.
+   * @param until how far ahead of now they must reach besides
    */
-  covers(now: Instant): boolean;
+  covers(now: Instant, until?: Instant): boolean;
   /** Forgets what is older than the history, which no later answer needs. */
   prune(now: Instant): void;
   /** How much is held, for metrics. */
@@ -233,10 +234,10 @@ export function createLedger(rules: LedgerRules): Ledger {
       return { ...attendance(owner.entries, today(now), now), ...billing(amounts, today(now)) };
     },
     historyFrom: (now) => today(now).historyFromAt,
-    covers(now) {
+    covers(now, until = now) {
       const { historyFromAt, historyFromDay } = today(now);
       if (covered === null || coveredFromDay > historyFromDay) return false;
-      return covered.fromAt <= historyFromAt && covered.toAt >= now;
+      return covered.fromAt <= historyFromAt && covered.toAt >= Math.max(now, until);
     },
     prune(now) {
       const { historyFromAt, historyFromDay, todayAt } = today(now);

@@ -21,8 +21,11 @@ export interface SourceRecord {
   isCancelled: boolean;
 }
 
-/** What a target's rules say of a record: what it should hold, that it should hold nothing, or that it stays as it is for now. */
-export type Ruling = { item: Item } | { leaveOut: string } | { keep: string };
+/**
+ * What a target's rules say of a record: what it should hold, that it should hold nothing, or that it stays as it is for now.
+ * `stopsWriting`: what waits to be written must not be written any more either.
+ */
+export type Ruling = { item: Item } | { leaveOut: string } | { keep: string; stopsWriting?: boolean };
 
 /** What the clinic shows, for one target. */
 export interface DiffInput<Source = SourceRecord> {
@@ -33,6 +36,8 @@ export interface DiffInput<Source = SourceRecord> {
   rule(record: Source, key: string): Ruling;
   /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
   onLeftOut?(recordId: string, code: string): void;
+  /** Told of each record whose waiting write is to be given up. */
+  onStopped?(recordId: string): void;
   /** Records that were absent from a complete snapshot and confirmed gone by reading them alone. */
   vanished: ReadonlySet<string>;
   window: TimeWindow;
@@ -103,7 +108,7 @@ export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   return result;
 }
 
-type Comparison = Pick<DiffInput, 'state' | 'window' | 'identity' | 'restores' | 'onLeftOut'>;
+type Comparison = Pick<DiffInput, 'state' | 'window' | 'identity' | 'restores' | 'onLeftOut' | 'onStopped'>;
 
 /** `leave`: this record says nothing about the target; null: it is as it should be. */
 function compare(
@@ -139,10 +144,11 @@ function withoutItem(
   { id, isCancelled }: SourceRecord,
   ruling: Exclude<Ruling, { item: Item }>,
   effective: Effective | null,
-  { onLeftOut }: Comparison,
+  { onLeftOut, onStopped, state }: Comparison,
 ): PlannedChange | 'leave' {
   const isKept = 'keep' in ruling;
   onLeftOut?.(id, isKept ? ruling.keep : ruling.leaveOut);
+  if (isKept && ruling.stopsWriting === true && state.pending.get(id)?.want === 'present') onStopped?.(id);
   if (effective === null || isKept) return 'leave';
   if (ruling.leaveOut === 'forgotten') return absent(id, 'forgotten', effective.startAt);
   return absent(id, isCancelled ? 'cancelled' : 'excluded', effective.startAt);
