@@ -1,6 +1,8 @@
 import type { Invoice } from './data/billing-records.ts';
 import type { Episode } from './data/care-records.ts';
-import type { ClinicData } from './data/clinic-data.ts';
+import { type ClinicData, tenantOf } from './data/clinic-data.ts';
+import { createPeople } from './data/people.ts';
+import { createRandom } from './data/random.ts';
 import type { Patient } from './data/records.ts';
 
 /** The truth about what the clinic keeps beside appointments, and what its people do with patients. */
@@ -9,19 +11,33 @@ export interface RegistryVerbs {
   patients(tenantId: string): Iterable<Readonly<Patient>>;
   invoices(tenantId: string): Iterable<Readonly<Invoice>>;
   episodes(tenantId: string): Iterable<Readonly<Episode>>;
+  /** Somebody who comes for the first time, invented like the others. Throws RangeError for an unknown tenant. */
+  registerPatient(tenantId: string): Readonly<Patient>;
   /** For good: lists show the patient no more, reading them alone is 404. Appointments and invoices stay. Throws RangeError. */
   removePatient(tenantId: string, id: string): void;
 }
 
 /** Rows that are read at once. */
 const PAGE_ROWS = 1000;
+/** Beyond the seeds of tenants, so that nobody is invented twice. */
+const FIRST_SEED = 1_000_000_000;
 
 /** The verbs over a clinic's data. */
 export function createRegistryVerbs(data: ClinicData): RegistryVerbs {
+  let registered = 0;
   return {
     patients: (tenantId) => pages((offset) => data.patients.list(tenantId, offset, PAGE_ROWS).rows),
     invoices: (tenantId) => pages((offset) => recordsOf(data.invoices.list(tenantId, {}, offset, PAGE_ROWS))),
     episodes: (tenantId) => pages((offset) => recordsOf(data.episodes.list(tenantId, {}, offset, PAGE_ROWS))),
+    registerPatient(tenantId) {
+      tenantOf(data, tenantId);
+      const [seed, now] = [FIRST_SEED + registered, data.clock()];
+      registered += 1;
+      const invented = createPeople(seed, createRandom(seed), now).patient();
+      const patient = { ...invented, id: data.ids.next('pat'), tenantId, createdAt: now, updatedAt: now };
+      data.patients.insert(patient);
+      return patient;
+    },
     removePatient(tenantId, id) {
       if (!data.patients.remove(tenantId, id)) throw new RangeError('no such patient in this sandbox');
     },

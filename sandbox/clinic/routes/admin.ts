@@ -45,6 +45,7 @@ const SCHEMAS = {
   membership: z.object({ username: z.string(), tenantId }),
   scopes: z.object({ username: z.string(), clientId: z.string(), scopes: z.array(z.string()) }),
   plant: z.object({ tenantId, kind: z.enum(PLANTABLE), id, members: z.record(z.string(), z.unknown()) }),
+  registerPatient: z.object({ tenantId }),
   removePatient: z.object({ tenantId, id }),
   access: z.object({ username: z.string(), clientId: z.string() }),
   client: z.object({ clientId: z.string() }),
@@ -100,6 +101,7 @@ export function adminRoutes(app: FastifyInstance, { verbs, frontDesk, rules, des
   verb('leave-tenant', SCHEMAS.membership, (body) => verbs.leaveTenant(body.username, body.tenantId));
   verb('reduce-scopes', SCHEMAS.scopes, (body) => verbs.reduceScopes(body.username, body.clientId, body.scopes));
   verb('plant', SCHEMAS.plant, (body) => verbs.plant(body.tenantId, body.kind, body.id, body.members));
+  verb('register-patient', SCHEMAS.registerPatient, (body) => verbs.registerPatient(body.tenantId));
   verb('remove-patient', SCHEMAS.removePatient, (body) => verbs.removePatient(body.tenantId, body.id));
   verb('revoke-access', SCHEMAS.access, (body) => verbs.revokeAccess(body.username, body.clientId));
   verb('revoke-client', SCHEMAS.client, (body) => verbs.revokeClient(body.clientId));

@@ -369,6 +369,21 @@ describe('the verbs', () => {
     expect(() => sandbox.plant(tenantId, 'episodes', String(episode.id), { nonsense: 1 })).toThrow(RangeError);
   });
 
+  test('register patients, whom lists show from then on, each somebody else', async () => {
+    const before = await readAll(sandbox, token, `${base}/patients`);
+    const [first, second] = [sandbox.registerPatient(tenantId), sandbox.registerPatient(tenantId)];
+    expect((await get(`/patients/${first.id}`)).body).toMatchObject({ lastName: first.lastName, phone: first.phone });
+    expect(await readAll(sandbox, token, `${base}/patients`)).toHaveLength(before.length + 2);
+    const named = new Set(
+      [...sandbox.patients(tenantId)].map(({ firstName, lastName, details }) => {
+        return `${firstName} ${lastName} ${details.birthDate}`;
+      }),
+    );
+    expect(named.size).toBe(before.length + 2);
+    expect(second.details.consents.privacy).toMatchObject({ granted: true });
+    expect(() => sandbox.registerPatient('none')).toThrow(RangeError);
+  });
+
   test('take a tenant away and reduce scopes, while the tokens stay', async () => {
     const { username } = sandbox.users.everyTenant;
     const { access_token: manager } = await logIn(sandbox, sandbox.users.everyTenant);
