@@ -143,6 +143,7 @@ export function loginDesk(composition: Composition): LoginDesk {
       await resumeTargets(tenant);
       await queues.pullNow(id);
       await queues.keepChannels(id, { hurry: true });
+      await tenant.triggers?.wake(0, { read: true });
       // It may be another account, with other calendars behind the same names.
       for (const { id: target, configuration } of tenant.targets.values()) {
         if (configuration.connection === connection) await queues.look(id, target, { delayMs: 0, whole: true });
@@ -180,6 +181,7 @@ export function credentialCopies(composition: Composition): {
       await resumeTargets(tenant);
       await composition.queues.pullNow(id);
       await composition.queues.keepChannels(id, { hurry: true });
+      await tenant.triggers?.wake(0, { read: true });
       return result;
     },
   };

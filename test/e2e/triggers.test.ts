@@ -115,7 +115,6 @@ test('without the scope for reports their event is off and says so; invoices go 
   expect(status).toMatch(/off: report\.available to portal \(missing-claim\);.*svc\.medicalreports/);
 
   await world.logIn({ connections: ['clinic'] });
-  await triggersOf(daemon).wake(0, { read: true });
   await begun('report.available');
   expect((await world.cli('status', 'clinic-1')).out).not.toContain('report.available');
   expect(receiver.requests).toHaveLength(1);
