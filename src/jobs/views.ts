@@ -1,5 +1,5 @@
 import type { CrmItem } from '../model/items.ts';
-import type { Pieces } from '../model/pieces.ts';
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
@@ -8,6 +8,7 @@ import { describeAppointment, exclusionOf } from '../sync/feed.ts';
 import type { Mapped, MappingSource } from '../sync/mapping/contract.ts';
 import { project } from '../sync/project.ts';
 import type { Confirmation } from './absence.ts';
+import { inPieces } from './in-pieces.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -235,9 +236,15 @@ async function mapperOf<Source extends { id: string }>(
   signal: AbortSignal,
 ): Promise<(record: Source) => Mapped> {
   if (mapping.isPlain) return (record) => mapping.mapNow(sourceOf(record));
-  const list = [...records];
-  const mapped = await mapping.mapAll(list.map(sourceOf), signal);
-  const byId = new Map(list.map(({ id }, index) => [id, mapped[index]]));
+  const ids: string[] = [];
+  const sources: MappingSource[] = [];
+  const gathering = eachInPieces(records, (record) => {
+    ids.push(record.id);
+    sources.push(sourceOf(record));
+  });
+  await inPieces(gathering, signal);
+  const mapped = await mapping.mapAll(sources, signal);
+  const byId = new Map(ids.map((id, index) => [id, mapped[index]]));
   return ({ id }) => byId.get(id) ?? { fault: 'not-mapped' };
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
 import { type ExpressionOutline, outlineExpression } from '../../settings/crm-expressions.ts';
 import type { CrmFile, CrmRule } from '../../settings/crm-schema.ts';
@@ -48,11 +49,32 @@ export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExp
       return mapPlain(compiled, source, rules);
     },
     async mapAll(sources, signal) {
-      if (isPlain) return sources.map((source) => mapPlain(compiled, source, rules));
-      const outcomes = await evaluate(expressions, sources.map(readInput), signal);
-      return sources.map((source, index) => mapWith(compiled, source, outcomes[index] ?? [], rules));
+      if (isPlain) return withBreaks(sources, (source) => mapPlain(compiled, source, rules), signal);
+      const inputs = await withBreaks(sources, readInput, signal);
+      const outcomes = await evaluate(expressions, inputs, signal);
+      return withBreaks(sources, (source, index) => mapWith(compiled, source, outcomes[index] ?? [], rules), signal);
     },
   };
+}
+
+/** Records that are read without a break: a telephone number that was not seen before takes a fifth of a millisecond. */
+const AT_ONCE = 100;
+
+/** Works through a list with others having their turn in between. */
+async function withBreaks<Entry, Result>(
+  list: readonly Entry[],
+  work: (entry: Entry, index: number) => Result,
+  signal: AbortSignal,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [index, entry] of list.entries()) {
+    if (index % AT_ONCE === AT_ONCE - 1) {
+      await setImmediate();
+      signal.throwIfAborted();
+    }
+    results.push(work(entry, index));
+  }
+  return results;
 }
 
 function compileRule(name: string, rule: CrmRule, { stream }: CrmFile, rules: FieldRules): CompiledRule {

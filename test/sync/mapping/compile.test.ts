@@ -257,3 +257,20 @@ test('10,000 patients are mapped within a cycle', () => {
 test('a record of another stream is refused', () => {
   expect(() => mappingOf('mapping: { a: email }').mapNow(ofInvoice())).toThrow(TypeError);
 });
+
+test('thousands of records are mapped with breaks, so that others have their turn', async () => {
+  const told = async (_: readonly unknown[], inputs: readonly unknown[]) => inputs.map(() => [{ value: 'told' }]);
+  const crm = crmOf("mapping: { a: { expression: 'lastName' }, b: phone }\nexpressions: allowed");
+  const sources = Array.from({ length: 2_000 }, () => ofPatient());
+  let turns = 0;
+  let isOver = false;
+  const countTurns = () => {
+    turns += 1;
+    if (!isOver) setImmediate(countTurns);
+  };
+  setImmediate(countTurns);
+  const mapped = await compileMapping(crm, 'Europe/Rome', told).mapAll(sources, new AbortController().signal);
+  isOver = true;
+  expect(mapped).toHaveLength(2_000);
+  expect(turns).toBeGreaterThan(30);
+});
