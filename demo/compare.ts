@@ -1,16 +1,18 @@
 import type { ClinicSandbox } from '../sandbox/clinic/index.ts';
+import type { Comparison } from './comparison.ts';
+import type { DemoContacts } from './crm.ts';
 import type { RemoteEvent } from './read-targets.ts';
 import type { DemoTarget, World } from './world.ts';
 
-/** How a target differs from the clinic, found by reading both and using nothing of the daemon's. */
-export interface Comparison {
-  /** Appointments that the target should show. */
-  records: number;
-  remoteEvents: number;
-  /** Events that no appointment accounts for: doubles, and those of cancelled or moved appointments. */
-  duplicates: number;
-  /** Appointments without an event at their time. */
-  missing: number;
+export type { Comparison };
+
+/** A calendar or the contacts. */
+export type ShownTarget = Omit<DemoContacts, 'connector'> & { connector: string };
+
+/** Every target of a world with its comparison. */
+export function shownTargets(world: World): ShownTarget[] {
+  const calendars = world.targets.map((target) => ({ ...target, compare: () => compare(world, target) }));
+  return world.contacts === null ? calendars : [...calendars, world.contacts];
 }
 
 /** Compares by what a person sees: the set of times in the agenda against the set of times in the calendar. */

@@ -1,5 +1,6 @@
 import { renderAge, renderTable } from '../src/cli/table.ts';
 import type { Status } from '../src/control/status.ts';
+import { shownTargets } from './compare.ts';
 import { logIn, startDaemon } from './daemon.ts';
 import { openWatch } from './watch.ts';
 import type { World } from './world.ts';
@@ -12,6 +13,7 @@ const VENDORS: Readonly<Record<string, string>> = {
   'google-calendar': 'Google',
   'outlook-calendar': 'Outlook',
   caldav: 'CalDAV',
+  hubspot: 'HubSpot',
 };
 /** The changes that the front desk makes, in words. */
 const CHANGES: Readonly<Record<string, string>> = { checkedIn: 'checked in' };
@@ -39,7 +41,7 @@ export async function runLive(world: World, say: (text: string) => void): Promis
   });
   const requests = new Map<string, number>();
   const draw = async () => {
-    for (const { tenant, target, proxy } of world.targets) {
+    for (const { tenant, target, proxy } of shownTargets(world)) {
       const name = `${tenant}/${target}`;
       requests.set(name, (requests.get(name) ?? 0) + proxy.requests.length);
       proxy.forget();
@@ -78,7 +80,7 @@ function renderPicture(
     { heading: 'target' },
     { heading: 'at' },
     { heading: 'state' },
-    ...['fresh', 'events', 'waiting', 'created', 'updated', 'deleted', 'held', 'HTTP'].map((heading) => ({
+    ...['fresh', 'holds', 'waiting', 'created', 'updated', 'deleted', 'held', 'HTTP'].map((heading) => ({
       heading,
       right: true,
     })),
@@ -95,7 +97,7 @@ function renderPicture(
     ]),
   );
   return [
-    'clinic-mirror demo: two clinics, their front desks at work, and the calendars that follow',
+    'clinic-mirror demo: two clinics, their front desks at work, and the calendars and contacts that follow',
     '',
     renderTable(columns, rows),
     '',

@@ -31,7 +31,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const startedAt = performance.now();
-  say('Starting Redis, the clinic, Google, Microsoft Graph and Radicale on this machine …');
+  say('Starting Redis, the clinic, Google, Microsoft Graph, Radicale and HubSpot on this machine …');
   const world = await startWorld({
     appointmentsPerTenant: 600,
     agendasPerTenant: 3,
@@ -39,6 +39,7 @@ async function main(): Promise<number> {
     pullEverySeconds: 10,
     dialect,
     outlook: true,
+    crm: true,
     notice: say,
   });
   try {

@@ -1,9 +1,9 @@
 import { renderTable } from '../src/cli/table.ts';
 import type { Status, TargetStatus } from '../src/control/status.ts';
-import { compare } from './compare.ts';
+import { type ShownTarget, shownTargets } from './compare.ts';
 import { logIn, startDaemon } from './daemon.ts';
 import { openWatch, waitUntilInSync } from './watch.ts';
-import type { DemoTarget, Dialect, World } from './world.ts';
+import type { Dialect, World } from './world.ts';
 
 /** What one target came to. */
 export interface TargetResult {
@@ -54,16 +54,14 @@ export async function runOnce(world: World, say: (text: string) => void, started
       `The front desk booked ${changes.booked}, moved ${changes.moved}, cancelled ${changes.cancelled}. Second cycle …`,
     );
     await waitUntilInSync(watch, Date.now(), report, daemon.process);
-    const before = world.targets.map(writesOf);
+    const shown = shownTargets(world);
+    const before = shown.map(writesOf);
     say('Nothing changes now. A quiet cycle …');
     const view = await waitUntilInSync(watch, Date.now(), report, daemon.process);
-    const quietCycleWrites = world.targets.reduce(
-      (sum, target, index) => sum + writesOf(target) - (before[index] ?? 0),
-      0,
-    );
+    const quietCycleWrites = shown.reduce((sum, target, index) => sum + writesOf(target) - (before[index] ?? 0), 0);
     say('Reading the targets and the clinic, and comparing …');
     const targets: TargetResult[] = [];
-    for (const target of world.targets) targets.push(await resultOf(world, target, view));
+    for (const target of shown) targets.push(await resultOf(target, view));
     const appointments = world.clinic.tenants.reduce(
       (sum, { id }) => sum + [...world.clinic.appointments(id)].length,
       0,
@@ -84,13 +82,13 @@ function simulate(world: World): DemoResult['changes'] {
   return { booked: count('booked'), moved: count('moved'), cancelled: count('cancelled', 'removed') };
 }
 
-function writesOf({ proxy }: DemoTarget): number {
+function writesOf({ proxy }: ShownTarget): number {
   return proxy.requests.filter(({ method }) => WRITE_METHODS.has(method)).length;
 }
 
-async function resultOf(world: World, target: DemoTarget, view: Status): Promise<TargetResult> {
+async function resultOf(target: ShownTarget, view: Status): Promise<TargetResult> {
   const seen = statusOf(view, target);
-  const { records, remoteEvents, duplicates, missing } = await compare(world, target);
+  const { records, remoteEvents, duplicates, missing } = await target.compare();
   return {
     tenant: target.tenant,
     target: target.target,
@@ -108,7 +106,7 @@ async function resultOf(world: World, target: DemoTarget, view: Status): Promise
   };
 }
 
-function statusOf(view: Status, { tenant, target }: DemoTarget): TargetStatus {
+function statusOf(view: Status, { tenant, target }: ShownTarget): TargetStatus {
   const found = view.tenants.find((each) => each.tenant === tenant)?.targets.find((each) => each.target === target);
   if (found === undefined) throw new Error(`the daemon knows no target ${target} of ${tenant}`);
   return found;
@@ -121,7 +119,7 @@ function reporter(say: (text: string) => void): (view: Status) => void {
   return (view) => {
     const targets = view.tenants.flatMap((tenant) => tenant.targets);
     const sum = (pick: (target: TargetStatus) => number) => targets.reduce((total, target) => total + pick(target), 0);
-    const line = `  ${sum(({ links }) => links)} events in ${targets.length} calendars, ${sum(({ pending }) => pending)} changes waiting, ${sum(({ failing }) => failing)} failing`;
+    const line = `  ${sum(({ links }) => links)} objects in ${targets.length} targets, ${sum(({ pending }) => pending)} changes waiting, ${sum(({ failing }) => failing)} failing`;
     if (line === last || performance.now() - lastAt < 1_000) return;
     last = line;
     lastAt = performance.now();

@@ -10,6 +10,7 @@ import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts'
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
+import { type DemoContacts, type DemoCrm, startCrm } from './crm.ts';
 import type { RemoteReader } from './read-targets.ts';
 import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-targets.ts';
 
@@ -46,7 +47,10 @@ export interface World {
   graph: GraphSandbox;
   radicale: PrivateRadicale | null;
   redis: PrivateRedis;
+  /** Calendars. */
   targets: DemoTarget[];
+  /** The first clinic's, where they are wanted. */
+  contacts: DemoContacts | null;
   logins: DemoLogin[];
   /** Sandbox tenant id by the daemon's tenant. */
   clinicTenants: ReadonlyMap<string, string>;
@@ -68,6 +72,8 @@ export interface WorldOptions {
   leaseTtlMs?: number;
   /** The second doctor of each clinic has an Outlook mailbox instead of a Google account. */
   outlook?: boolean;
+  /** The first clinic's patients who agreed to marketing are contacts in HubSpot. */
+  crm?: boolean;
   /** Without CalDAV when Radicale can't be had; said through `notice`. */
   notice: (text: string) => void;
 }
@@ -97,11 +103,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const started = await startRadicale({ users: TENANTS.map((name) => ({ name, password: DAV_PASSWORD })) });
   const radicale = 'unavailable' in started ? null : started;
   if ('unavailable' in started) options.notice(`No CalDAV server can be had, going on without: ${started.unavailable}`);
+  const crm = options.crm === true ? await startCrm(TENANTS[0], clinic, clinic.tenants[0]?.id ?? '') : null;
   const targets: DemoTarget[] = [];
   const logins: DemoLogin[] = [];
   const files = new Map<string, object>();
   for (const [index, tenant] of TENANTS.entries()) {
-    const parts = { clinic, google, graph, radicale, targets, logins, outlook: options.outlook ?? false };
+    const outlook = options.outlook ?? false;
+    const parts = { clinic, google, graph, radicale, targets, logins, outlook, crm: index === 0 ? crm : null };
     files.set(tenant, await configureTenant(tenant, index, parts));
   }
   const configDir = join(dir, 'config');
@@ -114,6 +122,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     radicale,
     redis,
     targets,
+    contacts: crm?.contacts ?? null,
     logins,
     clinicTenants: new Map(TENANTS.map((id, index) => [id, clinic.tenants[index]?.id ?? ''])),
     configDir,
@@ -126,10 +135,12 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       GOOGLE_CLIENT_SECRET: google.client.clientSecret,
       MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
       DAV_PASSWORD,
+      ...crm?.env,
     },
     async close() {
-      await Promise.all(targets.map(({ proxy }) => proxy.close()));
-      await Promise.all([clinic.close(), google.close(), graph.close(), radicale?.stop(), redis.stop()]);
+      await Promise.all([...targets, ...(crm === null ? [] : [crm.contacts])].map(({ proxy }) => proxy.close()));
+      await Promise.all([clinic.close(), google.close(), graph.close(), crm?.sandbox.close()]);
+      await Promise.all([radicale?.stop(), redis.stop()]);
       await rm(dir, { recursive: true, force: true });
     },
   };
@@ -143,6 +154,7 @@ interface Parts {
   targets: DemoTarget[];
   logins: DemoLogin[];
   outlook: boolean;
+  crm: DemoCrm | null;
 }
 
 /** The last agenda goes to CalDAV, each of the others to a doctor's own account at Google or Microsoft. */
@@ -204,6 +216,10 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
       const read = () => readGoogleEvents(parts.google, account, summary);
       parts.targets.push({ tenant, target, connector: 'google-calendar', agendaIds: [agenda.id], proxy, read });
     }
+  }
+  if (parts.crm !== null) {
+    connections.crm = parts.crm.connection;
+    targets.contacts = parts.crm.target;
   }
   return {
     name: source.name,
