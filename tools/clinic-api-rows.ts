@@ -83,7 +83,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '5.6',
     what: 'A revoked access, a disabled user, a revoked client end a refresh token',
-    client: ['oauth/errors.ts', 'invalid_grant'],
+    client: ['oauth/error-classes.ts', 'invalid_grant'],
     sandbox: ['clinic/access-verbs.ts', 'revokeAccess'],
     tests: [
       [SERVERS, 'a disabled account ends the login at the next refresh'],
@@ -125,7 +125,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '7.2',
     what: '`invalid_grant`: a person logs in again',
-    client: ['oauth/errors.ts', 'invalid_grant'],
+    client: ['oauth/error-classes.ts', 'invalid_grant'],
     sandbox: [PROVIDER, 'Grant'],
     tests: [
       [REFRESH, 'O4: invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept'],

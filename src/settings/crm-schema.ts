@@ -24,6 +24,15 @@ const source = z
       .optional()
       .describe('A JSONata expression over the record; needs expressions: allowed in the same target'),
     transforms: z.array(z.enum(TRANSFORMS)).max(10).default([]).describe('Applied in this order'),
+    values: mapOf(z.union([z.string(), z.number(), z.boolean()]), text)
+      .refine(
+        (values) => new Set([...values.values()].map((value) => typeof value)).size <= 1,
+        'give values of one kind',
+      )
+      .optional()
+      .describe(
+        "The CRM's own value for each of the field's, such as booked: SCHEDULED; what is not listed is left empty",
+      ),
     kind: z.enum(KINDS).optional().describe('What an expression gives; text unless told'),
   })
   .refine(
@@ -35,8 +44,8 @@ const source = z
     'kind belongs to an expression alone',
   )
   .refine(
-    ({ value, transforms }) => value === undefined || transforms.length === 0,
-    'write the value as it should be, without transforms',
+    ({ value, transforms, values }) => value === undefined || (transforms.length === 0 && values === undefined),
+    'write the value as it should be, without transforms and values',
   );
 
 /** Of one property: the name of a field, or how its value is made. */

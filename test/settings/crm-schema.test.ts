@@ -22,6 +22,8 @@ describe('the part for a CRM', () => {
     ['none', '{ transforms: [lower] }', 'give exactly one of from, value and expression'],
     ['a kind without an expression', '{ from: firstName, kind: text }', 'kind belongs to an expression alone'],
     ['transforms of a constant', '{ value: X, transforms: [lower] }', 'without transforms'],
+    ['words beside a constant', '{ value: X, values: { a: b } }', 'without transforms and values'],
+    ['words of two kinds', '{ from: language, values: { it: 1, en: English } }', 'give values of one kind'],
     ['a number as a rule', '5', 'put it in quotes, so that it is a text'],
     ['a list as a rule', '[firstName]', 'give a text'],
     ['an empty rule', '""', 'write something here'],

@@ -17,6 +17,10 @@ interface CompiledRule {
   name: string;
   kind: PropertyKind;
   transforms: readonly CrmTransform[];
+  /** The CRM's words for what the transforms give; null where it takes ours. */
+  values: ReadonlyMap<string, PropertyValue> | null;
+  /** Kind of what is looked up in them, or of the property. */
+  told: PropertyKind;
   /** Kind before the transforms. */
   given: SourceKind;
   origin:
@@ -83,16 +87,25 @@ function compileRule(name: string, rule: CrmRule, { stream }: CrmFile, rules: Fi
     const source = crmSourceOf(stream, from);
     if (source === null) throw new TypeError(`${stream} have no field of this name`);
     const origin = { field: from, read: fieldReader(stream, from, rules) };
-    return { name, kind: lastKind(source.kind, transforms), transforms, given: source.kind, origin };
+    return withValues({ name, transforms, given: source.kind, origin, told: lastKind(source.kind, transforms) }, rule);
   }
   if (expression !== undefined) {
     const given = rule.kind ?? 'text';
     const origin = { expression: { expression, kind: given }, outline: outlineExpression(expression) };
-    return { name, kind: lastKind(given, transforms), transforms, given, origin };
+    return withValues({ name, transforms, given, origin, told: lastKind(given, transforms) }, rule);
   }
   if (value === undefined) throw new TypeError('a property is made of nothing');
-  const kind = typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'boolean';
-  return { name, kind, transforms: [], given: kind, origin: { constant: value } };
+  const kind = kindOf(value);
+  return { name, kind, told: kind, values: null, transforms: [], given: kind, origin: { constant: value } };
+}
+
+function withValues(rule: Omit<CompiledRule, 'kind' | 'values'>, { values }: CrmRule): CompiledRule {
+  const [first] = values?.values() ?? [];
+  return { ...rule, kind: first === undefined ? rule.told : kindOf(first), values: values ?? null };
+}
+
+function kindOf(value: string | number | boolean): 'text' | 'number' | 'boolean' {
+  return typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'boolean';
 }
 
 function lastKind(kind: SourceKind, transforms: readonly CrmTransform[]): SourceKind {
@@ -153,15 +166,16 @@ function collect(
 
 /** What the operator wrote is written as it stands; what comes from records is transformed and guarded. */
 function finish(
-  { origin, transforms, kind, given }: CompiledRule,
+  { origin, transforms, told, given, values }: CompiledRule,
   value: FieldValue,
   rules: FieldRules,
 ): { value: PropertyValue; isPhoneUnusable: boolean } {
   if ('constant' in origin) return { value, isPhoneUnusable: false };
   const start = 'expression' in origin ? asField(value, given) : value;
   const done = transformed(start, transforms, rules);
-  const property = asProperty(done.value, kind);
-  const isText = kind === 'text' && typeof property === 'string';
+  const property = asProperty(done.value, told);
+  if (values !== null) return { value: values.get(String(property)) ?? null, isPhoneUnusable: done.isPhoneUnusable };
+  const isText = told === 'text' && typeof property === 'string';
   return { value: isText ? guardFormula(property) : property, isPhoneUnusable: done.isPhoneUnusable };
 }
 

@@ -274,3 +274,28 @@ test('thousands of records are mapped with breaks, so that others have their tur
   expect(mapped).toHaveLength(2_000);
   expect(turns).toBeGreaterThan(30);
 });
+
+describe("the CRM's own words", () => {
+  test('stand for the field’s, after the transforms; what is not listed is left empty', () => {
+    const mapping = mappingOf(
+      [
+        'mapping:',
+        '  language: { from: language, transforms: [upper], values: { IT: Italiano, EN: English } }',
+        '  gender: { from: gender, values: { M: Herr } }',
+        '  do_not_mail: { from: consents.marketing, values: { "true": false, "false": true } }',
+        'sensitive: { gender: decided by R. }',
+      ].join('\n'),
+    );
+    expect(mapping.properties).toEqual([
+      { name: 'do_not_mail', kind: 'boolean' },
+      { name: 'gender', kind: 'text' },
+      { name: 'language', kind: 'text' },
+    ]);
+    const source = ofPatient();
+    if (source.stream !== 'patients') throw new Error('not a patient');
+    const refused = { ...source, patient: { ...source.patient, consents: { marketing: false } } };
+    expect(mapping.mapNow(refused).properties).toEqual({ do_not_mail: true, gender: null, language: 'Italiano' });
+    const untold = { ...source, patient: { ...source.patient, consents: {} } };
+    expect(mapping.mapNow(untold).properties).toMatchObject({ do_not_mail: null });
+  });
+});
