@@ -6,6 +6,7 @@ const RESULTS: Readonly<Record<UndoResult, string>> = {
   waiting: 'not yet in place',
   cancelled: 'the clinic has cancelled it: left out',
   gone: 'the clinic has it no more: it can not be restored',
+  'no-consent': 'the patient does not agree to it (any more): left out',
   'outside-window': "outside of the target's window",
   unusable: "its row in the clinic can't be used",
   unread: 'it could not be read in the clinic: undo again later',

@@ -4,18 +4,27 @@ import { snapshotOf } from './plan.ts';
 import { confirmAll } from './pull.ts';
 import { type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
+import { agrees, type Confirmations } from './views.ts';
 
 /**
  * What can be done for a record that a run changed or deleted:
  * - `there`: the clinic has it, so the target can be brought to what the clinic says;
  * - `cancelled`, `gone`: the clinic has cancelled it, or has it no more: its content is nowhere to be had;
+ * - `no-consent`: the patient does not agree to be told of: nobody else can put that back;
  * - `outside-window`: it lies before or beyond what the target shows;
  * - `unusable`: its row can't be used;
  * - `unread`: the clinic could not be asked, or not for so many at once: undo again;
  * - `no-target`: the target is paused or configured no longer.
  */
-export type Recovery = 'there' | 'cancelled' | 'gone' | 'outside-window' | 'unusable' | 'unread' | 'no-target';
+export type Recovery =
+  | 'there'
+  | 'cancelled'
+  | 'gone'
+  | 'no-consent'
+  | 'outside-window'
+  | 'unusable'
+  | 'unread'
+  | 'no-target';
 
 /** One record of a run that is to be undone. */
 export interface Recoverable {
@@ -103,6 +112,11 @@ function recoveryOf(
 function recoveryInList(recordId: string, target: OpenTarget, survey: Survey, confirmations: Confirmations): Recovery {
   const snapshot = snapshotOf(survey, target);
   const { found, vanished }: Confirmation<{ id: string }> = confirmations[target.stream];
+  if (target.stream === 'patients') {
+    const alone = confirmations.patients.found.find(({ id }) => id === recordId);
+    const patient = survey.streams.patients?.snapshot.records.get(recordId) ?? alone;
+    if (patient !== undefined && !agrees(target, patient)) return 'no-consent';
+  }
   if (snapshot?.records.has(recordId) === true || found.some(({ id }) => id === recordId)) return 'there';
   return missingBecause(recordId, snapshot, vanished);
 }

@@ -8,6 +8,7 @@ import { describeAppointment, exclusionOf } from '../sync/feed.ts';
 import type { Mapped, MappingSource } from '../sync/mapping/contract.ts';
 import { project } from '../sync/project.ts';
 import type { Confirmation } from './absence.ts';
+import { gonePatients } from './gone-patients.ts';
 import { inPieces } from './in-pieces.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -144,14 +145,20 @@ function eventRule(
  * @param isPinned somebody put the contact back: the target's rules don't count then. What the patient said does.
  */
 function consentRuling(
-  { configuration: { crm } }: OpenTarget,
+  target: OpenTarget,
   patient: Patient,
   isPinned: boolean,
 ): Exclude<Ruling, { item: unknown }> | null {
+  const { crm } = target.configuration;
   if (crm === undefined) return null;
   if (!patient.isActive && crm.inactive === 'remove' && !isPinned) return { leaveOut: 'inactive' };
-  if (crm.consents.every((consent) => patient.consents[consent] === true)) return null;
+  if (agrees(target, patient)) return null;
   return crm.withdrawn === 'keep' ? { keep: 'no-consent', stopsWriting: true } : { leaveOut: 'no-consent' };
+}
+
+/** Whether a patient has given every consent that a target of contacts asks for. */
+export function agrees({ configuration: { crm } }: OpenTarget, { consents }: Patient): boolean {
+  return crm?.consents.every((consent) => consents[consent] === true) !== false;
 }
 
 function contactRule(
@@ -173,25 +180,28 @@ function contactRule(
 async function ofPatient<Source extends { id: string; patientId: string | null }>(
   tenant: OpenTenant,
   target: OpenTarget,
-  { survey, confirmations, states, isForgotten, heldContacts }: Known,
+  known: Known,
   map: (record: Source) => Mapped,
   startOf: (record: Source) => Instant,
 ): Promise<(record: Source) => Ruling> {
+  const { survey, confirmations, states, isForgotten, heldContacts } = known;
   const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
   if (contacts === undefined) return () => ({ keep: 'patient-unknown' });
   // Contacts that are paused, or could not be read now, bear the names that they bear.
   const links = states.get(contacts)?.links ?? (await tenant.links.read(contacts.id));
   const pinned = await tenant.journal.pinned(contacts.id, tenant.clock());
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
+  const isGone = gonePatients(target, contacts, known);
   return (record) => {
     const { patientId } = record;
     if (patientId === null) return { leaveOut: 'no-patient' };
     if (isForgotten(patientId)) return { leaveOut: 'forgotten' };
     if (heldContacts.get(contacts.id)?.has(patientId) === true) return { keep: 'contact-held', stopsWriting: true };
-    if (confirmations.patients.vanished.has(patientId)) return { leaveOut: 'patient-vanished' };
     const patient = found.get(patientId) ?? survey.streams.patients?.snapshot.records.get(patientId);
-    // They may be newer than the list of patients, or their row can't be used: what was written stays.
-    if (patient === undefined) return { keep: 'patient-unknown' };
+    if (patient === undefined) {
+      // They may be newer than the list of patients, or their row can't be used: what was written stays.
+      return isGone(patientId, record.id) ? { leaveOut: 'patient-vanished' } : { keep: 'patient-unknown' };
+    }
     const ruling = consentRuling(contacts, patient, pinned.has(patientId));
     if (ruling !== null) return 'keep' in ruling ? ruling : { leaveOut: 'patient-left-out' };
     const contactKey = contacts.identity.key(patientId, links.get(patientId)?.epoch ?? 0);

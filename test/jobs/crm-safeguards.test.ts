@@ -293,3 +293,39 @@ test('what waits is written without properties that are mapped no longer', async
   await drain(process, target);
   expect(held(world.contacts)).toEqual([{ lastname: 'Bianchi' }]);
 });
+
+test('what belongs to a patient who vanished waits for a decision for as long as nobody decides, and goes by it', async () => {
+  const world = open();
+  admit(world, '1', '2');
+  for (let index = 0; index < 12; index += 1) book(world, `a${index}`, '1');
+  book(world, 'b', '2');
+  await cycle(world.tenant);
+  world.clinic.patientList.shift();
+  for (let turn = 0; turn < 3; turn += 1) {
+    await laterCycle(world);
+    expect(names(world)).toEqual(['Verdi 2']);
+    expect(world.activities.objects()).toHaveLength(13);
+    expect(await world.tenant.holds.list()).toMatchObject([{ target: 'activities', recordIds: { length: 12 } }]);
+  }
+  const [hold] = await world.tenant.holds.list();
+  await world.tenant.holds.decide(hold?.id ?? '', 'approved', world.clock.now, world.clock.now + DAY_MS);
+  await laterCycle(world);
+  expect(world.activities.objects()).toHaveLength(1);
+});
+
+test('an activity that passes to a patient who is newer than the list stays until the list is read', async () => {
+  const world = open();
+  admit(world, '1');
+  book(world, 'a', '1');
+  await cycle(world.tenant);
+  const { operations } = world.activities.calls;
+  admit(world, '2');
+  book(world, 'a', '2');
+  world.clock.now += MINUTE_MS;
+  const run = await cycle(world.tenant);
+  expect(leftOutOf(run, 'activities')).toEqual({ 'patient-unknown': 1 });
+  expect(world.activities.calls.operations).toBe(operations);
+  await laterCycle(world);
+  expect(joined(world.activities)).toEqual([targetOf(world.tenant, 'contacts').identity.key('2', 0)]);
+  expect(world.activities.calls.operations).toBe(operations + 1);
+});
