@@ -13,8 +13,8 @@ import { type TriggerStatus, triggerStatus } from './trigger-status.ts';
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
  * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often
- * today), `working`, `stale` when nothing waits and the last cycle could not read the clinic, `in-sync`, or `new` before its
- * first complete cycle.
+ * today), `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows, `in-sync`, or `new`
+ * before its first complete cycle.
  */
 export type TargetState =
   | 'paused'
@@ -130,7 +130,7 @@ export async function targetStatus(
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const { trouble, created, updated, deleted, adopted, ambiguous } = record;
-  const readFailed = lastRun !== null && lastRun.error !== null;
+  const readFailed = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const policy = target.configuration.audit.drift;
   const drift = record.drift === null ? null : { ...record.drift, ...(await countMarks(tenant, target, marked)) };
   const differing = policy === 'keep' ? 0 : marked.length;
