@@ -1,15 +1,9 @@
 import { startDaemon } from '../../demo/daemon.ts';
-import { killAt, type Moment, moments } from './moments.ts';
-import {
-  compareAll,
-  forgetTargets,
-  isExact,
-  openScene,
-  runOneCycle,
-  type Scene,
-  type Totals,
-  unsettled,
-} from './scene.ts';
+import { seededRandom } from '../../sandbox/kit/random.ts';
+import { type CrmResults, faultsOf, sumOfCrms } from './crm/crms.ts';
+import { keepChanging, workAtTheClinics } from './crm/work.ts';
+import { hasWritten, killAt, type Moment, moments, placesOf } from './moments.ts';
+import { forgetTargets, openScene, runOneCycle, type Scene, type Totals } from './scene.ts';
 
 /** One kill and what came of it. */
 export interface KillRun {
@@ -26,6 +20,7 @@ export interface KillRun {
   exitCode: number | null;
   unsettled: string[];
   totals: Totals;
+  crm: CrmResults;
   exact: boolean;
 }
 
@@ -35,6 +30,7 @@ export interface KillResult {
   seed: number;
   diedIn: Record<KillRun['diedIn'], number>;
   totals: Totals;
+  crm: CrmResults;
   recoverySeconds: { median: number; longest: number };
   exactRuns: number;
   wrong: KillRun[];
@@ -42,17 +38,17 @@ export interface KillResult {
 }
 
 const FIRST_SYNC_EVERY = 4;
-const CHANGES = { booked: 25, moved: 20, cancelled: 8, checkedIn: 2 };
 
 /** Kills a working daemon at many moments; after one more cycle each time, both sides are compared. */
 export async function runKills(runs: number, seed: number, say: (text: string) => void): Promise<KillResult> {
   say('Kills: starting the world …');
-  const scene = await openScene({ appointmentsPerTenant: 450, agendasPerTenant: 3, say });
+  const scene = await openScene({ appointmentsPerTenant: 450, agendasPerTenant: 3, crm: true, say });
   try {
     const results: KillRun[] = [];
-    const chosen = moments(seed, scene.world.targets);
+    const chosen = moments(seed, placesOf(scene));
+    const random = seededRandom(seed);
     for (let run = 1; run <= runs; run += 1) {
-      const result = await runOne(scene, run, chosen.next().value as Moment);
+      const result = await runOne(scene, run, chosen.next().value as Moment, random);
       results.push(result);
       say(`  kill ${run}/${runs}: ${describe(result)}`);
     }
@@ -62,48 +58,32 @@ export async function runKills(runs: number, seed: number, say: (text: string) =
   }
 }
 
-async function runOne(scene: Scene, run: number, moment: Moment): Promise<KillRun> {
+async function runOne(scene: Scene, run: number, moment: Moment, random: () => number): Promise<KillRun> {
   const work = run % FIRST_SYNC_EVERY === 1 ? 'first-sync' : 'changes';
   if (work === 'first-sync') await forgetTargets(scene);
-  else for (const tenant of scene.world.clinicTenants.values()) scene.world.clinic.simulate(tenant, CHANGES);
-  for (const { proxy } of scene.world.targets) proxy.forget();
+  else workAtTheClinics(scene, random);
+  for (const { proxy } of placesOf(scene)) proxy.forget();
   const startedAt = Date.now();
-  const cameInTime = await killAt(moment, startDaemon(scene.world), scene);
+  const stopChanging = keepChanging(scene, random);
+  const cameInTime = await killAt(moment, startDaemon(scene.world), scene).finally(stopChanging);
   const diedIn = await placeOfDeath(scene, startedAt);
-  const { seconds, view, exitCode } = await runOneCycle(scene);
-  const totals = await compareAll(scene.world);
-  const problems = unsettled(view);
-  const exact = isExact(totals) && problems.length === 0 && exitCode === 0;
-  return {
-    run,
-    work,
-    moment,
-    cameInTime,
-    diedIn,
-    recoverySeconds: seconds,
-    exitCode,
-    unsettled: problems,
-    totals,
-    exact,
-  };
+  const { seconds, ...cycle } = await runOneCycle(scene);
+  return { run, work, moment, cameInTime, diedIn, recoverySeconds: seconds, ...cycle };
 }
 
-async function placeOfDeath({ watch, world }: Scene, startedAt: number): Promise<KillRun['diedIn']> {
-  const targets = (await watch.status()).tenants.flatMap((tenant) => tenant.targets);
-  const written = world.targets.some(({ proxy }) =>
-    proxy.requests.some(({ method, url }) => method === 'PUT' || url.startsWith('/batch')),
-  );
+async function placeOfDeath(scene: Scene, startedAt: number): Promise<KillRun['diedIn']> {
+  const targets = (await scene.watch.status()).tenants.flatMap((tenant) => tenant.targets);
   if (targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) >= startedAt)) return 'after';
-  if (written) return 'push';
+  if (hasWritten(scene)) return 'push';
   return targets.some(({ pending }) => pending > 0) ? 'plan' : 'pull';
 }
 
-function describe({ work, moment, diedIn, recoverySeconds, exact, totals, unsettled: problems }: KillRun): string {
+function describe(result: KillRun): string {
+  const { work, moment, diedIn, recoverySeconds, exact, totals, crm, unsettled } = result;
   const count = (name: 'duplicates' | 'missing') => Object.values(totals).reduce((sum, each) => sum + each[name], 0);
-  const result = exact
-    ? 'exact'
-    : `WRONG: ${count('duplicates')} duplicates, ${count('missing')} missing, ${problems.join('; ')}`;
-  return `${work}, aimed at ${moment.at}, died in ${diedIn}, recovered in ${recoverySeconds.toFixed(1)} s, ${result}`;
+  const faults = [`${count('duplicates')} duplicates, ${count('missing')} missing`, ...faultsOf(crm), ...unsettled];
+  const verdict = exact ? 'exact' : `WRONG: ${faults.join('; ')}`;
+  return `${work}, aimed at ${moment.at}, died in ${diedIn}, recovered in ${recoverySeconds.toFixed(1)} s, ${verdict}`;
 }
 
 function summarize(results: readonly KillRun[], seed: number): KillResult {
@@ -116,6 +96,7 @@ function summarize(results: readonly KillRun[], seed: number): KillResult {
     seed,
     diedIn,
     totals: sumOf(results.map(({ totals }) => totals)),
+    crm: sumOfCrms(results.map(({ crm }) => crm)),
     recoverySeconds: { median: seconds[Math.floor(seconds.length / 2)] ?? 0, longest: seconds.at(-1) ?? 0 },
     exactRuns: results.length - wrong.length,
     wrong,

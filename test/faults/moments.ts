@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DaemonProcess } from '../../demo/daemon.ts';
 import type { DemoTarget } from '../../demo/world.ts';
+import { matches } from '../../sandbox/kit/fault-proxy.ts';
 import { seededRandom } from '../../sandbox/kit/random.ts';
+import type { WritePlace } from './crm/side.ts';
 import type { Scene } from './scene.ts';
 
 /** When the daemon is killed, counted from its start. */
@@ -10,29 +12,47 @@ export type Moment =
   | { at: 'pull'; requests: number }
   /** Some time after the first change stands in an outbox. */
   | { at: 'plan'; delayMs: number }
-  /** At a write to one target: while it is on its way, or carried out and not yet answered. */
-  | { at: 'write'; target: number; skip: number; side: 'sent' | 'done' }
+  /** At a write to one place: while it is on its way, or carried out and not yet answered. */
+  | { at: 'write'; place: number; skip: number; side: 'sent' | 'done' }
   /** Some time after its first request to the clinic. */
   | { at: 'time'; delayMs: number };
 
 const WRITES = /^(POST|PUT|PATCH|DELETE|MKCALENDAR)$/;
 const KINDS: readonly Moment['at'][] = ['write', 'pull', 'write', 'plan', 'write', 'time'];
 const LONGEST_WAIT_MS = 60_000;
+/** Requests to the clinic until it is read, at least: agendas, appointments and patients of both tenants. */
+const MOST_READS = 16;
+
+/** Where a write can be met. */
+type Place = Pick<WritePlace, 'usual'>;
+
+/** The places of a scene: each calendar, and each kind of write to a CRM. */
+export function placesOf({ world, crms }: Pick<Scene, 'world' | 'crms'>): WritePlace[] {
+  return [...world.targets.map(placeOf), ...crms.flatMap(({ places }) => places)];
+}
+
+/** Google takes 50 changes in one request, CalDAV one: its writes are many more. */
+function placeOf({ proxy, connector }: DemoTarget): WritePlace {
+  return { proxy, method: WRITES, usual: connector === 'caldav' ? 20 : 2 };
+}
+
+/** Whether the daemon wrote anything since the proxies were last told to forget. */
+export function hasWritten(scene: Scene): boolean {
+  return placesOf(scene).some((place) => place.proxy.requests.some((request) => matches(place, request)));
+}
 
 /** A list of moments that is always the same for a seed; every kind comes in turn. */
-export function* moments(seed: number, targets: readonly Pick<DemoTarget, 'connector'>[]): Generator<Moment> {
+export function* moments(seed: number, places: readonly Place[]): Generator<Moment> {
   const random = seededRandom(seed);
   const upTo = (limit: number) => Math.floor(random() * limit);
   for (let index = 0; ; index += 1) {
     const at = KINDS[index % KINDS.length];
-    if (at === 'pull') yield { at, requests: 1 + upTo(12) };
+    if (at === 'pull') yield { at, requests: 1 + upTo(MOST_READS) };
     else if (at === 'plan') yield { at, delayMs: upTo(60) };
     else if (at === 'time') yield { at, delayMs: upTo(2_500) };
     else {
-      const target = upTo(targets.length);
-      // Google takes 50 changes in one request, CalDAV one: its writes are many more.
-      const skip = upTo(targets[target]?.connector === 'caldav' ? 20 : 2);
-      yield { at: 'write', target, skip, side: random() < 0.5 ? 'sent' : 'done' };
+      const place = upTo(places.length);
+      yield { at: 'write', place, skip: upTo(places[place]?.usual ?? 1), side: random() < 0.5 ? 'sent' : 'done' };
     }
   }
 }
@@ -49,22 +69,22 @@ export async function killAt(moment: Moment, daemon: DaemonProcess, scene: Scene
     came = true;
     daemon.process.kill('SIGKILL');
   };
-  if (moment.at === 'write') armProxy(moment, scene, strike);
+  if (moment.at === 'write') armProxy(moment, placesOf(scene), strike);
   else void watchFor(moment, scene, asked).then((seen) => seen && strike());
   await Promise.race([exitOf(daemon), idle(scene, asked)]);
   await daemon.kill();
-  for (const { proxy } of scene.world.targets) proxy.clear();
+  for (const { proxy } of placesOf(scene)) proxy.clear();
   return came;
 }
 
 function armProxy(
-  { target, skip, side }: Extract<Moment, { at: 'write' }>,
-  { world }: Scene,
+  { place, skip, side }: Extract<Moment, { at: 'write' }>,
+  places: readonly WritePlace[],
   strike: () => void,
 ): void {
-  const proxy = world.targets[target % world.targets.length]?.proxy;
-  proxy?.add({
-    method: WRITES,
+  const { proxy, usual: _usual, ...match } = places[place % places.length] as WritePlace;
+  proxy.add({
+    ...match,
     after: skip,
     fault: {
       kind: 'rewrite',

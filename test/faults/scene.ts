@@ -4,14 +4,18 @@ import { Redis } from 'ioredis';
 import { parse, stringify } from 'yaml';
 import { type Comparison, compare } from '../../demo/compare.ts';
 import { type DaemonProcess, logIn, startDaemon } from '../../demo/daemon.ts';
-import { openWatch, type Watch, waitUntilInSync } from '../../demo/watch.ts';
+import { openWatch, type Watch } from '../../demo/watch.ts';
 import { type DemoTarget, startWorld, type World } from '../../demo/world.ts';
 import type { Status } from '../../src/control/status.ts';
 import { listCalendars } from './calendars.ts';
+import { addCrms, areExact, type Crm, type CrmResults, judgeAll } from './crm/crms.ts';
+import { untilInSync } from './until-in-sync.ts';
 
 /** A world with everybody logged in, the daemon not yet started. */
 export interface Scene {
   world: World;
+  /** None unless they are asked for. */
+  crms: readonly Crm[];
   watch: Watch;
   redis: Redis;
   close(): Promise<void>;
@@ -21,6 +25,8 @@ export interface Scene {
 export interface SceneOptions {
   appointmentsPerTenant: number;
   agendasPerTenant: number;
+  /** Each tenant also has a CRM. */
+  crm?: boolean;
   say: (text: string) => void;
 }
 
@@ -31,8 +37,20 @@ export interface KindTotals extends Comparison {
   extraCalendars: number;
 }
 
-/** Totals by kind of target. */
+/** Totals by kind of calendar. */
 export type Totals = Record<DemoTarget['connector'], KindTotals>;
+
+/** A cycle in which nothing was in the daemon's way, and how both sides stand after it. */
+export interface CycleResult {
+  seconds: number;
+  exitCode: number | null;
+  /** Targets that are not in sync, with their state. */
+  unsettled: string[];
+  totals: Totals;
+  crm: CrmResults;
+  /** Whether the daemon ended as it should and all targets show exactly what the clinic shows. */
+  exact: boolean;
+}
 
 /** A lease that a killed process held ends after this. */
 const LEASE_TTL_MS = 2_000;
@@ -41,25 +59,28 @@ const PULL_EVERY_SECONDS = 10;
 export const SYNC_TIMEOUT_MS = 120_000;
 
 /** Starts servers, writes the configuration and logs everybody in. */
-export async function openScene({ say, ...size }: SceneOptions): Promise<Scene> {
+export async function openScene({ say, crm = false, ...size }: SceneOptions): Promise<Scene> {
   const world = await startWorld({
     ...size,
-    patientsPerTenant: 100,
+    patientsPerTenant: 150,
     pullEverySeconds: PULL_EVERY_SECONDS,
     leaseTtlMs: LEASE_TTL_MS,
     notice: say,
   });
+  const crms = crm ? await addCrms(world) : [];
   for (const tenant of world.clinicTenants.keys()) await editTenant(world, tenant, withoutGuard);
   for (const login of world.logins) await logIn(world, login);
   const watch = openWatch(world);
   const redis = new Redis(world.redis.url);
   return {
     world,
+    crms,
     watch,
     redis,
     async close() {
       redis.disconnect();
       await watch.close();
+      await Promise.all(crms.map((each) => each.close()));
       await world.close();
     },
   };
@@ -84,14 +105,19 @@ function withoutGuard(file: TenantFile): void {
   }
 }
 
-/** Starts the daemon, waits until every target shows what the clinic shows since then, and stops it. */
-export async function runOneCycle(scene: Scene): Promise<{ seconds: number; view: Status; exitCode: number | null }> {
+/** Starts the daemon, waits until every target shows what the clinic shows since then, stops it, and compares both sides. */
+export async function runOneCycle(scene: Scene): Promise<CycleResult> {
   const startedAt = Date.now();
   const daemon = startDaemon(scene.world);
   try {
-    const view = await waitUntilInSync(scene.watch, startedAt, () => {}, daemon.process, SYNC_TIMEOUT_MS);
+    const view = await untilInSync(scene.watch, startedAt, daemon.process, SYNC_TIMEOUT_MS);
     const seconds = (Date.now() - startedAt) / 1_000;
-    return { seconds, view, exitCode: await daemon.stop() };
+    const exitCode = await daemon.stop();
+    const problems = unsettled(view, startedAt);
+    const totals = await compareAll(scene.world);
+    const crm = judgeAll(scene.crms, scene.world, startedAt);
+    const exact = isExact(totals) && areExact(crm) && problems.length === 0 && exitCode === 0;
+    return { seconds, exitCode, unsettled: problems, totals, crm, exact };
   } finally {
     await endProcess(daemon);
   }
@@ -102,19 +128,19 @@ export async function endProcess(daemon: DaemonProcess): Promise<void> {
   if (daemon.process.exitCode === null && daemon.process.signalCode === null) await daemon.kill();
 }
 
-/** Names of targets that are not in sync, with their state. */
-export function unsettled(view: Status): string[] {
+/** Names of targets that were not in sync at a time after `since`, with their state. */
+function unsettled(view: Status, since: number): string[] {
   return view.tenants.flatMap(({ tenant, targets }) =>
     targets
-      .filter(({ state }) => state !== 'in-sync' && state !== 'paused')
+      .filter(({ state, inSyncAsOf }) => state !== 'in-sync' || (inSyncAsOf ?? 0) < since)
       .map(({ target, state, trouble }) => `${tenant}/${target} ${state} ${trouble?.code ?? ''}`.trim()),
   );
 }
 
 /** Reads every target by its own protocol and compares it with the clinic. */
-export async function compareAll(world: World, targets: readonly DemoTarget[] = world.targets): Promise<Totals> {
+async function compareAll(world: World): Promise<Totals> {
   const totals: Totals = { 'google-calendar': noTotals(), 'outlook-calendar': noTotals(), caldav: noTotals() };
-  for (const target of targets) {
+  for (const target of world.targets) {
     const sum = totals[target.connector];
     const found = await compare(world, target);
     sum.targets += 1;
@@ -129,19 +155,27 @@ function noTotals(): KindTotals {
 }
 
 /** Whether all targets show exactly what the clinic shows. */
-export function isExact(totals: Totals): boolean {
+function isExact(totals: Totals): boolean {
   return Object.values(totals).every(
     ({ duplicates, missing, extraCalendars }) => duplicates === 0 && missing === 0 && extraCalendars === 0,
   );
 }
 
-/** Makes every target new: its calendars are removed and what the daemon knows of it, logins excepted, is forgotten. */
-export async function forgetTargets({ world, redis }: Scene): Promise<void> {
+/** Makes every target new: what the daemon wrote there is removed, and what it knows of it, logins excepted, is forgotten. */
+export async function forgetTargets({ world, crms, redis }: Scene): Promise<void> {
   for (const target of world.targets) {
     for (const calendar of await listCalendars(world, target)) await calendar.remove();
-    const kinds = 'links|outbox|outbox-due|outbox-failing|target|deletions';
-    const ours = new RegExp(`^cm:\\{${target.tenant}\\}:(${kinds}):${target.target}(:|$)`);
-    const keys = (await redis.keys(`cm:{${target.tenant}}:*`)).filter((key) => ours.test(key));
-    if (keys.length > 0) await redis.del(...keys);
+    await forgetState(redis, target.tenant, target.target);
   }
+  for (const { tenant, targets, removeOurs } of crms) {
+    removeOurs();
+    for (const target of Object.keys(targets)) await forgetState(redis, tenant, target);
+  }
+}
+
+async function forgetState(redis: Redis, tenant: string, target: string): Promise<void> {
+  const kinds = 'links|outbox|outbox-due|outbox-failing|target|deletions';
+  const ours = new RegExp(`^cm:\\{${tenant}\\}:(${kinds}):${target}(:|$)`);
+  const keys = (await redis.keys(`cm:{${tenant}}:*`)).filter((key) => ours.test(key));
+  if (keys.length > 0) await redis.del(...keys);
 }

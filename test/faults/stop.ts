@@ -1,16 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startDaemon } from '../../demo/daemon.ts';
-import {
-  compareAll,
-  endProcess,
-  forgetTargets,
-  isExact,
-  openScene,
-  runOneCycle,
-  type Scene,
-  type Totals,
-  unsettled,
-} from './scene.ts';
+import type { CrmResults } from './crm/crms.ts';
+import { endProcess, forgetTargets, openScene, runOneCycle, type Scene, type Totals } from './scene.ts';
 
 /** One stop in the middle of a sync. */
 export interface StopRun {
@@ -20,6 +11,7 @@ export interface StopRun {
   pendingAtStop: number;
   unsettled: string[];
   totals: Totals;
+  crm: CrmResults;
   ok: boolean;
 }
 
@@ -38,7 +30,7 @@ const RUNS = 2;
 /** Tells the daemon to end in the middle of a first sync; the cycle after the next start must be complete. */
 export async function runStops(say: (text: string) => void): Promise<StopResult> {
   say('SIGTERM: starting the world …');
-  const scene = await openScene({ appointmentsPerTenant: 600, agendasPerTenant: 3, say });
+  const scene = await openScene({ appointmentsPerTenant: 600, agendasPerTenant: 3, crm: true, say });
   try {
     const runs: StopRun[] = [];
     for (let run = 1; run <= RUNS; run += 1) {
@@ -56,8 +48,8 @@ export async function runStops(say: (text: string) => void): Promise<StopResult>
 }
 
 async function stopOnce(scene: Scene): Promise<StopRun> {
-  const { targets } = scene.world;
-  for (const { proxy } of targets) {
+  const proxies = [...scene.world.targets, ...scene.crms].map(({ proxy }) => proxy);
+  for (const proxy of proxies) {
     proxy.forget();
     proxy.add({ times: 1_000, fault: { kind: 'latency', ms: LATENCY_MS } });
   }
@@ -67,15 +59,12 @@ async function stopOnce(scene: Scene): Promise<StopRun> {
     const signalledAt = performance.now();
     const exitCode = await daemon.stop();
     const secondsToExit = (performance.now() - signalledAt) / 1_000;
-    for (const { proxy } of targets) proxy.clear();
-    const { view } = await runOneCycle(scene);
-    const totals = await compareAll(scene.world);
-    const problems = unsettled(view);
+    for (const proxy of proxies) proxy.clear();
+    const { unsettled, totals, crm, exact } = await runOneCycle(scene);
     const ended = exitCode === 0 && secondsToExit < LONGEST_SECONDS && pendingAtStop > 0;
-    const ok = ended && isExact(totals) && problems.length === 0;
-    return { exitCode, secondsToExit, pendingAtStop, unsettled: problems, totals, ok };
+    return { exitCode, secondsToExit, pendingAtStop, unsettled, totals, crm, ok: ended && exact };
   } finally {
-    for (const { proxy } of targets) proxy.clear();
+    for (const proxy of proxies) proxy.clear();
     await endProcess(daemon);
   }
 }

@@ -1,4 +1,6 @@
 import type { DemoTarget } from '../../demo/world.ts';
+import { matches, type ProxiedRequest } from '../../sandbox/kit/fault-proxy.ts';
+import type { CrmSide } from './crm/side.ts';
 
 /** Requests to one target, by what they are for. */
 export interface Traffic {
@@ -24,4 +26,23 @@ export function trafficOf({ proxy }: DemoTarget): Traffic {
     traffic.creates += calls.filter((call) => call === 'POST' || (call === 'PUT' && isConditional)).length;
   }
   return traffic;
+}
+
+/** Rows in the body of a batch: HubSpot's `inputs`, Salesforce's `records` within parts of a composite. */
+interface BatchBody {
+  inputs?: unknown[];
+  compositeRequest?: { method: string; url: string; body?: { records?: unknown[] } }[];
+}
+
+/** Counts the rows that the daemon asked a CRM to write, since its proxy was last told to forget. */
+export function crmTrafficOf({ proxy, places }: Pick<CrmSide, 'proxy' | 'places'>): number {
+  const writes = proxy.requests.filter((request) => places.some((place) => matches(place, request)));
+  return writes.reduce((sum, request) => sum + rowsIn(request), 0);
+}
+
+function rowsIn({ body }: ProxiedRequest): number {
+  const { inputs, compositeRequest = [] } = JSON.parse(body) as BatchBody;
+  if (inputs !== undefined) return inputs.length;
+  const parts = compositeRequest.filter(({ method }) => method !== 'GET');
+  return parts.reduce((sum, part) => sum + (part.body?.records?.length ?? 1), 0);
 }

@@ -1,0 +1,102 @@
+import { type Books, timeOf, type Values, type Wanted } from './books.ts';
+
+/** A record that was found in a CRM. */
+export interface Found {
+  id: string;
+  /** Whether it bears a key of ours. */
+  isOurs: boolean;
+  values: Values;
+  /** Ids of the contacts that it belongs to. */
+  contactIds: readonly string[];
+}
+
+/** All that a CRM holds, and what stood there before the daemon ever ran. */
+export interface Holdings {
+  contacts: readonly Found[];
+  activities: readonly Found[];
+  strangers: Strangers;
+}
+
+/** Records that people made: each in all its bytes, by id. */
+export interface Strangers {
+  before: ReadonlyMap<string, string>;
+  now: ReadonlyMap<string, string>;
+}
+
+/** How one kind of record stands against the clinic's books. */
+export interface Tally {
+  /** Records that should be there. */
+  records: number;
+  remoteRecords: number;
+  /** Records that nothing in the books accounts for: doubles, people without consent, cancelled appointments. */
+  duplicates: number;
+  missing: number;
+  /** Records with other values than the books', or that belong to another contact, to none or to several. */
+  wrong: number;
+}
+
+/** How one CRM stands. */
+export interface CrmTotals {
+  contacts: Tally;
+  activities: Tally;
+  strangers: { records: number; changed: number };
+}
+
+/** Compares what a CRM holds with the clinic's books. */
+export function judge({ contacts, activities, strangers }: Holdings, books: Books): CrmTotals {
+  const isStranger = ({ id }: Found) => strangers.before.has(id);
+  const ours = contacts.filter((contact) => !isStranger(contact));
+  const names = new Map(ours.flatMap(({ id, isOurs, values }) => (isOurs ? [[id, values.lastName ?? '']] : [])));
+  const people = tally(
+    ours.map(({ isOurs, values }) => ({ identity: isOurs ? (values.lastName ?? '') : 'without a key', values })),
+    books.contacts,
+  );
+  const visits = activities
+    .filter((activity) => !isStranger(activity))
+    .map(({ isOurs, values: { startAt = null, endAt = null, status = null }, contactIds }) => {
+      // Who belongs to several, or to a stranger's contact, belongs to nobody in the books.
+      const owner = contactIds.length === 1 ? (names.get(contactIds[0] ?? '') ?? null) : null;
+      return { identity: isOurs ? timeOf(startAt, endAt) : 'without a key', values: { owner, status } };
+    });
+  const addresses = ours.map(({ values }) => values.email);
+  const lost = books.sharedAddresses.filter((address) => addresses.filter((each) => each === address).length !== 1);
+  const changed = [...strangers.before].filter(([id, bytes]) => strangers.now.get(id) !== bytes);
+  return {
+    contacts: { ...people, wrong: people.wrong + lost.length },
+    activities: tally(visits, books.activities),
+    strangers: { records: strangers.before.size, changed: changed.length },
+  };
+}
+
+interface Seen {
+  identity: string;
+  values: Values;
+}
+
+/** Pairs both sides one to one: first those that agree, then those of one identity that don't. */
+function tally(found: readonly Seen[], wanted: readonly Wanted[]): Tally {
+  const left = new Map<string, Seen[]>();
+  for (const one of found) left.set(one.identity, [...(left.get(one.identity) ?? []), one]);
+  const unpaired = wanted.filter(({ identity, alternatives }) => {
+    const candidates = left.get(identity) ?? [];
+    const index = candidates.findIndex(({ values }) => alternatives.some((each) => isSame(each, values)));
+    if (index >= 0) candidates.splice(index, 1);
+    return index < 0;
+  });
+  let wrong = 0;
+  for (const { identity } of unpaired) {
+    if (left.get(identity)?.pop() !== undefined) wrong += 1;
+  }
+  const duplicates = [...left.values()].reduce((sum, { length }) => sum + length, 0);
+  return { records: wanted.length, remoteRecords: found.length, duplicates, missing: unpaired.length - wrong, wrong };
+}
+
+function isSame(wanted: Values, found: Values): boolean {
+  return Object.entries(wanted).every(([name, value]) => (found[name] ?? null) === value);
+}
+
+/** Whether a CRM shows exactly what the clinic's books say, and strangers' records are as they were. */
+export function isExactCrm({ contacts, activities, strangers }: CrmTotals): boolean {
+  const faults = [contacts, activities].map(({ duplicates, missing, wrong }) => duplicates + missing + wrong);
+  return faults.every((many) => many === 0) && strangers.changed === 0;
+}
