@@ -1,6 +1,15 @@
 import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
-import { CRM_FIELDS, type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
+import {
+  CRM_FIELDS,
+  type CrmHands,
+  type CrmPurpose,
+  type CrmRequest,
+  type CrmVendor,
+  propertyOf,
+  sharedValues,
+  troublesAt,
+} from './crm-vendors.ts';
 
 const OBJECTS: Readonly<Record<StreamName, ObjectTypeName>> = {
   patients: 'contacts',
@@ -73,6 +82,18 @@ export async function startHubSpot(): Promise<CrmVendor> {
       appointments: { hs_meeting_outcome: { value: 'SCHEDULED' } },
       invoices: { dealstage: { value: 'closedwon' } },
     },
+    recorded: () => sandbox.recording.recorded(),
+    purposeOf,
+    counted: () => sandbox.counts.httpRequests,
+    authorize: (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }),
+    ...handsOn(sandbox),
+    ...troublesAt(sandbox.faults, '/batch/(upsert|archive)$|/gdpr-delete$'),
+    close: () => sandbox.close(),
+  };
+}
+
+function handsOn(sandbox: HubSpotSandbox): CrmHands {
+  return {
     records: (stream) =>
       sandbox.records(OBJECTS[stream]).map(({ id, properties }) => ({
         id,
@@ -80,40 +101,19 @@ export async function startHubSpot(): Promise<CrmVendor> {
         values: sharedValues(stream, NAMES[stream], (name) => properties[name]),
         contactIds: stream === 'patients' ? [] : sandbox.associated(OBJECTS[stream], id, 'contacts'),
       })),
-    recorded: () => sandbox.recording.recorded(),
-    purposeOf,
-    counted: () => sandbox.counts.httpRequests,
-    authorize: (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }),
     removeProperty(stream, shared) {
-      sandbox.removeProperty(OBJECTS[stream], nameOf(stream, shared));
+      sandbox.removeProperty(OBJECTS[stream], propertyOf(NAMES[stream], shared));
       return () => createProperty(sandbox, stream, shared);
     },
-    refuseWrites: (status, body) =>
-      sandbox.faults.add({
-        match: { method: 'POST', path: '/batch/upsert$' },
-        fault: { kind: 'status', status, body },
-      }),
-    loseAnswers: (times) =>
-      sandbox.faults.add({
-        match: { method: 'POST', path: '/batch/(upsert|archive)$|/gdpr-delete$' },
-        times,
-        fault: { kind: 'lost-answer' },
-      }),
-    lostAnswers: () => sandbox.faults.list().reduce((sum, { applied }) => sum + applied, 0),
-    editByHand: (stream, id, shared, value) => sandbox.edit(OBJECTS[stream], id, { [nameOf(stream, shared)]: value }),
+    editByHand: (stream, id, shared, value) =>
+      sandbox.edit(OBJECTS[stream], id, { [propertyOf(NAMES[stream], shared)]: value }),
     deleteByHand: (stream, id) => sandbox.archive(OBJECTS[stream], id),
-    close: () => sandbox.close(),
   };
-}
-
-function nameOf(stream: StreamName, shared: string): string {
-  const names: Readonly<Record<string, string>> = NAMES[stream];
-  return names[shared] ?? shared;
 }
 
 function createProperty(sandbox: HubSpotSandbox, stream: StreamName, shared: string): void {
   const kinds: Readonly<Record<string, keyof typeof TYPES>> = CRM_FIELDS[stream];
-  const [name, kind] = [nameOf(stream, shared), kinds[shared] ?? 'text'];
+  const [name, kind] = [propertyOf(NAMES[stream], shared), kinds[shared] ?? 'text'];
   sandbox.createProperty(OBJECTS[stream], { name, label: name, ...TYPES[kind], ...optionsOf(kind) });
 }
 

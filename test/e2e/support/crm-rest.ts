@@ -1,6 +1,15 @@
-import { startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
+import { type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
-import { CRM_FIELDS, type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
+import {
+  CRM_FIELDS,
+  type CrmHands,
+  type CrmPurpose,
+  type CrmRequest,
+  type CrmVendor,
+  propertyOf,
+  sharedValues,
+  troublesAt,
+} from './crm-vendors.ts';
 
 const MODULES = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
 const CONTACT_FIELDS = { patients: null, appointments: 'Who_Id', invoices: 'Contact_Name' } as const;
@@ -49,6 +58,18 @@ export async function startRestCrm(): Promise<CrmVendor> {
     targetSettings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like' },
     names: NAMES,
     constants: { invoices: { Stage: { value: 'Closed Won' } } },
+    recorded: () => sandbox.recording.recorded(),
+    purposeOf,
+    counted: () => sandbox.counts.requests(),
+    authorize: null,
+    ...handsOn(sandbox),
+    ...troublesAt(sandbox.faults, '/(upsert|Events)$'),
+    close: () => sandbox.close(),
+  };
+}
+
+function handsOn(sandbox: RestCrmSandbox): CrmHands {
+  return {
     records: (stream) =>
       sandbox.records(MODULES[stream]).map(({ id, values }) => ({
         id,
@@ -56,27 +77,16 @@ export async function startRestCrm(): Promise<CrmVendor> {
         values: sharedValues(stream, NAMES[stream], (name) => values[name]),
         contactIds: contactIdsOf(values, stream),
       })),
-    recorded: () => sandbox.recording.recorded(),
-    purposeOf,
-    counted: () => sandbox.counts.requests(),
-    authorize: null,
     removeProperty(stream, shared) {
-      const names: Readonly<Record<string, string>> = NAMES[stream];
       const kinds: Readonly<Record<string, 'text' | 'number' | 'boolean' | 'date' | 'instant'>> = CRM_FIELDS[stream];
-      sandbox.removeField(MODULES[stream], names[shared] ?? shared);
-      return () => sandbox.addField(MODULES[stream], names[shared] ?? shared, { type: kinds[shared] ?? 'text' });
+      sandbox.removeField(MODULES[stream], propertyOf(NAMES[stream], shared));
+      return () =>
+        sandbox.addField(MODULES[stream], propertyOf(NAMES[stream], shared), { type: kinds[shared] ?? 'text' });
     },
-    refuseWrites: (status, body) =>
-      sandbox.faults.add({ match: { method: 'POST', path: '/upsert$' }, fault: { kind: 'status', status, body } }),
-    loseAnswers: (times) =>
-      sandbox.faults.add({ match: { path: '/(upsert|Events)$' }, times, fault: { kind: 'lost-answer' } }),
-    lostAnswers: () => sandbox.faults.list().reduce((sum, { applied }) => sum + applied, 0),
     editByHand(stream, id, shared, value) {
-      const names: Readonly<Record<string, string>> = NAMES[stream];
-      sandbox.editByHand(MODULES[stream], id, { [names[shared] ?? shared]: value });
+      sandbox.editByHand(MODULES[stream], id, { [propertyOf(NAMES[stream], shared)]: value });
     },
     deleteByHand: (stream, id) => sandbox.deleteByHand(MODULES[stream], id),
-    close: () => sandbox.close(),
   };
 }
 

@@ -1,5 +1,18 @@
-import { type FieldAccess, type FieldOptions, startSalesforceSandbox } from '../../../sandbox/salesforce/index.ts';
-import { type CrmPurpose, type CrmRequest, type CrmVendor, sharedValues } from './crm-vendors.ts';
+import {
+  type FieldAccess,
+  type FieldOptions,
+  type SalesforceSandbox,
+  startSalesforceSandbox,
+} from '../../../sandbox/salesforce/index.ts';
+import {
+  type CrmHands,
+  type CrmPurpose,
+  type CrmRequest,
+  type CrmVendor,
+  propertyOf,
+  sharedValues,
+  troublesAt,
+} from './crm-vendors.ts';
 
 const OBJECTS = { patients: 'Contact', appointments: 'Event', invoices: 'Opportunity' } as const;
 const CONTACT_FIELDS = { patients: null, appointments: 'WhoId', invoices: 'Contact__c' } as const;
@@ -72,6 +85,18 @@ export async function startSalesforce(): Promise<CrmVendor> {
     targetSettings: {},
     names: NAMES,
     constants: { invoices: { StageName: { value: 'Closed Won' } } },
+    recorded: () => sandbox.recording.recorded(),
+    purposeOf,
+    counted: () => sandbox.counts.apiCalls,
+    authorize: (url) => sandbox.authorizeInBrowser(url, { username: USER }),
+    ...handsOn(sandbox),
+    ...troublesAt(sandbox.faults, '/composite$'),
+    close: () => sandbox.close(),
+  };
+}
+
+function handsOn(sandbox: SalesforceSandbox): CrmHands {
+  return {
     records: (stream) =>
       sandbox.records(OBJECTS[stream]).map((record) => {
         const contactField = CONTACT_FIELDS[stream];
@@ -83,27 +108,16 @@ export async function startSalesforce(): Promise<CrmVendor> {
           contactIds: typeof contactId === 'string' ? [contactId] : [],
         };
       }),
-    recorded: () => sandbox.recording.recorded(),
-    purposeOf,
-    counted: () => sandbox.counts.apiCalls,
-    authorize: (url) => sandbox.authorizeInBrowser(url, { username: USER }),
     removeProperty(stream, shared) {
-      const names: Readonly<Record<string, string>> = NAMES[stream];
-      const set = (access: FieldAccess) => sandbox.setFieldAccess(OBJECTS[stream], names[shared] ?? shared, access);
+      const set = (access: FieldAccess) =>
+        sandbox.setFieldAccess(OBJECTS[stream], propertyOf(NAMES[stream], shared), access);
       set('hidden');
       return () => set('edit');
     },
-    refuseWrites: (status, body) =>
-      sandbox.faults.add({ match: { method: 'POST', path: '/composite$' }, fault: { kind: 'status', status, body } }),
-    loseAnswers: (times) =>
-      sandbox.faults.add({ match: { method: 'POST', path: '/composite$' }, times, fault: { kind: 'lost-answer' } }),
-    lostAnswers: () => sandbox.faults.list().reduce((sum, { applied }) => sum + applied, 0),
     editByHand(stream, id, shared, value) {
-      const names: Readonly<Record<string, string>> = NAMES[stream];
-      sandbox.editByHand(id, { [names[shared] ?? shared]: value });
+      sandbox.editByHand(id, { [propertyOf(NAMES[stream], shared)]: value });
     },
     deleteByHand: (_, id) => sandbox.deleteByHand(id),
-    close: () => sandbox.close(),
   };
 }
 

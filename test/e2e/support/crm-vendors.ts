@@ -1,3 +1,4 @@
+import type { FaultPlan } from '../../../sandbox/kit/faults.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
 
 /** A record of a CRM under names that all of them share; what the CRM shows as empty is null. */
@@ -21,8 +22,28 @@ export interface CrmRequest {
 /** What a request to a CRM is for: looking at properties and the like comes before any record is read or written. */
 export type CrmPurpose = 'login' | 'prepare' | 'read' | 'write';
 
+/** What people see and do in a CRM. */
+export interface CrmHands {
+  /** What a person sees. */
+  records(stream: StreamName): CrmRecord[];
+  /** A person deletes the property behind a shared name, or hides it from the login. @returns puts it back */
+  removeProperty(stream: StreamName, shared: string): () => void;
+  editByHand(stream: StreamName, id: string, shared: string, value: string): void;
+  deleteByHand(stream: StreamName, id: string): void;
+}
+
+/** What goes wrong between the product and a CRM. */
+export interface CrmTroubles {
+  /** Every write from now on is refused in these words. */
+  refuseWrites(status: number, body: object): void;
+  /** So many of the next writes are done, but their answers are lost. */
+  loseAnswers(times: number): void;
+  /** How many were lost so far. */
+  lostAnswers(): number;
+}
+
 /** A CRM on loopback: how a tenant's files name it, and what a person finds in it. */
-export interface CrmVendor {
+export interface CrmVendor extends CrmHands, CrmTroubles {
   name: VendorName;
   /** Of targets in the tenant file. */
   connector: string;
@@ -37,8 +58,6 @@ export interface CrmVendor {
   names: Readonly<Record<StreamName, Readonly<Record<string, string>>>>;
   /** Properties beside them that the CRM wants with every record. */
   constants: Readonly<Partial<Record<StreamName, Readonly<Record<string, object>>>>>;
-  /** What a person sees. */
-  records(stream: StreamName): CrmRecord[];
   /** Every request since the start with all its bytes, the last 10,000. */
   recorded(): CrmRequest[];
   purposeOf(request: CrmRequest): CrmPurpose;
@@ -46,16 +65,6 @@ export interface CrmVendor {
   counted(): number;
   /** A person logs in; null for a login that needs none. */
   authorize: ((url: string) => Promise<string>) | null;
-  /** A person deletes the property behind a shared name, or hides it from the login. @returns puts it back */
-  removeProperty(stream: StreamName, shared: string): () => void;
-  /** Every write from now on is refused in these words. */
-  refuseWrites(status: number, body: object): void;
-  /** So many of the next writes are done, but their answers are lost. */
-  loseAnswers(times: number): void;
-  /** How many were lost so far. */
-  lostAnswers(): number;
-  editByHand(stream: StreamName, id: string, shared: string, value: string): void;
-  deleteByHand(stream: StreamName, id: string): void;
   close(): Promise<void>;
 }
 
@@ -108,4 +117,18 @@ export function sharedValues(
 ): CrmRecord['values'] {
   const values = Object.entries(names).map(([name, property]) => [name, sharedValue(stream, name, read(property))]);
   return Object.fromEntries(values);
+}
+
+/** A CRM's name for a shared one. */
+export function propertyOf(names: Readonly<Record<string, string>>, shared: string): string {
+  return names[shared] ?? shared;
+}
+
+/** @param path of the sandbox's requests that write, as the source of a regular expression */
+export function troublesAt(faults: FaultPlan, path: string): CrmTroubles {
+  return {
+    refuseWrites: (status, body) => faults.add({ match: { path }, fault: { kind: 'status', status, body } }),
+    loseAnswers: (times) => faults.add({ match: { path }, times, fault: { kind: 'lost-answer' } }),
+    lostAnswers: () => faults.list().reduce((sum, { applied }) => sum + applied, 0),
+  };
 }
