@@ -27,14 +27,8 @@ export async function startSalesforceSide(): Promise<CrmSide> {
     customFields: { Contact: FIELDS },
     applications: [{ clientSecret: SECRET, runAs: 'integration@clinic.example' }],
   });
+  // Logins come this way too: the token bears the address under which the login was found.
   const proxy = await startFaultProxy(sandbox.url);
-  const login = await startFaultProxy(sandbox.loginUrl);
-  // The address of the API comes with the token; the daemon is led through the proxy.
-  const answer = (given: { status: number; headers: Record<string, string>; body: string | Buffer }) => ({
-    ...given,
-    body: given.body.toString().replaceAll(sandbox.url, proxy.url),
-  });
-  login.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'rewrite', answer } });
   const strangers = new Set<string>();
   const before = new Map<string, string>();
   const seen = () => new Map(sandbox.records('Contact').map((record) => [record.Id, record]));
@@ -57,7 +51,7 @@ export async function startSalesforceSide(): Promise<CrmSide> {
     settings: {
       salesforceClients: {
         main: {
-          loginUrl: login.url,
+          loginUrl: proxy.url,
           clientId: sandbox.application.clientId,
           clientSecret: { env: 'SALESFORCE_SECRET' },
           budget: { requestsPerMinute: 60_000, burst: 1_000 },
@@ -85,7 +79,7 @@ export async function startSalesforceSide(): Promise<CrmSide> {
       for (const id of ours()) sandbox.deleteByHand(id);
     },
     async close() {
-      await Promise.all([proxy.close(), login.close()]);
+      await proxy.close();
       await sandbox.close();
     },
   };
