@@ -1,18 +1,24 @@
 import type { ClinicSandbox } from '../sandbox/clinic/index.ts';
 import type { Comparison } from './comparison.ts';
-import type { DemoContacts } from './crm.ts';
+import type { CrmTarget } from './crm.ts';
 import type { RemoteEvent } from './read-targets.ts';
 import type { DemoTarget, World } from './world.ts';
 
 export type { Comparison };
 
-/** A calendar or the contacts. */
-export type ShownTarget = Omit<DemoContacts, 'connector'> & { connector: string };
+/** A calendar, or a target in a CRM, with its comparison. */
+export type ShownTarget = Omit<CrmTarget, 'connector'> & { connector: string };
 
-/** Every target of a world with its comparison. */
+const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'MKCALENDAR', 'MKCOL', 'PROPPATCH']);
+
+/** Every target of a world, in the order of its clinics. */
 export function shownTargets(world: World): ShownTarget[] {
-  const calendars = world.targets.map((target) => ({ ...target, compare: () => compare(world, target) }));
-  return world.contacts === null ? calendars : [...calendars, world.contacts];
+  const isWrite = ({ method }: { method: string }) => WRITE_METHODS.has(method);
+  const calendars = world.targets.map((target) => ({ ...target, isWrite, compare: () => compare(world, target) }));
+  const inCrms = world.crms.flatMap(({ shown }) => shown);
+  return [...world.clinicTenants.keys()].flatMap((tenant) =>
+    [...calendars, ...inCrms].filter((target) => target.tenant === tenant),
+  );
 }
 
 /** Compares by what a person sees: the set of times in the agenda against the set of times in the calendar. */

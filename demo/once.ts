@@ -1,8 +1,9 @@
 import { renderTable } from '../src/cli/table.ts';
 import type { Status, TargetStatus } from '../src/control/status.ts';
 import { type ShownTarget, shownTargets } from './compare.ts';
-import { logIn, startDaemon } from './daemon.ts';
-import { openWatch, waitUntilInSync } from './watch.ts';
+import { type DaemonProcess, logIn, runCli, startDaemon } from './daemon.ts';
+import { openPatientDesk, type PatientChangeKind } from './patient-desk.ts';
+import { openWatch, type Watch, waitUntilInSync } from './watch.ts';
 import type { Dialect, World } from './world.ts';
 
 /** What one target came to. */
@@ -27,7 +28,14 @@ export interface DemoResult {
   dialect: Dialect;
   appointments: number;
   targets: TargetResult[];
-  changes: { booked: number; moved: number; cancelled: number };
+  changes: {
+    booked: number;
+    moved: number;
+    cancelled: number;
+    registered: number;
+    phonesChanged: number;
+    consentsWithdrawn: number;
+  };
   quietCycleWrites: number;
   /** Requests to the clinic over both tenants, those for tokens included. */
   clinicRequests: number;
@@ -35,7 +43,13 @@ export interface DemoResult {
 }
 
 const CHANGES_PER_TENANT = { booked: 30, moved: 30, cancelled: 12, checkedIn: 5 };
-const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'MKCALENDAR', 'MKCOL', 'PROPPATCH']);
+const PATIENT_CHANGES: Partial<Record<PatientChangeKind, number>> = {
+  registered: 6,
+  'phone-changed': 10,
+  'consent-withdrawn': 4,
+};
+/** Longer than a quiet cycle and the comparison take. */
+const QUIET_MS = 20_000;
 
 /** First sync, a batch of changes at the front desk, a second cycle, a third quiet one; then both sides are compared. */
 export async function runOnce(world: World, say: (text: string) => void, startedAt: number): Promise<DemoResult> {
@@ -49,19 +63,20 @@ export async function runOnce(world: World, say: (text: string) => void, started
     const report = reporter(say);
     say('First sync …');
     await waitUntilInSync(watch, Date.now(), report, daemon.process);
-    const changes = simulate(world);
-    say(
-      `The front desk booked ${changes.booked}, moved ${changes.moved}, cancelled ${changes.cancelled}. Second cycle …`,
-    );
-    await waitUntilInSync(watch, Date.now(), report, daemon.process);
+    const changes = { ...simulate(world), ...changePatients(world) };
+    const { booked, moved, cancelled, registered, phonesChanged, consentsWithdrawn } = changes;
+    say(`The front desk booked ${booked}, moved ${moved}, cancelled ${cancelled}; ${registered} patients are new,`);
+    say(`${phonesChanged} have another telephone number, ${consentsWithdrawn} withdrew a consent. Second cycle …`);
+    const scene = { world, watch, daemon, report };
+    await untilNoneBegins(scene, await cycle(scene));
     const shown = shownTargets(world);
     const before = shown.map(writesOf);
     say('Nothing changes now. A quiet cycle …');
-    const view = await waitUntilInSync(watch, Date.now(), report, daemon.process);
+    const { view, startedAt: asOf } = await cycle(scene);
     const quietCycleWrites = shown.reduce((sum, target, index) => sum + writesOf(target) - (before[index] ?? 0), 0);
     say('Reading the targets and the clinic, and comparing …');
     const targets: TargetResult[] = [];
-    for (const target of shown) targets.push(await resultOf(target, view));
+    for (const target of shown) targets.push(await resultOf(target, view, asOf));
     const appointments = world.clinic.tenants.reduce(
       (sum, { id }) => sum + [...world.clinic.appointments(id)].length,
       0,
@@ -76,19 +91,66 @@ export async function runOnce(world: World, say: (text: string) => void, started
   }
 }
 
-function simulate(world: World): DemoResult['changes'] {
+interface Scene {
+  world: World;
+  watch: Watch;
+  daemon: DaemonProcess;
+  report: (view: Status) => void;
+}
+
+/** A cycle that begins now. The daemon reads patients once a minute; who can't wait asks by `clinic-mirror sync`. */
+async function cycle({ world, watch, daemon, report }: Scene): Promise<{ startedAt: number; view: Status }> {
+  const startedAt = Date.now();
+  const asked = Promise.all(world.crms.map(({ tenant }) => runCli(world, ['sync', tenant])));
+  const view = await waitUntilInSync(watch, startedAt, report, daemon.process);
+  for (const { code, err } of await asked) if (code !== 0) throw new Error(`clinic-mirror sync failed: ${err}`);
+  return { startedAt, view };
+}
+
+/** Contacts tell of the next visit, so they change when one begins: waits for those that are about to, and lets them be written. */
+async function untilNoneBegins(scene: Scene, last: { startedAt: number }): Promise<void> {
+  const { clinic, clinicTenants, crms } = scene.world;
+  const starts = crms.flatMap(({ tenant }) =>
+    [...clinic.appointments(clinicTenants.get(tenant) ?? '')].map(({ start }) => start),
+  );
+  for (let since = last.startedAt; ; ) {
+    const soon = starts.filter((start) => start >= since && start <= Date.now() + QUIET_MS);
+    if (soon.length === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(...soon) - Date.now() + 100));
+    since = (await cycle(scene)).startedAt;
+  }
+}
+
+function changePatients(
+  world: World,
+): Pick<DemoResult['changes'], 'registered' | 'phonesChanged' | 'consentsWithdrawn'> {
+  const desk = openPatientDesk(world);
+  const done = world.crms.flatMap(({ tenant }) =>
+    Object.entries(PATIENT_CHANGES).flatMap(([kind, count]) =>
+      Array.from({ length: count }, () => desk.change(tenant, kind as PatientChangeKind)),
+    ),
+  );
+  const count = (kind: PatientChangeKind) => done.filter((change) => change?.kind === kind).length;
+  return {
+    registered: count('registered'),
+    phonesChanged: count('phone-changed'),
+    consentsWithdrawn: count('consent-withdrawn'),
+  };
+}
+
+function simulate(world: World): Pick<DemoResult['changes'], 'booked' | 'moved' | 'cancelled'> {
   const done = world.clinic.tenants.flatMap(({ id }) => world.clinic.simulate(id, CHANGES_PER_TENANT));
   const count = (...kinds: string[]) => done.filter(({ kind }) => kinds.includes(kind)).length;
   return { booked: count('booked'), moved: count('moved'), cancelled: count('cancelled', 'removed') };
 }
 
-function writesOf({ proxy }: ShownTarget): number {
-  return proxy.requests.filter(({ method }) => WRITE_METHODS.has(method)).length;
+function writesOf({ proxy, isWrite }: ShownTarget): number {
+  return proxy.requests.filter(isWrite).length;
 }
 
-async function resultOf(target: ShownTarget, view: Status): Promise<TargetResult> {
+async function resultOf(target: ShownTarget, view: Status, asOf: number): Promise<TargetResult> {
   const seen = statusOf(view, target);
-  const { records, remoteEvents, duplicates, missing } = await target.compare();
+  const { records, remoteEvents, duplicates, missing } = await target.compare(asOf);
   return {
     tenant: target.tenant,
     target: target.target,
@@ -136,11 +198,12 @@ export function renderResult(result: DemoResult): string {
     ...[each.records, each.remoteEvents, each.duplicates, each.missing, each.created, each.updated].map(String),
     ...[each.deleted, each.held, each.failed, each.httpRequests].map(String),
   ]);
-  const { booked, moved, cancelled } = result.changes;
+  const { booked, moved, cancelled, registered, phonesChanged, consentsWithdrawn } = result.changes;
   return [
     renderTable(columns, rows),
     '',
     `${result.appointments} appointments in the clinic, which speaks ${result.dialect}; ${booked} booked, ${moved} moved, ${cancelled} cancelled meanwhile.`,
+    `${registered} new patients, ${phonesChanged} new telephone numbers, ${consentsWithdrawn} consents withdrawn.`,
     `Writes in the quiet cycle: ${result.quietCycleWrites}. Requests to the clinic: ${result.clinicRequests}. ${result.seconds} seconds in all.`,
   ].join('\n');
 }

@@ -26,11 +26,7 @@ export function openWatch(world: Pick<World, 'configDir' | 'env'>): Watch {
   return { status: () => status(composition.estate), close: () => composition.close() };
 }
 
-/**
- * Waits until every calendar is known to show what the clinic showed after `since`, and contacts what it showed when patients were read
- * last, which is once a minute. Gives up after `timeoutMs`.
- * @throws when the daemon ended
- */
+/** Waits until every target is known to show what the clinic showed after `since`. Gives up after `timeoutMs`. @throws when the daemon ended */
 export async function waitUntilInSync(
   watch: Watch,
   since: number,
@@ -44,10 +40,7 @@ export async function waitUntilInSync(
     const view = await watch.status();
     onLook(view);
     const targets = view.tenants.flatMap((tenant) => tenant.targets);
-    const sinceFor = (connector: string) => (connector === 'hubspot' ? 1 : since);
-    const settled = targets.every(({ connector, state, inSyncAsOf }) => {
-      return state === 'in-sync' && (inSyncAsOf ?? 0) >= sinceFor(connector);
-    });
+    const settled = targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) >= since);
     if (settled || performance.now() > deadline) return view;
     await new Promise((resolve) => setTimeout(resolve, 250));
   }

@@ -10,9 +10,10 @@ import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts'
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
-import { type DemoContacts, type DemoCrm, startCrm } from './crm.ts';
+import type { DemoCrm } from './crm.ts';
 import type { RemoteReader } from './read-targets.ts';
 import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-targets.ts';
+import { startCrms } from './start-crms.ts';
 
 /** How the clinic speaks; the daemon gets the profile of the same name, and nothing else is different. */
 export const DIALECTS = ['documented', 'bare', 'pages', 'hostile'] as const;
@@ -49,8 +50,8 @@ export interface World {
   redis: PrivateRedis;
   /** Calendars. */
   targets: DemoTarget[];
-  /** The first clinic's, where they are wanted. */
-  contacts: DemoContacts | null;
+  /** One for each clinic, where they are wanted. */
+  crms: DemoCrm[];
   logins: DemoLogin[];
   /** Sandbox tenant id by the daemon's tenant. */
   clinicTenants: ReadonlyMap<string, string>;
@@ -72,7 +73,7 @@ export interface WorldOptions {
   leaseTtlMs?: number;
   /** The second doctor of each clinic has an Outlook mailbox instead of a Google account. */
   outlook?: boolean;
-  /** The first clinic's patients who agreed to marketing are contacts in HubSpot. */
+  /** Patients are contacts in a CRM too: those of the first clinic, with their visits, in HubSpot, those of the second in Salesforce. */
   crm?: boolean;
   /** Without CalDAV when Radicale can't be had; said through `notice`. */
   notice: (text: string) => void;
@@ -84,6 +85,7 @@ const PROFILES = fileURLToPath(new URL('../config/profiles', import.meta.url));
 const DAV_PASSWORD = 'demo-password';
 const PAST_DAYS = 30;
 const FUTURE_DAYS = 90;
+const WINDOW = { pastDays: PAST_DAYS + 2, futureDays: FUTURE_DAYS + 30 };
 
 /** Starts the clinic, Google, Graph, Radicale and Redis on loopback and writes a configuration for them. */
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -103,17 +105,16 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const started = await startRadicale({ users: TENANTS.map((name) => ({ name, password: DAV_PASSWORD })) });
   const radicale = 'unavailable' in started ? null : started;
   if ('unavailable' in started) options.notice(`No CalDAV server can be had, going on without: ${started.unavailable}`);
-  const crm = options.crm === true ? await startCrm(TENANTS[0], clinic, clinic.tenants[0]?.id ?? '') : null;
+  const crms = options.crm === true ? await startCrms(TENANTS, clinic, WINDOW) : [];
   const targets: DemoTarget[] = [];
   const logins: DemoLogin[] = [];
   const files = new Map<string, object>();
   for (const [index, tenant] of TENANTS.entries()) {
-    const outlook = options.outlook ?? false;
-    const parts = { clinic, google, graph, radicale, targets, logins, outlook, crm: index === 0 ? crm : null };
+    const parts = { clinic, google, graph, radicale, crms, targets, logins, outlook: options.outlook ?? false };
     files.set(tenant, await configureTenant(tenant, index, parts));
   }
   const configDir = join(dir, 'config');
-  await writeConfiguration(configDir, { clinic, google, graph, options, files });
+  await writeConfiguration(configDir, { clinic, google, graph, crms, options, files });
   return {
     dialect: options.dialect ?? 'documented',
     clinic,
@@ -122,7 +123,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     radicale,
     redis,
     targets,
-    contacts: crm?.contacts ?? null,
+    crms,
     logins,
     clinicTenants: new Map(TENANTS.map((id, index) => [id, clinic.tenants[index]?.id ?? ''])),
     configDir,
@@ -135,11 +136,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       GOOGLE_CLIENT_SECRET: google.client.clientSecret,
       MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
       DAV_PASSWORD,
-      ...crm?.env,
+      ...Object.assign({}, ...crms.map(({ env }) => env)),
     },
     async close() {
-      await Promise.all([...targets, ...(crm === null ? [] : [crm.contacts])].map(({ proxy }) => proxy.close()));
-      await Promise.all([clinic.close(), google.close(), graph.close(), crm?.sandbox.close()]);
+      await Promise.all([...targets.map(({ proxy }) => proxy.close()), ...crms.map((crm) => crm.close())]);
+      await Promise.all([clinic.close(), google.close(), graph.close()]);
       await Promise.all([radicale?.stop(), redis.stop()]);
       await rm(dir, { recursive: true, force: true });
     },
@@ -154,7 +155,7 @@ interface Parts {
   targets: DemoTarget[];
   logins: DemoLogin[];
   outlook: boolean;
-  crm: DemoCrm | null;
+  crms: readonly DemoCrm[];
 }
 
 /** The last agenda goes to CalDAV, each of the others to a doctor's own account at Google or Microsoft. */
@@ -170,7 +171,7 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
     const summary = `${agenda.name} (clinic)`;
     const shared = {
       agendas: [agenda.id],
-      window: { pastDays: PAST_DAYS + 2, futureDays: FUTURE_DAYS + 30 },
+      window: WINDOW,
       fields: ['location'],
     };
     if (isLast && parts.radicale !== null) {
@@ -217,9 +218,9 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
       parts.targets.push({ tenant, target, connector: 'google-calendar', agendaIds: [agenda.id], proxy, read });
     }
   }
-  if (parts.crm !== null) {
-    connections.crm = parts.crm.connection;
-    targets.contacts = parts.crm.target;
+  for (const crm of parts.crms.filter((each) => each.tenant === tenant)) {
+    Object.assign(connections, crm.connections);
+    Object.assign(targets, crm.targets);
   }
   return {
     name: source.name,
@@ -237,6 +238,7 @@ async function writeConfiguration(
     clinic: ClinicSandbox;
     google: GoogleSandbox;
     graph: GraphSandbox;
+    crms: readonly DemoCrm[];
     options: WorldOptions;
     files: ReadonlyMap<string, object>;
   },
@@ -274,6 +276,7 @@ async function writeConfiguration(
         clientSecret: { env: 'MICROSOFT_CLIENT_SECRET' },
       },
     },
+    ...Object.assign({}, ...parts.crms.map((crm) => crm.settings)),
     schedule: { pullEverySeconds: options.pullEverySeconds, tokenCheckEverySeconds: 30 },
     ...(options.leaseTtlMs === undefined ? {} : { leases: { ttlMs: options.leaseTtlMs } }),
   };
