@@ -1,13 +1,14 @@
 import type { Invoice } from '../model/records.ts';
 import type { Lookup, Snapshot } from '../model/snapshots.ts';
 import type { ClinicContext } from './context.ts';
+import { createInvoiceDoctorNames } from './invoice-doctor-names.ts';
 import { createInvoiceResolver } from './invoice-doctors.ts';
 import { type ClinicRecord, createResourceCalls } from './resource-calls.ts';
 import { readWhole } from './whole.ts';
 
 /** Which invoices are wanted, and how much of them. */
 export interface InvoiceQuery {
-  /** Names of the doctors behind the lines, which costs a call for each episode that isn't known yet. */
+  /** Names of the doctors behind the lines: a call for each episode, at first, where links changed and after six hours. */
   withDoctors: boolean;
   /** Doctors are looked up for invoices of this date and later, `YYYY-MM-DD`; others have none. */
   doctorsFrom: string;
@@ -30,6 +31,7 @@ export interface InvoiceReader {
 export function createInvoiceReader(context: ClinicContext): InvoiceReader {
   const invoices = createResourceCalls(context, 'invoices');
   const resolve = createInvoiceResolver(createResourceCalls(context, 'episodes').read, context.clock);
+  const names = createInvoiceDoctorNames(resolve, context.clock);
 
   async function invoiceOf(
     tenantId: string,
@@ -37,8 +39,7 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
     withDoctors: boolean,
     signal: AbortSignal,
   ): Promise<Invoice> {
-    const doctors = withDoctors ? (await resolve(tenantId, record, signal)).doctors : [];
-    return { ...withoutLines(record), doctors: [...new Set(doctors.flatMap(nameOf))] };
+    return { ...withoutLines(record), doctors: withDoctors ? await names.of(tenantId, record, signal) : [] };
   }
 
   return {
@@ -49,6 +50,7 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
         const wanted = withDoctors && record.issueDate !== null && record.issueDate >= doctorsFrom;
         records.set(id, await invoiceOf(tenantId, record, wanted, signal));
       }
+      if (listed.completeness === 'complete') names.keepOnly(records);
       return { ...listed, records };
     },
     async readInvoice(tenantId, id, { withDoctors }, signal) {
@@ -61,9 +63,4 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
 function withoutLines(record: ClinicRecord<'invoices'>): Omit<Invoice, 'doctors'> {
   const { id, patientId, number, documentType, status, issueDate, currency, totalAmount, paidAmount } = record;
   return { id, patientId, number, documentType, status, issueDate, currency, totalAmount, paidAmount };
-}
-
-function nameOf(doctor: { firstName: string | null; lastName: string | null }): string[] {
-  const name = [doctor.firstName, doctor.lastName].filter((part) => part !== null && part !== '').join(' ');
-  return name === '' ? [] : [name];
 }

@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import { sameDecimal } from '../../src/clinic/decimals.ts';
+import { createInvoiceDoctorNames } from '../../src/clinic/invoice-doctor-names.ts';
 import { createInvoiceResolver } from '../../src/clinic/invoice-doctors.ts';
 import { invoiceTwin } from '../../src/clinic/invoice-twin.ts';
 import type { ListPage } from '../../src/clinic/lists.ts';
 import { compileRecords } from '../../src/clinic/records.ts';
 import type { ClinicRecord } from '../../src/clinic/resource-calls.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
 import { RESOURCES, type ResourceName } from '../../src/settings/clinic-resources.ts';
 import { firstTenant, frontDeskToken, type Json, NOW, readAll } from '../sandbox/clinic/support.ts';
 import { openApi } from './open-api.ts';
@@ -86,6 +88,29 @@ describe('an invoice whose lines are followed to their doctors', () => {
     delays.clock = 301_000;
     await resolve('t', invoice, unhurried());
     expect(asked).toHaveLength(3);
+  });
+
+  test('has the names behind an invoice remembered until its links change, or for six hours', async () => {
+    const { resolve, asked, delays } = open();
+    const names = createInvoiceDoctorNames(resolve, () => delays.clock);
+    const invoice = recordOf('invoices', { id: 'i', Items: [links(['e1', 'p2'])] });
+    const namesOf = (one: ClinicRecord<'invoices'>) => names.of('t', one, unhurried());
+    expect(await namesOf(invoice)).toEqual(['Dottor b']);
+    delays.clock = 6 * HOUR_MS - 1;
+    expect(await namesOf(invoice)).toEqual(['Dottor b']);
+    expect(asked).toHaveLength(1);
+    expect(await namesOf(recordOf('invoices', { id: 'i', Items: [links(['e1', 1])] }))).toEqual([
+      'Dottor a',
+      'Dottor b',
+    ]);
+    expect(asked).toHaveLength(2);
+    delays.clock += 6 * HOUR_MS;
+    await namesOf(invoice);
+    expect(asked).toHaveLength(3);
+    delays.clock += HOUR_MS;
+    names.keepOnly(new Map([['another', {}]]));
+    await namesOf(invoice);
+    expect(asked).toHaveLength(4);
   });
 
   test('passes on what keeps it from reading', async () => {
