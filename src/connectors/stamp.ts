@@ -7,6 +7,7 @@ export interface Stamp {
   /** The sealed record id. */
   locator: string;
   contactKey: ItemKey | null;
+  contactGeneration?: number;
   startAt: Instant;
 }
 
@@ -14,18 +15,31 @@ const SEPARATOR = '.';
 
 /**
  * The one text by which an object of a CRM is known as ours and its record found again: mark, sealed record id, start in seconds
- * (base 36), the contact's key. Letters, digits, `-`, `_` and `.`; about 110 characters for a short id, 150 for a UUID.
+ * (base 36), the contact's key, and its generation where that is above 0. Letters, digits, `-`, `_` and `.`; about 110 characters for a short id, 150 for a UUID.
  */
-export function toStamp(mark: string, { locator, contactKey, startAt }: Stamp): string {
-  return [mark, locator, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''].join(SEPARATOR);
+export function toStamp(mark: string, { locator, contactKey, contactGeneration, startAt }: Stamp): string {
+  const parts = [mark, locator, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
+  if (contactGeneration !== undefined) parts.push(contactGeneration.toString(36));
+  return parts.join(SEPARATOR);
 }
 
 /** Reads a stamp; null for an empty or damaged one, and for one with another mark: the object is not ours. */
 export function fromStamp(mark: string, text: unknown): Stamp | null {
   if (typeof text !== 'string') return null;
-  const [itsMark, locator, start, contactKey, ...more] = text.split(SEPARATOR);
+  const [itsMark, locator, start, contactKey, generation, ...more] = text.split(SEPARATOR);
   if (itsMark !== mark || !locator || start === undefined || contactKey === undefined || more.length > 0) return null;
   const seconds = Number.parseInt(start, 36);
   if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
-  return { locator, contactKey: contactKey === '' ? null : contactKey, startAt: seconds * SECOND_MS };
+  if (generation !== undefined && !/^[1-9a-z][0-9a-z]{0,5}$/.test(generation)) return null;
+  const anew = generation === undefined ? {} : { contactGeneration: Number.parseInt(generation, 36) };
+  return { locator, contactKey: contactKey === '' ? null : contactKey, ...anew, startAt: seconds * SECOND_MS };
+}
+
+/** What of an item stands in its stamp. */
+export function belongingOf({
+  contactKey,
+  contactGeneration,
+  startAt,
+}: Omit<Stamp, 'locator'>): Omit<Stamp, 'locator'> {
+  return { contactKey, ...(contactGeneration === undefined ? {} : { contactGeneration }), startAt };
 }

@@ -230,7 +230,17 @@ function settlementOf(
       return {
         entry,
         kind: 'done',
-        link: { recordId, startAt, fingerprint, versionTag, epoch, remoteId, drift: null, ...echo },
+        link: {
+          recordId,
+          startAt,
+          fingerprint,
+          versionTag,
+          epoch,
+          remoteId,
+          drift: null,
+          ...echo,
+          ...generationOf(outcome, link),
+        },
         ...(link === null ? {} : { effect: 'updated' }),
       };
     }
@@ -253,6 +263,18 @@ function settlementOf(
       };
     }
   }
+}
+
+/** Counts how often a record's object was made anew, or another one took its place: what belongs to it must be joined again. */
+function generationOf(
+  { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
+  link: Link | null,
+): Pick<Link, 'generation'> {
+  if (link === null) return {};
+  const isMadeAnew = effect === 'created' || effect === 'recreated' || effect === 'revived';
+  const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;
+  const generation = (link.generation ?? 0) + (isMadeAnew || isAnother ? 1 : 0);
+  return generation === 0 ? {} : { generation };
 }
 
 /** The target works again; with nothing left it is as fresh as the snapshot that was planned last. */

@@ -169,7 +169,7 @@ function contactRule(
 ): (patient: Patient) => Ruling {
   return (patient) => {
     if (isForgotten(patient.id)) return { leaveOut: 'forgotten' };
-    return consentRuling(target, patient, pinned.has(patient.id)) ?? itemOf(map(patient), null, 0);
+    return consentRuling(target, patient, pinned.has(patient.id)) ?? itemOf(map(patient), { contactKey: null, startAt: 0 });
   };
 }
 
@@ -204,14 +204,18 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
     }
     const ruling = consentRuling(contacts, patient, pinned.has(patientId));
     if (ruling !== null) return 'keep' in ruling ? ruling : { leaveOut: 'patient-left-out' };
-    const contactKey = contacts.identity.key(patientId, links.get(patientId)?.epoch ?? 0);
-    return itemOf(map(record), contactKey, startOf(record));
+    const { epoch = 0, generation = 0 } = links.get(patientId) ?? {};
+    const contact = {
+      contactKey: contacts.identity.key(patientId, epoch),
+      ...(generation > 0 && { contactGeneration: generation }),
+    };
+    return itemOf(map(record), { ...contact, startAt: startOf(record) });
   };
 }
 
-function itemOf(mapped: Mapped, contactKey: string | null, startAt: Instant): Ruling {
+function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Ruling {
   if ('fault' in mapped) return { keep: mapped.fault };
-  const item: CrmItem = { properties: mapped.properties, contactKey, startAt };
+  const item: CrmItem = { properties: mapped.properties, ...belonging };
   return { item };
 }
 

@@ -32,6 +32,11 @@ export interface CrmItem {
   properties: Readonly<Record<string, PropertyValue>>;
   /** Key of the contact that an activity or a deal belongs to, as the patients' target names it; null for a contact. */
   contactKey: string | null;
+  /**
+   * How often that contact had to be made anew, above 0: a new one under the same key has none of the old one's activities, so what
+   * belongs to it is written again.
+   */
+  contactGeneration?: number;
   /** Start of the appointment or date of the invoice, in whole seconds; 0 for a contact. */
   startAt: Instant;
 }

@@ -47,6 +47,8 @@ export interface Link {
   drift: 'edited' | 'removed' | null;
   /** Fingerprint of what the target made of our write, where that is not what was sent. */
   echo?: string;
+  /** How often the object had to be made anew, above 0. */
+  generation?: number;
   /** With drift `edited`: fingerprint of the object as a person left it; absent when it can't be read any more. */
   found?: string;
 }

@@ -234,8 +234,8 @@ export async function fenced<T>(answer: Promise<T>): Promise<T> {
 /** A link as stored under its record id: tab-separated, the start in base 36 seconds. */
 export function encodeLink(link: Link): string {
   const start = Math.round(link.startAt / 1_000).toString(36);
-  const { fingerprint, epoch, versionTag, remoteId, drift, echo, found } = link;
-  const optional = [versionTag, remoteId, drift, echo, found].map((field) => field ?? '');
+  const { fingerprint, epoch, versionTag, remoteId, drift, echo, found, generation } = link;
+  const optional = [versionTag, remoteId, drift, echo, found, generation].map((field) => field ?? '');
   // Most links end in empty fields: they are left out, every link pays for its bytes.
   return [fingerprint, start, epoch, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
@@ -250,6 +250,7 @@ function decodeLink(recordId: string, value: string): Link {
     drift = '',
     echo = '',
     found = '',
+    generation = '',
   ] = value.split(SEPARATOR);
   return {
     recordId,
@@ -261,6 +262,7 @@ function decodeLink(recordId: string, value: string): Link {
     drift: drift === 'edited' || drift === 'removed' ? drift : null,
     ...(echo === '' ? {} : { echo }),
     ...(found === '' ? {} : { found }),
+    ...(generation === '' ? {} : { generation: Number(generation) }),
   };
 }
 

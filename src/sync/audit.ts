@@ -83,12 +83,14 @@ function nothingFound(): Omit<Audit, 'ambiguous'> {
  * answer, or by a version tag that is still that of our last write.
  */
 export function asItStands(link: Link, asFound: Link): Link {
-  const { found: _, ...written } = link;
+  const { found: _, ...known } = link;
   const { fingerprint, versionTag, epoch, remoteId } = asFound;
+  const isAnother = remoteId !== null && known.remoteId !== null && remoteId !== known.remoteId;
+  const written = isAnother ? { ...known, generation: (known.generation ?? 0) + 1 } : known;
   const isAsWritten = fingerprint === link.fingerprint || fingerprint === link.echo;
   if (isAsWritten) return { ...written, versionTag, epoch, remoteId, drift: null };
   const isUntouched = link.drift === null && link.versionTag !== null && link.versionTag === versionTag;
-  if (isUntouched) return fingerprint === '' ? link : { ...link, epoch, remoteId, echo: fingerprint };
+  if (isUntouched) return fingerprint === '' ? link : { ...written, epoch, remoteId, echo: fingerprint };
   const found = fingerprint === '' ? {} : { found: fingerprint };
   return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...found };
 }

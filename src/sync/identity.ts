@@ -45,8 +45,9 @@ export const CALENDAR_FORM: ItemForm = {
 export function crmForm(stream: StreamName, properties: readonly string[]): ItemForm {
   const names = [...properties].sort();
   const texts = (item: Item) => {
-    const { properties: values, contactKey, startAt } = item as CrmItem;
-    return [...names.map((name) => canonical(values[name] ?? null)), canonical(contactKey), canonical(startAt)];
+    const { properties: values, contactKey, contactGeneration, startAt } = item as CrmItem;
+    const contact = contactGeneration === undefined ? contactKey : `${contactKey} ${contactGeneration}`;
+    return [...names.map((name) => canonical(values[name] ?? null)), canonical(contact), canonical(startAt)];
   };
   return {
     stream,

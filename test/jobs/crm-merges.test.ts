@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { auditTarget } from '../../src/jobs/audit.ts';
+import type { CrmItem } from '../../src/model/items.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import { held, joined, openCrmWorld, patientOf } from './crm-world.ts';
-import { cycle, targetOf } from './cycle.ts';
+import { cycle, NEVER, targetOf } from './cycle.ts';
 
 const redis = useRedis();
 
@@ -32,4 +34,32 @@ test('two patients that the clinic merges become one contact, and what both did 
   clock.now += 15 * MINUTE_MS;
   await cycle(tenant);
   expect(activities.calls.operations).toBe(operations);
+});
+
+test('a contact that a person deletes and that is made anew gets what belonged to it again', async () => {
+  const world = openCrmWorld(redis);
+  const { clinic, contacts, activities, tenant, clock } = world;
+  clinic.patientList.push(patientOf('1'), patientOf('2'));
+  clinic.appointments.set('a', { ...appointmentOf('a'), patientId: '1' });
+  clinic.appointments.set('b', { ...appointmentOf('b'), patientId: '2' });
+  await cycle(tenant);
+  const target = targetOf(tenant, 'contacts');
+  const before = activities.calls.operations;
+
+  const key = target.identity.key('1', 0);
+  for (const object of contacts.objects()) if (object.key === key) object.deleted = true;
+  await auditTarget(tenant, target, NEVER, { whole: true });
+  await cycle(tenant);
+  expect(held(contacts)).toHaveLength(2);
+  await cycle(tenant);
+  expect(activities.calls.operations).toBe(before + 1);
+  expect(activities.objects().map(({ item }) => (item as unknown as CrmItem).contactGeneration)).toEqual([
+    1,
+    undefined,
+  ]);
+
+  clock.now += 15 * MINUTE_MS;
+  await cycle(tenant);
+  await cycle(world.again());
+  expect(activities.calls.operations).toBe(before + 1);
 });

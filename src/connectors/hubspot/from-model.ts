@@ -1,7 +1,7 @@
 import type { CrmItem, MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { DAY_MS } from '../../model/time.ts';
-import { fromStamp, type Stamp, toStamp } from '../stamp.ts';
+import { belongingOf, fromStamp, type Stamp, toStamp } from '../stamp.ts';
 import { recordSchema } from './schemas.ts';
 import type { Scope } from './scope.ts';
 
@@ -38,7 +38,7 @@ export function toValues(scope: Scope, key: ItemKey, locator: string, item: CrmI
     for (const name of ['hs_timestamp', 'hs_meeting_start_time']) values[name] ||= startAt;
   }
   values[scope.keyProperty] = key;
-  values[scope.stampProperty] = toStamp(scope.mark, { locator, contactKey: item.contactKey, startAt: item.startAt });
+  values[scope.stampProperty] = toStamp(scope.mark, { locator, ...belongingOf(item) });
   return values;
 }
 
@@ -86,14 +86,14 @@ export function readRecord(
 export function toItem(
   properties: readonly MappedProperty[],
   { values }: Pick<StoredRecord, 'values'>,
-  { contactKey, startAt }: Pick<CrmItem, 'contactKey' | 'startAt'>,
+  belonging: Omit<CrmItem, 'properties'>,
   sent: Readonly<Values> = {},
 ): CrmItem {
   const read = ({ name, kind }: MappedProperty): [string, PropertyValue] => {
     const told = values[name];
     return [name, fromText(kind, told === undefined ? (sent[name] ?? '') : (told ?? ''))];
   };
-  return { properties: Object.fromEntries(properties.map(read)), contactKey, startAt };
+  return { properties: Object.fromEntries(properties.map(read)), ...belongingOf(belonging) };
 }
 
 /** A record of ours as the contract shows it; one without its stamp has no item. */

@@ -1,6 +1,6 @@
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { fromStamp, toStamp } from '../stamp.ts';
+import { belongingOf, fromStamp, toStamp } from '../stamp.ts';
 import type { CrmResource } from './description.ts';
 import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
 import type { Scope } from './scope.ts';
@@ -36,7 +36,7 @@ export function writeValues(
   for (const { name, kind } of properties) put(name, renderValue(item.properties[name] ?? null, kind, values));
   put(resource.keyField, key);
   if (resource.stampField !== undefined) {
-    put(resource.stampField, toStamp(mark, { locator, contactKey: item.contactKey, startAt: item.startAt }));
+    put(resource.stampField, toStamp(mark, { locator, ...belongingOf(item) }));
   }
   const startAt = renderValue(new Date(item.startAt).toISOString(), 'instant', values);
   return { key, properties: body, contactId, startAt };
@@ -65,8 +65,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
       item: isReadable
         ? {
             properties: propertiesIn(scope, read),
-            contactKey: stamp?.contactKey ?? null,
-            startAt: stamp?.startAt ?? 0,
+            ...(stamp === null ? { contactKey: null, startAt: 0 } : belongingOf(stamp)),
           }
         : null,
     },
@@ -86,6 +85,7 @@ export function isSameItem(scope: Scope, row: CrmRow, { locator, item }: { locat
   if (stored === null || (scope.resource.stampField !== undefined && row.remote.locator !== locator)) return false;
   return (
     stored.contactKey === item.contactKey &&
+    stored.contactGeneration === item.contactGeneration &&
     stored.startAt === item.startAt &&
     scope.properties.every(({ name }) => (stored.properties[name] ?? null) === (item.properties[name] ?? null))
   );

@@ -1,6 +1,6 @@
 import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { Operation, RemoteItem } from '../../model/operations.ts';
-import { fromStamp, toStamp } from '../stamp.ts';
+import { belongingOf, fromStamp, toStamp } from '../stamp.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
 
@@ -9,12 +9,12 @@ export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 
 /** A row of a collection: the key, the stamp, every mapped property, and the contact by its key, or none. */
 export function toRow(form: RecordForm, mark: string, { key, locator, item }: Write): Record<string, unknown> {
-  const { contactKey, startAt, properties } = item;
+  const { contactKey, properties } = item;
   const values = form.properties.map(({ name, kind }) => [name, toWire(kind, properties[name] ?? null)]);
   return {
     attributes: { type: form.object },
     [form.keyField]: key,
-    [form.stampField]: toStamp(mark, { locator, contactKey, startAt }),
+    [form.stampField]: toStamp(mark, { locator, ...belongingOf(item) }),
     ...Object.fromEntries(values),
     ...contactOf(form, contactKey),
   };
@@ -63,7 +63,7 @@ export function toRemoteItem(
     locator: stamp.locator,
     remoteId: record.Id,
     versionTag: null,
-    item: properties === null ? null : { properties, contactKey, startAt: stamp.startAt },
+    item: properties === null ? null : { properties, ...belongingOf(stamp), contactKey },
   };
 }
 
