@@ -32,7 +32,9 @@ export async function startHubSpotCrm(owner: CrmOwner): Promise<DemoCrm> {
       compare: async (asOf) => compareValues(booksOf(owner, CONSENT, asOf).visits, visitsIn(sandbox)),
     },
   ];
-  const place = (object: ObjectTypeName) => `${sandbox.apiUrl}/__sandbox/objects/${object}/records`;
+  const place = (target: string, object: ObjectTypeName) => {
+    return { name: `${tenant}/${target}`, url: `${sandbox.apiUrl}/__sandbox/objects/${object}/records` };
+  };
   const common = { connector: 'hubspot', connection: 'hubspot', window };
   return {
     tenant,
@@ -45,7 +47,7 @@ export async function startHubSpotCrm(owner: CrmOwner): Promise<DemoCrm> {
     settings: {},
     env: { HUBSPOT_TOKEN: sandbox.issuePrivateToken() },
     shown,
-    places: [`${tenant}/contacts  ${place('contacts')}`, `${tenant}/visits  ${place('meetings')}`],
+    places: [place('contacts', 'contacts'), place('visits', 'meetings')],
     async close() {
       await Promise.all([contacts.close(), visits.close(), sandbox.close()]);
     },

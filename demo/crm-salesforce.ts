@@ -52,7 +52,7 @@ export async function startSalesforceCrm(owner: CrmOwner): Promise<DemoCrm> {
         compare: async (asOf) => compareValues(booksOf(owner, CONSENT, asOf).contacts, contactsIn(sandbox)),
       },
     ],
-    places: [`${tenant}/contacts  ${sandbox.url}/__sandbox/objects/Contact/records`],
+    places: [{ name: `${tenant}/contacts`, url: `${sandbox.url}/__sandbox/objects/Contact/records` }],
     async close() {
       await Promise.all([proxy.close(), sandbox.close()]);
     },

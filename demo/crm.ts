@@ -28,8 +28,8 @@ export interface DemoCrm {
   /** Environment to which the configuration refers. */
   env: Record<string, string>;
   shown: CrmTarget[];
-  /** Where a person can look at the records, each with a word before it. */
-  places: string[];
+  /** Where a person can look at the records. */
+  places: { name: string; url: string }[];
   close(): Promise<void>;
 }
 

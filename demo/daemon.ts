@@ -60,6 +60,17 @@ export async function runCli(
   return { code: child.exitCode, out, err };
 }
 
+/** Makes every login that the daemon needs, those of different clinics side by side. */
+export async function logInAll(world: World, say: (text: string) => void): Promise<void> {
+  const logInFor = async (tenant: string) => {
+    for (const login of world.logins.filter((each) => each.tenant === tenant)) {
+      say(`Logging in: ${login.connection} of ${login.tenant} …`);
+      await logIn(world, login);
+    }
+  };
+  await Promise.all([...world.clinicTenants.keys()].map(logInFor));
+}
+
 /** Logs in as a person would: the command shows an address or a code, a scripted person takes it to the provider's pages. */
 export async function logIn(world: World, login: DemoLogin): Promise<void> {
   const { tenant, connection, username, password } = login;

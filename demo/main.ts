@@ -31,7 +31,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const startedAt = performance.now();
-  say('Starting Redis, the clinic, Google, Microsoft Graph, Radicale and HubSpot on this machine …');
+  say('Starting Redis, the clinic, Google, Microsoft Graph, Radicale, HubSpot and Salesforce on this machine …');
   const world = await startWorld({
     appointmentsPerTenant: 600,
     agendasPerTenant: 3,

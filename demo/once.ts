@@ -1,7 +1,7 @@
 import { renderTable } from '../src/cli/table.ts';
 import type { Status, TargetStatus } from '../src/control/status.ts';
 import { type ShownTarget, shownTargets } from './compare.ts';
-import { type DaemonProcess, logIn, runCli, startDaemon } from './daemon.ts';
+import { type DaemonProcess, logInAll, runCli, startDaemon } from './daemon.ts';
 import { openPatientDesk, type PatientChangeKind } from './patient-desk.ts';
 import { openWatch, type Watch, waitUntilInSync } from './watch.ts';
 import type { Dialect, World } from './world.ts';
@@ -53,10 +53,7 @@ const QUIET_MS = 20_000;
 
 /** First sync, a batch of changes at the front desk, a second cycle, a third quiet one; then both sides are compared. */
 export async function runOnce(world: World, say: (text: string) => void, startedAt: number): Promise<DemoResult> {
-  for (const login of world.logins) {
-    say(`Logging in: ${login.connection} of ${login.tenant} …`);
-    await logIn(world, login);
-  }
+  await logInAll(world, say);
   const watch = openWatch(world);
   const daemon = startDaemon(world);
   try {
