@@ -36,18 +36,19 @@ export async function syncTenant(
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const written = new Map<string, number>();
   const total = await totalPending(tenant, targets);
-  await Promise.all(
-    targets.map((target) =>
-      drainTarget(tenant, target, signals, (done) => {
-        written.set(target.id, done);
-        progress(
-          'writing',
-          [...written.values()].reduce((sum, each) => sum + each, 0),
-          total,
-        );
-      }),
-    ),
-  );
+  const drain = (target: OpenTarget) =>
+    drainTarget(tenant, target, signals, (done) => {
+      written.set(target.id, done);
+      progress(
+        'writing',
+        [...written.values()].reduce((sum, each) => sum + each, 0),
+        total,
+      );
+    });
+  // Contacts first: what belongs to one that isn't there yet would only be tried again.
+  const belongs = ({ configuration }: OpenTarget) => configuration.crm?.contacts !== undefined;
+  await Promise.all(targets.filter((target) => !belongs(target)).map(drain));
+  await Promise.all(targets.filter(belongs).map(drain));
   const holds = await tenant.holds.list();
   return {
     tenant: id,
