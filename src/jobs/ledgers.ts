@@ -1,4 +1,6 @@
+import { HOUR_MS, type TimeWindow } from '../model/time.ts';
 import type { Ledger } from '../sync/derive.ts';
+import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
 import type { History } from './stream-memory.ts';
 import type { Survey } from './survey.ts';
@@ -7,6 +9,8 @@ import type { Confirmations } from './views.ts';
 
 /** The reading of the far past that a ledger holds. */
 const held = new WeakMap<Ledger, History>();
+/** How many appointments the windows held that a ledger took, by their length: other readings widen them at times. */
+const sizes = new WeakMap<Ledger, Map<number, Doubted>>();
 
 /** Carries what a cycle read into the ledgers from which derived properties are reckoned. */
 export async function keepLedgers(
@@ -19,15 +23,7 @@ export async function keepLedgers(
     const ledger = crm?.ledger ?? null;
     if (ledger === null) continue;
     await putHistory(ledger, streams.history, signal);
-    const present = new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? []));
-    for (const { id } of appointments.found) present.add(id);
-    if (snapshot.completeness === 'complete' && snapshot.agendaIds === null) {
-      await inPieces(ledger.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
-    } else {
-      for (const appointment of snapshot.records.values()) ledger.put(appointment);
-    }
-    for (const appointment of appointments.found) ledger.put(appointment);
-    for (const id of appointments.vanished) ledger.remove(id);
+    await putWindow(tenant, ledger, { snapshot, appointments, startedAt }, signal);
     const invoices = streams.invoices?.snapshot;
     if (invoices?.completeness === 'complete') {
       const unusable = new Set(invoices.setAside.flatMap(({ recordId }) => recordId ?? []));
@@ -45,4 +41,36 @@ async function putHistory(ledger: Ledger, history: History | null, signal: Abort
   const window = { fromAt: history.fromAt, toAt: history.readAt };
   await inPieces(ledger.replaceWindow(window, history.appointments.values(), history.unusable), signal);
   held.set(ledger, history);
+}
+
+/** A list that broke off, or that shows far fewer appointments than before, tells of what it shows alone. */
+async function putWindow(
+  tenant: OpenTenant,
+  ledger: Ledger,
+  { snapshot, appointments, startedAt }: Pick<Survey, 'snapshot' | 'startedAt'> & Pick<Confirmations, 'appointments'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const isWhole = snapshot.completeness === 'complete' && snapshot.agendaIds === null;
+  const isBelieved = !isWhole || isBelievable(sizeOf(ledger, snapshot.window), snapshot.records.size, startedAt);
+  if (!isBelieved) {
+    tenant.log.warn({ records: snapshot.records.size }, 'far fewer appointments than before: derived properties wait');
+  }
+  if (isWhole && isBelieved) {
+    const present = new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? []));
+    for (const { id } of appointments.found) present.add(id);
+    await inPieces(ledger.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
+  } else {
+    for (const appointment of snapshot.records.values()) ledger.put(appointment);
+  }
+  for (const appointment of appointments.found) ledger.put(appointment);
+  if (isBelieved) for (const id of appointments.vanished) ledger.remove(id);
+}
+
+function sizeOf(ledger: Ledger, { fromAt, toAt }: TimeWindow): Doubted {
+  const byHours = sizes.get(ledger) ?? new Map<number, Doubted>();
+  sizes.set(ledger, byHours);
+  const hours = Math.round((toAt - fromAt) / HOUR_MS);
+  const known = byHours.get(hours) ?? createDoubted();
+  byHours.set(hours, known);
+  return known;
 }

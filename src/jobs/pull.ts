@@ -25,7 +25,7 @@ import {
 } from './plan-reminders.ts';
 import { planTargets } from './plan-targets.ts';
 import { reportRun, targetRun } from './report.ts';
-import { asOf, streamsOf } from './streams.ts';
+import { asOf, neededBy, streamsOf } from './streams.ts';
 import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import type { Confirmations } from './views.ts';
@@ -182,7 +182,7 @@ async function openStates(
   const states = new Map<OpenTarget, TargetState>();
   const left: { target: string; code: string }[] = [];
   for (const target of targets) {
-    const [unread] = streamsOf(target).flatMap((name) => survey.streams.failed.get(name) ?? []);
+    const [unread] = neededBy(target).flatMap((name) => survey.streams.failed.get(name) ?? []);
     if (unread !== undefined) {
       left.push({ target: target.id, code: unread.code });
       continue;
@@ -359,9 +359,10 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
   }
 }
 
-/** Whether all was read whole that a target follows and is reckoned from; the far past is, or the target is left as it is. */
+/** Whether all was read whole that a target follows and is reckoned from. */
 function isWhole(survey: Survey, target: OpenTarget): boolean {
   const { streams, snapshot } = survey;
+  if (streamsOf(target).some((name) => streams[name] === null)) return false;
   const needed = streamsOf(target).map((name) => (name === 'history' ? snapshot : streams[name]?.snapshot));
   return [snapshotOf(survey, target), ...needed].every((one) => one?.completeness === 'complete');
 }

@@ -2,6 +2,7 @@ import type { MirrorError } from '../model/errors.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
+import { createDoubted, type Doubted } from './doubt.ts';
 
 /** What was read of a stream, and when the reading began. */
 export interface StreamReading<Source> {
@@ -37,9 +38,11 @@ export interface FailedReading {
 /** What one process keeps of these streams. */
 export interface StreamMemory extends StreamReadings {
   failures: Map<keyof StreamReadings, FailedReading>;
+  /** How many appointments the past that was taken last held. */
+  historySize: Doubted;
 }
 
 /** Nothing is read yet. */
 export function emptyStreamMemory(): StreamMemory {
-  return { patients: null, invoices: null, history: null, failures: new Map() };
+  return { patients: null, invoices: null, history: null, failures: new Map(), historySize: createDoubted() };
 }

@@ -1,6 +1,7 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { StreamsRead } from '../state/runs.ts';
+import { isBelievable } from './doubt.ts';
 import type { FailedReading, StreamReadings } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -41,6 +42,11 @@ export function streamsOf({ stream, crm }: OpenTarget): (keyof StreamsRead)[] {
   if (stream === 'invoices' || invoices) names.push('invoices');
   if (history) names.push('history');
   return names;
+}
+
+/** Those without which nothing can be said of a target's records. What contacts are reckoned from besides keeps them as they are. */
+export function neededBy(target: OpenTarget): (keyof StreamsRead)[] {
+  return target.stream === 'patients' && target.crm !== null ? ['patients'] : streamsOf(target);
 }
 
 /** Whether a target's properties tell of appointments of the past and of those to come. */
@@ -148,6 +154,7 @@ async function readHistory(tenant: OpenTenant, fromAt: Instant, signal: AbortSig
   const reading = { agendaIds: null, window: { fromAt, toAt: readAt } };
   const { records, setAside, completeness } = await tenant.clinic.readAppointments(reading, signal);
   if (completeness === 'partial') throw historyPartial();
+  if (!isBelievable(tenant.memory.historySize, records.size, readAt)) throw historyShrunk();
   const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
   tenant.memory.history = { readAt, fromAt, appointments: records, unusable };
 }
@@ -155,6 +162,15 @@ async function readHistory(tenant: OpenTenant, fromAt: Instant, signal: AbortSig
 function invoiceQuery({ doctorsDays }: Needs, now: Instant): { withDoctors: boolean; doctorsFrom: string } {
   const doctorsFrom = new Date(now - doctorsDays * DAY_MS).toISOString().slice(0, 10);
   return { withDoctors: doctorsDays > 0, doctorsFrom };
+}
+
+function historyShrunk(): MirrorError {
+  return new MirrorError('the clinic shows far fewer appointments of the past than it did', {
+    actor: 'contract',
+    code: 'history-shrunk',
+    retry: 'later',
+    remedy: 'look whether they are gone in the clinic; after a day it is believed, and at once after a new start',
+  });
 }
 
 /** What is reckoned from a part would be wrong, and would be taken for right. */

@@ -169,7 +169,9 @@ function contactRule(
 ): (patient: Patient) => Ruling {
   return (patient) => {
     if (isForgotten(patient.id)) return { leaveOut: 'forgotten' };
-    return consentRuling(target, patient, pinned.has(patient.id)) ?? itemOf(map(patient), { contactKey: null, startAt: 0 });
+    return (
+      consentRuling(target, patient, pinned.has(patient.id)) ?? itemOf(map(patient), { contactKey: null, startAt: 0 })
+    );
   };
 }
 

@@ -1,0 +1,34 @@
+import { DAY_MS, type Instant } from '../model/time.ts';
+
+/**
+ * A whole list that is shorter than the one before by more than this share and this count is doubted: more likely a list that lies than
+ * a day's work. As with the guard of deletions, of which this is the counterpart for what is reckoned.
+ */
+const DOUBTED_SHARE = 0.2;
+const DOUBTED_COUNT = 10;
+/** What the clinic has shown for so long is so. */
+const DOUBTED_FOR_MS = DAY_MS;
+
+/** The size of a list that is read again and again. */
+export interface Doubted {
+  /** Rows of the last reading that was believed; null before the first. */
+  count: number | null;
+  /** Since when readings have not been believed. */
+  sinceAt: Instant | null;
+}
+
+/** Nothing was read yet: the first reading is believed. */
+export function createDoubted(): Doubted {
+  return { count: null, sinceAt: null };
+}
+
+/** Takes the size of another whole reading in. @returns false for one that must not be believed yet */
+export function isBelievable(known: Doubted, count: number, now: Instant): boolean {
+  const lost = (known.count ?? 0) - count;
+  const isDoubtful = lost > DOUBTED_COUNT && lost > (known.count ?? 0) * DOUBTED_SHARE;
+  known.sinceAt = isDoubtful ? (known.sinceAt ?? now) : null;
+  if (known.sinceAt !== null && now - known.sinceAt < DOUBTED_FOR_MS) return false;
+  known.count = count;
+  known.sinceAt = null;
+  return true;
+}
