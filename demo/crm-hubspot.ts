@@ -29,7 +29,7 @@ export async function startHubSpotCrm(owner: CrmOwner): Promise<DemoCrm> {
     },
     {
       ...{ tenant, target: 'visits', connector: 'hubspot', proxy: visits, isWrite },
-      compare: async (asOf) => compareValues(booksOf(owner, CONSENT, asOf).visits, visitsIn(sandbox)),
+      compare: async (asOf) => compareValues(booksOf(owner, CONSENT, asOf).visits, visitsIn(sandbox, owner)),
     },
   ];
   const place = (target: string, object: ObjectTypeName) => {
@@ -102,19 +102,20 @@ function contactsIn(sandbox: HubSpotSandbox): Values[] {
   });
 }
 
-function visitsIn(sandbox: HubSpotSandbox): Values[] {
+function visitsIn(sandbox: HubSpotSandbox, { unexplained }: CrmOwner): Values[] {
   const names = new Map(
     sandbox.records('contacts').map(({ id, properties: { firstname, lastname, phone } }) => {
       return [id, contactName(firstname ?? '', lastname ?? '', phone || null)] as const;
     }),
   );
   return sandbox.records('meetings').map(({ id, properties }) => {
+    const { visit_status: status = null } = properties;
     const contacts = sandbox.associated('meetings', id, 'contacts').map((contact) => names.get(contact) ?? contact);
     return {
       contact: contacts.join(', '),
       start: Date.parse(properties.hs_meeting_start_time ?? ''),
       end: Date.parse(properties.hs_meeting_end_time ?? ''),
-      status: properties.visit_status ?? null,
+      status: status === 'unknown' ? unexplained : status,
     };
   });
 }

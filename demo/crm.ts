@@ -40,4 +40,6 @@ export interface CrmOwner {
   clinicId: string;
   /** Days of the targets' window. */
   window: { pastDays: number; futureDays: number };
+  /** The status that the clinic now and then tells by a word that its profile doesn't explain; null where it has none such. */
+  unexplained: 'booked' | null;
 }

@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 const REDRAW_MS = 1_000;
 const FRONT_DESK_EVERY_MS = 1_500;
 const PATIENT_DESK_EVERY_MS = 5_000;
-const SHOWN_CHANGES = 12;
+const SHOWN_CHANGES = 8;
 /** What people in the clinics do, in words where its name is none. */
 const CHANGES: Readonly<Record<string, string>> = {
   checkedIn: 'checked in',

@@ -61,5 +61,6 @@ function rowOf(target: TargetStatus, now: number, requests: number): string[] {
 function placesOf({ crms }: Pick<World, 'crms'>): string[] {
   const places = crms.flatMap((crm) => crm.places);
   const width = Math.max(0, ...places.map(({ name }) => name.length));
-  return places.map(({ name, url }) => `${name.padEnd(width)}  ${url}`);
+  const lines = places.map(({ name, url }) => `  ${name.padEnd(width)}  ${url}`);
+  return places.length === 0 ? [] : ['What the CRMs hold:', ...lines, ''];
 }

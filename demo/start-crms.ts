@@ -7,7 +7,7 @@ import { startSalesforceCrm } from './crm-salesforce.ts';
 export function startCrms(
   tenants: readonly string[],
   clinic: ClinicSandbox,
-  window: CrmOwner['window'],
+  rest: Pick<CrmOwner, 'window' | 'unexplained'>,
 ): Promise<DemoCrm[]> {
   const starters = [startHubSpotCrm, startSalesforceCrm];
   return Promise.all(
@@ -15,7 +15,7 @@ export function startCrms(
       const [tenant, source] = [tenants[index], clinic.tenants[index]];
       return tenant === undefined || source === undefined
         ? []
-        : [start({ tenant, clinic, clinicId: source.id, window })];
+        : [start({ tenant, clinic, clinicId: source.id, ...rest })];
     }),
   );
 }

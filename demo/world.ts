@@ -105,7 +105,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const started = await startRadicale({ users: TENANTS.map((name) => ({ name, password: DAV_PASSWORD })) });
   const radicale = 'unavailable' in started ? null : started;
   if ('unavailable' in started) options.notice(`No CalDAV server can be had, going on without: ${started.unavailable}`);
-  const crms = options.crm === true ? await startCrms(TENANTS, clinic, WINDOW) : [];
+  const unexplained = options.dialect === 'hostile' ? 'booked' : null;
+  const crms = options.crm === true ? await startCrms(TENANTS, clinic, { window: WINDOW, unexplained }) : [];
   const targets: DemoTarget[] = [];
   const logins: DemoLogin[] = [];
   const files = new Map<string, object>();
