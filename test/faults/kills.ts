@@ -11,6 +11,8 @@ export interface KillRun {
   /** What the killed cycle had to do. */
   work: 'first-sync' | 'changes';
   moment: Moment;
+  /** What the moment was counted by, for people: requests to the clinic, time, or a kind of write. */
+  aimedAt: string;
   /** Whether the moment came before all was done. */
   cameInTime: boolean;
   /** How far the cycle was when it died, by what it left behind. */
@@ -29,6 +31,8 @@ export interface KillResult {
   runs: number;
   seed: number;
   diedIn: Record<KillRun['diedIn'], number>;
+  /** How many runs were aimed at what. */
+  aimedAt: Record<string, number>;
   totals: Totals;
   crm: CrmResults;
   recoverySeconds: { median: number; longest: number };
@@ -68,7 +72,8 @@ async function runOne(scene: Scene, run: number, moment: Moment, random: () => n
   const cameInTime = await killAt(moment, startDaemon(scene.world), scene).finally(stopChanging);
   const diedIn = await placeOfDeath(scene, startedAt);
   const { seconds, ...cycle } = await runOneCycle(scene);
-  return { run, work, moment, cameInTime, diedIn, recoverySeconds: seconds, ...cycle };
+  const aimedAt = moment.at === 'write' ? `write to ${placesOf(scene)[moment.place]?.name}` : moment.at;
+  return { run, work, moment, aimedAt, cameInTime, diedIn, recoverySeconds: seconds, ...cycle };
 }
 
 async function placeOfDeath(scene: Scene, startedAt: number): Promise<KillRun['diedIn']> {
@@ -79,22 +84,28 @@ async function placeOfDeath(scene: Scene, startedAt: number): Promise<KillRun['d
 }
 
 function describe(result: KillRun): string {
-  const { work, moment, diedIn, recoverySeconds, exact, totals, crm, unsettled } = result;
+  const { work, aimedAt, cameInTime, diedIn, recoverySeconds, exact, totals, crm, unsettled } = result;
   const count = (name: 'duplicates' | 'missing') => Object.values(totals).reduce((sum, each) => sum + each[name], 0);
   const faults = [`${count('duplicates')} duplicates, ${count('missing')} missing`, ...faultsOf(crm), ...unsettled];
   const verdict = exact ? 'exact' : `WRONG: ${faults.join('; ')}`;
-  return `${work}, aimed at ${moment.at}, died in ${diedIn}, recovered in ${recoverySeconds.toFixed(1)} s, ${verdict}`;
+  const missed = cameInTime ? '' : ', which did not come';
+  return `${work}, aimed at ${aimedAt}${missed}, died in ${diedIn}, recovered in ${recoverySeconds.toFixed(1)} s, ${verdict}`;
 }
 
 function summarize(results: readonly KillRun[], seed: number): KillResult {
   const diedIn = { pull: 0, plan: 0, push: 0, after: 0 };
-  for (const result of results) diedIn[result.diedIn] += 1;
+  const aimedAt: Record<string, number> = {};
+  for (const result of results) {
+    diedIn[result.diedIn] += 1;
+    aimedAt[result.aimedAt] = (aimedAt[result.aimedAt] ?? 0) + 1;
+  }
   const seconds = results.map(({ recoverySeconds }) => recoverySeconds).sort((a, b) => a - b);
   const wrong = results.filter(({ exact }) => !exact);
   return {
     runs: results.length,
     seed,
     diedIn,
+    aimedAt,
     totals: sumOf(results.map(({ totals }) => totals)),
     crm: sumOfCrms(results.map(({ crm }) => crm)),
     recoverySeconds: { median: seconds[Math.floor(seconds.length / 2)] ?? 0, longest: seconds.at(-1) ?? 0 },

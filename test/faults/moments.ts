@@ -33,7 +33,7 @@ export function placesOf({ world, crms }: Pick<Scene, 'world' | 'crms'>): WriteP
 
 /** Google takes 50 changes in one request, CalDAV one: its writes are many more. */
 function placeOf({ proxy, connector }: DemoTarget): WritePlace {
-  return { proxy, method: WRITES, usual: connector === 'caldav' ? 20 : 2 };
+  return { name: connector, proxy, method: WRITES, usual: connector === 'caldav' ? 20 : 2 };
 }
 
 /** Whether the daemon wrote anything since the proxies were last told to forget. */
@@ -82,7 +82,7 @@ function armProxy(
   places: readonly WritePlace[],
   strike: () => void,
 ): void {
-  const { proxy, usual: _usual, ...match } = places[place % places.length] as WritePlace;
+  const { proxy, usual: _usual, name: _name, ...match } = places[place % places.length] as WritePlace;
   proxy.add({
     ...match,
     after: skip,

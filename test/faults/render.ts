@@ -1,5 +1,7 @@
 import { renderTable } from '../../src/cli/table.ts';
 import type { CreatesResult } from './creates.ts';
+import type { CrmResults } from './crm/crms.ts';
+import { isExactCrm, type Tally } from './crm/judge.ts';
 import type { FlushResult } from './flush.ts';
 import type { KillResult } from './kills.ts';
 import type { Totals } from './scene.ts';
@@ -25,8 +27,37 @@ export function renderFaults(result: FaultResult): string {
     renderTable(columns, rows),
     '',
     'Google and CalDAV: events read back, doubles, missing. One more cycle ran after each fault.',
+    ...crmLines(result),
     `${result.ok ? 'All as it should be' : 'NOT as it should be'}, ${result.seconds} seconds.`,
   ].join('\n');
+}
+
+const CRM_HEADINGS = ['trial', 'CRM', 'contacts', 'activities', "strangers' records", 'verdict'];
+const CRM_NAMES = { hubspot: 'HubSpot', salesforce: 'Salesforce' } as const;
+
+function crmLines({ kills, flush, stop }: FaultResult): string[] {
+  const rows = [
+    ...(kills === null ? [] : crmRows(`${kills.runs} × SIGKILL`, kills.crm)),
+    ...(flush?.runs ?? []).flatMap(({ crm, crmWrites }) => crmRows(`FLUSHALL, ${crmWrites} rows written`, crm)),
+    ...(stop?.runs ?? []).flatMap(({ crm }) => crmRows('SIGTERM', crm)),
+  ];
+  if (rows.length === 0) return [];
+  const table = renderTable(
+    CRM_HEADINGS.map((heading) => ({ heading })),
+    rows,
+  );
+  return ['', table, '', 'CRMs: records read back, doubles, missing, wrong in a property or in whose they are.', ''];
+}
+
+function crmRows(trial: string, results: CrmResults): string[][] {
+  const text = ({ remoteRecords, duplicates, missing, wrong }: Tally) =>
+    [remoteRecords, duplicates, missing, wrong].join(', ');
+  return (['hubspot', 'salesforce'] as const).map((vendor) => {
+    const { contacts, activities, strangers } = results[vendor];
+    const visits = activities.records + activities.remoteRecords === 0 ? '–' : text(activities);
+    const others = `${strangers.records}, ${strangers.changed} changed`;
+    return [trial, CRM_NAMES[vendor], text(contacts), visits, others, verdict(isExactCrm(results[vendor]))];
+  });
 }
 
 function killRows({ kills }: FaultResult): Row[] {

@@ -85,11 +85,13 @@ function addProperties(sandbox: HubSpotSandbox): void {
 
 /** Batches of a hundred are few; activities are joined in calls of their own. */
 function placesAt(proxy: CrmSide['proxy']): WritePlace[] {
-  const post = (url: RegExp, usual: number): WritePlace => ({ proxy, method: /^POST$/, url, usual });
+  const post = (kind: string, url: RegExp, usual: number): WritePlace => {
+    return { name: `hubspot ${kind}`, proxy, method: /^POST$/, url, usual };
+  };
   return [
-    post(/\/objects\/contacts\/batch\/(upsert|archive)$/, 2),
-    post(/\/objects\/meetings\/batch\/(upsert|archive)$/, 4),
-    post(/\/associations\/.*\/batch\/(associate|archive)/, 3),
+    post('contacts', /\/objects\/contacts\/batch\/(upsert|archive)$/, 2),
+    post('activities', /\/objects\/meetings\/batch\/(upsert|archive)$/, 4),
+    post('associations', /\/associations\/.*\/batch\/(associate|archive)/, 3),
   ];
 }
 

@@ -60,7 +60,7 @@ export async function startSalesforceSide(): Promise<CrmSide> {
     },
     env: { SALESFORCE_SECRET: SECRET },
     proxy,
-    places: [{ proxy, method: /^POST$/, url: /\/composite$/, body: WRITES, usual: 1 }],
+    places: [{ name: 'salesforce contacts', proxy, method: /^POST$/, url: /\/composite$/, body: WRITES, usual: 1 }],
     addStrangers(twins) {
       for (const { firstName, lastName, email, phone } of twins) {
         const person = { FirstName: firstName, LastName: lastName, Email: email, Phone: phone };

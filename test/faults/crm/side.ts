@@ -4,6 +4,8 @@ import type { Holdings } from './judge.ts';
 
 /** Writes of one kind that a daemon can be killed at. */
 export interface WritePlace extends ProxyMatch {
+  /** For people. */
+  name: string;
   proxy: FaultProxy;
   /** The daemon is killed at one of the first so many. */
   usual: number;
