@@ -7,8 +7,10 @@ import { runStops } from './stop.ts';
 
 const USAGE = `npm run faults -- [--runs 25] [--seed 1] [--only kills,flush,stop,creates] [--json]
 
-Kills and stops the daemon at many moments, loses its state, and reads every target back. Figures go to standard
-output, progress to standard error; the exit code is 0 when every target showed exactly what the clinic shows.`;
+Kills and stops the daemon at many moments, loses its state, and reads every target back: calendars, HubSpot with contacts and
+activities, Salesforce with contacts. Appointments, patients and their consents change meanwhile. Figures go to standard output,
+progress to standard error; the exit code is 0 when every target showed exactly what the clinic shows, and what people had made in
+the CRMs was as before. The daemon runs from the sources as they are on disk: don't edit them meanwhile.`;
 
 const { values } = parseArgs({
   options: {
