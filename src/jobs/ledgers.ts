@@ -1,4 +1,4 @@
-import { HOUR_MS, type TimeWindow } from '../model/time.ts';
+import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Ledger } from '../sync/derive.ts';
 import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
@@ -11,6 +11,8 @@ import type { Confirmations } from './views.ts';
 const held = new WeakMap<Ledger, History>();
 /** How many appointments the windows held that a ledger took, by their length: other readings widen them at times. */
 const sizes = new WeakMap<Ledger, Map<number, Doubted>>();
+/** How many invoices there were. */
+const invoiceSizes = new WeakMap<Ledger, Doubted>();
 
 /** Carries what a cycle read into the ledgers from which derived properties are reckoned. */
 export async function keepLedgers(
@@ -24,11 +26,7 @@ export async function keepLedgers(
     if (ledger === null) continue;
     await putHistory(ledger, streams.history, signal);
     await putWindow(tenant, ledger, { snapshot, appointments, startedAt }, signal);
-    const invoices = streams.invoices?.snapshot;
-    if (invoices?.completeness === 'complete') {
-      const unusable = new Set(invoices.setAside.flatMap(({ recordId }) => recordId ?? []));
-      await inPieces(ledger.replaceInvoices(null, invoices.records.values(), unusable), signal);
-    }
+    await putInvoices(ledger, streams.invoices, startedAt, signal);
     ledger.prune(startedAt);
   }
   if (streams.history !== null) streams.history.appointments = new Map();
@@ -73,4 +71,22 @@ function sizeOf(ledger: Ledger, { fromAt, toAt }: TimeWindow): Doubted {
   const known = byHours.get(hours) ?? createDoubted();
   byHours.set(hours, known);
   return known;
+}
+
+async function putInvoices(
+  ledger: Ledger,
+  reading: Survey['streams']['invoices'],
+  now: Instant,
+  signal: AbortSignal,
+): Promise<void> {
+  if (reading?.snapshot.completeness !== 'complete') return;
+  const { records, setAside } = reading.snapshot;
+  const size = invoiceSizes.get(ledger) ?? createDoubted();
+  invoiceSizes.set(ledger, size);
+  if (isBelievable(size, records.size, now)) {
+    const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
+    await inPieces(ledger.replaceInvoices(null, records.values(), unusable), signal);
+  } else {
+    for (const invoice of records.values()) ledger.putInvoice(invoice);
+  }
 }

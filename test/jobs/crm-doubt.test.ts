@@ -90,6 +90,33 @@ describe('derived properties', () => {
   });
 });
 
+test('sums don’t follow a list of invoices that has suddenly shrunk', async () => {
+  const world = openCrmWorld(redis, { contacts: { mapping: { billed: 'derived.invoiced' } } });
+  world.clinic.patientList.push(patientOf('0'));
+  for (let index = 0; index < COUNT; index += 1) {
+    world.clinic.invoiceList.push({
+      id: `i${index}`,
+      patientId: '0',
+      number: null,
+      documentType: 'Invoice',
+      status: 'Issued',
+      issueDate: '2026-06-01',
+      currency: 'EUR',
+      totalAmount: '10.00',
+      paidAmount: '0.00',
+      doctors: [],
+    });
+  }
+  await cycle(world.tenant);
+  expect(held(world.contacts)).toEqual([{ billed: 200 }]);
+  const [first, second, ...others] = world.clinic.invoiceList.splice(0, COUNT);
+  await cyclesFor(world, HOUR_MS);
+  expect(held(world.contacts)).toEqual([{ billed: 200 }]);
+  world.clinic.invoiceList.push(...others);
+  await cyclesFor(world, HOUR_MS);
+  expect([first?.id, second?.id, held(world.contacts)]).toEqual(['i0', 'i1', [{ billed: 180 }]]);
+});
+
 test('a consent that is withdrawn is honoured while the past can’t be read', async () => {
   const world = await openWorld();
   const { readAppointments } = world.clinic;
