@@ -18,6 +18,8 @@ const SEPARATOR = '.';
  * (base 36), the contact's key, and its generation where that is above 0. Letters, digits, `-`, `_` and `.`; about 110 characters for a short id, 150 for a UUID.
  */
 export function toStamp(mark: string, { locator, contactKey, contactGeneration, startAt }: Stamp): string {
+  // A stamp that nobody can read would make a stranger of our own object.
+  if (!Number.isFinite(startAt)) throw new RangeError('an item without a start can not be stamped');
   const parts = [mark, locator, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
   if (contactGeneration !== undefined) parts.push(contactGeneration.toString(36));
   return parts.join(SEPARATOR);
@@ -42,4 +44,14 @@ export function belongingOf({
   startAt,
 }: Omit<Stamp, 'locator'>): Omit<Stamp, 'locator'> {
   return { contactKey, ...(contactGeneration === undefined ? {} : { contactGeneration }), startAt };
+}
+
+const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+)?$/;
+
+/**
+ * Whether a text is the stamp of another target: its object is not ours, even under our key. What is no stamp is one that somebody
+ * damaged or emptied: the key, which only we can make, decides then.
+ */
+export function isStampOfAnother(mark: string, text: unknown): boolean {
+  return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${mark}${SEPARATOR}`);
 }

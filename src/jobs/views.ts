@@ -194,6 +194,10 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
   const pinned = await tenant.journal.pinned(contacts.id, tenant.clock());
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   const isGone = gonePatients(target, contacts, known);
+  const own = states.get(target)?.links;
+  // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined anew.
+  const isAsWritten = (recordId: string, ruling: Ruling) =>
+    'item' in ruling && own?.get(recordId)?.fingerprint === target.identity.fingerprint(ruling.item);
   return (record) => {
     const { patientId } = record;
     if (patientId === null) return { leaveOut: 'no-patient' };
@@ -204,14 +208,18 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
       // They may be newer than the list of patients, or their row can't be used: what was written stays.
       return isGone(patientId, record.id) ? { leaveOut: 'patient-vanished' } : { keep: 'patient-unknown' };
     }
-    const ruling = consentRuling(contacts, patient, pinned.has(patientId));
-    if (ruling !== null) return 'keep' in ruling ? ruling : { leaveOut: 'patient-left-out' };
-    const { epoch = 0, generation = 0 } = links.get(patientId) ?? {};
-    const contact = {
-      contactKey: contacts.identity.key(patientId, epoch),
-      ...(generation > 0 && { contactGeneration: generation }),
-    };
-    return itemOf(map(record), { ...contact, startAt: startOf(record) });
+    const exclusion = consentRuling(contacts, patient, pinned.has(patientId));
+    if (exclusion !== null) return 'keep' in exclusion ? exclusion : { leaveOut: 'patient-left-out' };
+    const contact = links.get(patientId);
+    const contactKey = contacts.identity.key(patientId, contact?.epoch ?? 0);
+    const itemFor = (generation: number) =>
+      itemOf(map(record), {
+        contactKey,
+        ...(generation > 0 && { contactGeneration: generation }),
+        startAt: startOf(record),
+      });
+    const ruling = itemFor(contact?.generation ?? 0);
+    return contact === undefined && isAsWritten(record.id, ruling) ? itemFor(1) : ruling;
   };
 }
 

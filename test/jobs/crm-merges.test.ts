@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import { held, joined, openCrmWorld, patientOf } from './crm-world.ts';
-import { cycle, NEVER, targetOf } from './cycle.ts';
+import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 
 const redis = useRedis();
 
@@ -62,4 +62,36 @@ test('a contact that a person deletes and that is made anew gets what belonged t
   await cycle(tenant);
   await cycle(world.again());
   expect(activities.calls.operations).toBe(before + 1);
+});
+
+test('a consent that is given again before what belongs to the contact was removed joins it to the new contact', async () => {
+  const world = openCrmWorld(redis);
+  const { clinic, activities, tenant, clock } = world;
+  const [contacts, visits] = [targetOf(tenant, 'contacts'), targetOf(tenant, 'activities')];
+  const agreed = (marketing: boolean) => clinic.patientList.splice(0, 1, patientOf('1', { consents: { marketing } }));
+  clinic.patientList.push(patientOf('1'));
+  clinic.appointments.set('a', { ...appointmentOf('a'), patientId: '1' });
+  await cycle(tenant);
+  const before = activities.calls.operations;
+
+  agreed(false);
+  clock.now += 15 * MINUTE_MS;
+  await pull(tenant);
+  await drain(tenant, contacts);
+  agreed(true);
+  clock.now += 15 * MINUTE_MS;
+  await pull(tenant);
+  await drain(tenant, contacts);
+  await drain(tenant, visits);
+  expect(activities.calls.operations).toBeGreaterThan(before);
+  expect(held(world.contacts)).toHaveLength(1);
+  expect(held(activities)).toHaveLength(1);
+
+  await cycle(tenant);
+  const settled = activities.calls.operations;
+  for (let round = 0; round < 3; round += 1) {
+    clock.now += 15 * MINUTE_MS;
+    await cycle(tenant);
+  }
+  expect(activities.calls.operations).toBe(settled);
 });

@@ -1,7 +1,7 @@
 import type { CrmItem, MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { DAY_MS } from '../../model/time.ts';
-import { belongingOf, fromStamp, type Stamp, toStamp } from '../stamp.ts';
+import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp } from '../stamp.ts';
 import { recordSchema } from './schemas.ts';
 import type { Scope } from './scope.ts';
 
@@ -72,7 +72,7 @@ export function readRecord(
     id: record.id,
     key: values[keyProperty] ?? null,
     stamp,
-    isForeign: stampText !== null && stamp === null,
+    isForeign: isStampOfAnother(mark, stampText),
     values,
     isNew: record.new ?? null,
     traceId: record.objectWriteTraceId ?? null,

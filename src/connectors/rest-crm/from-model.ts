@@ -1,6 +1,6 @@
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { belongingOf, fromStamp, toStamp } from '../stamp.ts';
+import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../stamp.ts';
 import type { CrmResource } from './description.ts';
 import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
 import type { Scope } from './scope.ts';
@@ -57,7 +57,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
   return {
     id,
     key: typeof key === 'string' && KEY.test(key) ? key : null,
-    owner: stamp !== null ? 'ours' : stampText === null || stampText === '' ? 'bare' : 'foreign',
+    owner: stamp !== null ? 'ours' : isStampOfAnother(scope.mark, stampText) ? 'foreign' : 'bare',
     remote: {
       locator: stamp?.locator ?? null,
       remoteId: id,

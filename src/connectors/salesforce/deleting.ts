@@ -1,7 +1,7 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { fromStamp } from '../stamp.ts';
+import { fromStamp, isStampOfAnother } from '../stamp.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { Part } from './client.ts';
 import type { RecordForm } from './description.ts';
@@ -14,7 +14,7 @@ import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts'
 export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 
 /**
- * Deletes what bears the keys and our mark: it is looked up first, since an id may be that of a record which is ours no more, and
+ * Deletes what bears the keys, unless it bears another target's stamp: it is looked up first, since an id may be that of a record which is ours no more, and
  * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin").
  * @returns one outcome per deletion; never throws
  */
@@ -42,7 +42,9 @@ export async function remove(
 /** What a deletion means: ids of records of ours, none when it is gone already, null when several bear its key. */
 function ownIds({ form, mark }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
   const ours = records.filter((record) => fromStamp(mark, record[form.stampField]) !== null);
-  const byKey = Map.groupBy(ours, (record) => record[form.keyField]);
+  // Only we can make the key: a stamp that somebody damaged or emptied keeps nobody in the org.
+  const ofKeys = records.filter((record) => !isStampOfAnother(mark, record[form.stampField]));
+  const byKey = Map.groupBy(ofKeys, (record) => record[form.keyField]);
   const byId = new Map(ours.map((record) => [record.Id, record]));
   return ({ key, remoteId }) => {
     const bearers = byKey.get(key) ?? [];

@@ -198,23 +198,25 @@ describe('a deletion', () => {
   test('ends well whether the record is there, was deleted or never was, and takes nothing that is not ours', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
-    const outcomes = await apply(worker, create('a'), create('b'), create('c'), create('d'));
+    const outcomes = await apply(worker, create('a'), create('b'), create('c'), create('d'), create('f'));
     const id = (name: string) => idOf(outcomes.find(({ recordId }) => recordId === name));
     sandbox.deleteByHand(id('b')!);
-    sandbox.editByHand(id('c')!, { Clinic_Stamp__c: null });
+    sandbox.editByHand(id('c')!, { Clinic_Stamp__c: 'anothertarget000.x.0.' });
     sandbox.editByHand(id('d')!, { Clinic_Key__c: null });
+    sandbox.editByHand(id('f')!, { Clinic_Stamp__c: 'somebody typed here' });
     const before = sandbox.counts.apiCalls;
-    const deletions = ['a', 'b', 'c', 'd'].map((name) => remove(name, id(name)));
+    const deletions = ['a', 'b', 'c', 'd', 'f'].map((name) => remove(name, id(name)));
     expect(inWords(await apply(worker, ...deletions, remove('e')))).toEqual([
       'a deleted',
       'b already-gone',
       'c already-gone',
       'd deleted',
       'e already-gone',
+      'f deleted',
     ]);
     expect(sandbox.counts.apiCalls - before).toBe(2);
     expect(sandbox.records('Contact').map(({ Id }) => Id)).toEqual([id('c')]);
-    expect(sandbox.records('Contact', { includeDeleted: true })).toHaveLength(4);
+    expect(sandbox.records('Contact', { includeDeleted: true })).toHaveLength(5);
   });
 
   test('finds the record under its key when a person deleted the one that we knew', async () => {

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fromStamp, isStampOfAnother, type Stamp, toStamp } from '../../src/connectors/stamp.ts';
+import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { recordIds } from '../sync/arbitraries.ts';
+
+const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'contacts');
+const other = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'other');
+
+const stamps: fc.Arbitrary<Stamp> = fc
+  .record({
+    recordId: recordIds,
+    patientId: fc.option(recordIds),
+    contactGeneration: fc.option(fc.integer({ min: 1, max: 1_000 }), { nil: undefined }),
+    startSeconds: fc.integer({ min: -1e9, max: 4e9 }),
+  })
+  .map(({ recordId, patientId, contactGeneration, startSeconds }) => ({
+    locator: identity.locator(recordId),
+    contactKey: patientId === null ? null : identity.key(patientId, 0),
+    ...(contactGeneration === undefined ? {} : { contactGeneration }),
+    startAt: startSeconds * 1_000,
+  }));
+
+describe('a stamp', () => {
+  test('gives back what was stamped, to its own target alone', () => {
+    fc.assert(
+      fc.property(stamps, (stamp) => {
+        const text = toStamp(identity.mark, stamp);
+        expect(fromStamp(identity.mark, text)).toEqual(stamp);
+        expect(fromStamp(other.mark, text)).toBeNull();
+        expect(isStampOfAnother(identity.mark, text)).toBe(false);
+        expect(isStampOfAnother(other.mark, text)).toBe(true);
+      }),
+    );
+  });
+
+  test('that somebody damaged or emptied is nobody’s', () => {
+    const whole = toStamp(identity.mark, { locator: 'abc', contactKey: null, startAt: 0 });
+    for (const text of [null, '', 'call her back', whole.slice(0, 20), `${whole} `, 42]) {
+      expect(fromStamp(identity.mark, text)).toBeNull();
+      expect(isStampOfAnother(other.mark, text)).toBe(false);
+    }
+  });
+
+  test('without a start is none', () => {
+    expect(() => toStamp(identity.mark, { locator: 'a', contactKey: null, startAt: Number.NaN })).toThrow(RangeError);
+  });
+});
