@@ -32,6 +32,7 @@ export function fromStamp(mark: string, text: unknown): Stamp | null {
   if (itsMark !== mark || !locator || start === undefined || contactKey === undefined || more.length > 0) return null;
   const seconds = Number.parseInt(start, 36);
   if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
+  if (!/^[0-9a-v]*$/.test(contactKey)) return null;
   if (generation !== undefined && !/^[1-9a-z][0-9a-z]{0,5}$/.test(generation)) return null;
   const anew = generation === undefined ? {} : { contactGeneration: Number.parseInt(generation, 36) };
   return { locator, contactKey: contactKey === '' ? null : contactKey, ...anew, startAt: seconds * SECOND_MS };
