@@ -35,7 +35,7 @@ export interface ByHand {
   record(object: ObjectTypeName, id: string): RecordResource | undefined;
   /** The live record with this value of a unique property or this address. */
   recordBy(object: ObjectTypeName, property: string, value: string): RecordResource | undefined;
-  /** Ids of the records of one kind that belong to this one. */
+  /** Ids of the records of one kind that belong to this one; what lies in the bin is not shown. */
   associated(object: ObjectTypeName, id: string, to: ObjectTypeName): string[];
   properties(object: ObjectTypeName): Property[];
   /** The group is the object's own unless it is named. */
@@ -78,7 +78,8 @@ export function byHand(world: World): ByHand {
     },
     associated: (object, id, to) => {
       const record = recordOf(world, object, id);
-      return world.associations.of({ object, id: record.id }, to).map((other) => other.id);
+      const ids = world.associations.of({ object, id: record.id }, to).map((other) => other.id);
+      return ids.filter((other) => world.records(to).get(other)?.archivedAt === undefined);
     },
     ...propertyVerbs(world),
   };
