@@ -14,7 +14,7 @@ import {
 import { faultAt } from './describe-issue.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
-import type { ValuePath, YamlFile } from './yaml-file.ts';
+import { keysAt, type ValuePath, type YamlFile } from './yaml-file.ts';
 
 /** Names that the part for a CRM may refer to. */
 export interface KnownConsents {
@@ -276,10 +276,4 @@ function checkDays({ file, at }: Part): ConfigurationFault[] {
     const message = `is longer than historyDays (${history}), the time whose appointments count`;
     return [faultAt(file, [...at, 'derived', key], message, 'make it shorter, or historyDays longer')];
   });
-}
-
-/** Keys of the mapping at a path; none when there is no mapping. */
-function keysAt(file: YamlFile, path: ValuePath): string[] {
-  const value = file.valueAt(path);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
 }

@@ -5,7 +5,7 @@ import { faultAt } from './describe-issue.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { CLINIC_CONNECTION } from './tenant-schema.ts';
-import type { ValuePath, YamlFile } from './yaml-file.ts';
+import { keysAt, type ValuePath, type YamlFile } from './yaml-file.ts';
 
 /*
  * Checks between parts and files. They read the raw files, so that a fault of one part does not hide those of another; what
@@ -42,12 +42,6 @@ export interface KnownNames {
   publicUrl: unknown;
   /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
   consents(clinicClient: string): readonly string[] | null;
-}
-
-/** Keys of the mapping at a path; none when there is no mapping. */
-export function keysAt(file: YamlFile, path: ValuePath): string[] {
-  const value = file.valueAt(path);
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
 }
 
 /** Every clinic client's profile must be there. */

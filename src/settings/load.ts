@@ -7,20 +7,14 @@ import {
   deepFreeze,
   type TenantSetAside,
 } from './configuration.ts';
-import {
-  CLIENT_SECTIONS,
-  type ClientSection,
-  checkSettingsReferences,
-  type KnownClient,
-  keysAt,
-} from './cross-checks.ts';
+import { CLIENT_SECTIONS, type ClientSection, checkSettingsReferences, type KnownClient } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { listYamlFiles } from './list-files.ts';
 import { secretSchemas } from './secret-reference.ts';
 import { type Settings, settingsSchema } from './settings-schema.ts';
 import { buildTenant, checkDoubleTenants, readTenantFiles } from './tenants.ts';
-import { readYamlFile, type YamlFile } from './yaml-file.ts';
+import { keysAt, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** File of the daemon's own settings, in the configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { TargetConfiguration, TenantConfiguration } from './configuration.ts';
-import { checkTenantReferences, type KnownNames, keysAt } from './cross-checks.ts';
+import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
 import { checkFile, faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { listYamlFiles, type NamedFile } from './list-files.ts';
@@ -8,7 +8,7 @@ import type { ReminderFile } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
-import { readYamlFile, type YamlFile } from './yaml-file.ts';
+import { keysAt, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** A tenant file as far as it could be read. */
 export interface ReadTenant {

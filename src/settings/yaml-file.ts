@@ -20,6 +20,12 @@ export interface YamlFile {
 /** Aliases beyond this are taken for an attack on memory. */
 const MAX_ALIASES = 100;
 
+/** Keys of the mapping at a path; none when there is no mapping. */
+export function keysAt(file: YamlFile, path: ValuePath): string[] {
+  const value = file.valueAt(path);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
+}
+
 /** Reads one YAML 1.2 document. Faults hold nothing of the file's text, since that may be a secret. */
 export function readYamlFile(fileName: string): { file: YamlFile } | { faults: ConfigurationFault[] } {
   let text: string;
