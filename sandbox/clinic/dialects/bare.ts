@@ -17,7 +17,7 @@ export function bare(zone: Zone): Dialect {
     paging: () => ({ offset: 0, limit: EVERYTHING }),
     list: ({ data }) => data,
     record: (value) => mapMembers(value, toWire),
-    body: (value) => mapMembers(value, (name, inner) => [name, toDocumented(name, inner, zone)]),
+    body: (value) => mapMembers(value, (name, inner) => [name, asDocumented(name, inner, zone)]),
     error: errorAnswer,
   };
 }
@@ -28,7 +28,7 @@ function toWire(name: string, value: unknown): [string, unknown] | undefined {
   return [name, isTimeName(name) ? withoutOffset(value) : value];
 }
 
-function toDocumented(name: string, value: unknown, zone: Zone): unknown {
+function asDocumented(name: string, value: unknown, zone: Zone): unknown {
   if (isIdName(name) && typeof value === 'number') return String(value);
   return isTimeName(name) ? withOffset(value, zone) : value;
 }

@@ -55,6 +55,6 @@ export function toWord(value: string): string {
 }
 
 /** `partially_paid` as `PartiallyPaid`. */
-export function toDocumentedWord(word: string): string {
+export function asDocumentedWord(word: string): string {
   return word.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -4,7 +4,7 @@ import type { ClinicError } from '../rules/errors.ts';
 import type { Dialect, ErrorAnswer } from './dialect.ts';
 import { documented } from './documented.ts';
 import { isObject, isTimeName, mapMembers, withOffset, withoutOffset } from './fields.ts';
-import { statusOfFlags, toDocumentedWord, toFlags, toWord, WORDS_OF_STATUSES } from './pages-words.ts';
+import { asDocumentedWord, statusOfFlags, toFlags, toWord, WORDS_OF_STATUSES } from './pages-words.ts';
 
 /** Numbers that go over the wire as texts; those of money with two decimals. */
 const MONEY = [
@@ -31,7 +31,7 @@ export function pages(zone: Zone): Dialect {
     ...documented(),
     name: 'pages',
     upload: { multipart: true, base64: false, filePart: 'document', metadata: 'fields' },
-    query: (query, resource) => toDocumentedQuery(query, resource, zone),
+    query: (query, resource) => asDocumentedQuery(query, resource, zone),
     paging: numberedPaging,
     list: ({ data, offset, limit, total }) => ({
       results: data,
@@ -75,7 +75,7 @@ function documentedValue(name: string, value: unknown, zone: Zone): unknown {
   if (typeof value !== 'string') return value;
   if (DECIMALS.has(name)) return /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   if (isTimeName(name)) return withOffset(value, zone);
-  return ENUMERATIONS.has(name) ? toDocumentedWord(value) : value;
+  return ENUMERATIONS.has(name) ? asDocumentedWord(value) : value;
 }
 
 /** Whole days end with their last day on the wire, with the day after it in documented words. */
@@ -85,7 +85,7 @@ function inclusiveEnd(value: Record<string, unknown>, days: 1 | -1): Record<stri
 }
 
 /** `date_end` is a day that belongs to the answer; lists of values are one text with commas. */
-function toDocumentedQuery(query: URLSearchParams, resource: string, zone: Zone): URLSearchParams {
+function asDocumentedQuery(query: URLSearchParams, resource: string, zone: Zone): URLSearchParams {
   const read = new URLSearchParams();
   for (const [name, value] of query) {
     const documentedName = PARAMETERS[name] ?? camelCase(name);
@@ -102,7 +102,7 @@ function toDocumentedQuery(query: URLSearchParams, resource: string, zone: Zone)
 }
 
 function statusOf(word: string, resource: string): string {
-  return (resource === 'appointments' ? WORDS_OF_STATUSES.get(word) : undefined) ?? toDocumentedWord(word);
+  return (resource === 'appointments' ? WORDS_OF_STATUSES.get(word) : undefined) ?? asDocumentedWord(word);
 }
 
 function errorAnswer({ code, message, details = [], headers }: ClinicError): ErrorAnswer {
