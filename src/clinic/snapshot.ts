@@ -1,6 +1,6 @@
 import type { Appointment, SetAside } from '../model/records.ts';
 import type { AppointmentSnapshot, PartialReason } from '../model/snapshots.ts';
-import type { TimeWindow } from '../model/time.ts';
+import { overlaps, type TimeWindow } from '../model/time.ts';
 import type { ClinicContext } from './context.ts';
 import { type ListCall, readList } from './lists.ts';
 import { isPassing } from './paging.ts';
@@ -108,10 +108,7 @@ function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: (record
 
 function wantedBy({ window, agendaIds }: SnapshotQuestion): (record: Appointment) => boolean {
   const agendas = agendaIds === null ? null : new Set(agendaIds);
-  return ({ agendaId, time }) => {
-    const overlaps = time.startAt < window.toAt && (time.endAt > window.fromAt || time.startAt >= window.fromAt);
-    return overlaps && (agendas === null || agendas.has(agendaId));
-  };
+  return ({ agendaId, time }) => overlaps(time, window) && (agendas === null || agendas.has(agendaId));
 }
 
 function snapshotOf(gathered: Gathered, { window, agendaIds }: SnapshotQuestion): AppointmentSnapshot {

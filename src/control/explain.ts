@@ -3,7 +3,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
-import type { Instant } from '../model/time.ts';
+import { hasLeft, type Instant } from '../model/time.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
 import { type Estate, requireTenant } from './estate.ts';
@@ -148,7 +148,7 @@ function decide(
   const isStatusShown = statuses.includes(appointment.status) || (isPinned && appointment.status !== 'cancelled');
   if (!isStatusShown) return no(`the target does not show the status ${appointment.status}`);
   const window = windowOf(target, tenant.clock());
-  if (appointment.time.endAt <= window.fromAt) return no('it lies before the window: what was written stays');
+  if (hasLeft(appointment.time, window)) return no('it lies before the window: what was written stays');
   if (appointment.time.startAt >= window.toAt)
     return no('it lies beyond the window: it is written when it comes nearer');
   if (isPinned) return { shown: true, because: "an undo put it back, whatever the target's rules say" };

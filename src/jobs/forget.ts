@@ -159,7 +159,7 @@ function linkOf(
     // Compared with nothing: the object is about to go.
     fingerprint: '',
     versionTag,
-    startAt: item === null ? clock() : identity.startOf(item),
+    ...(item === null ? { startAt: clock(), endAt: clock() } : identity.spanOf(item)),
     remoteId: remoteId === key ? null : remoteId,
     drift: null,
   };
@@ -180,14 +180,10 @@ async function putErasures(
   const isThere = (id: string) => links.has(id) || pending.has(id);
   // A target that nothing was ever written to is not asked for anything.
   const wanted = container === null ? recordIds.filter(isThere) : recordIds;
-  const changes = wanted.map(
-    (recordId): PlannedChange => ({
-      recordId,
-      reason: 'forgotten',
-      wanted: { want: 'absent', startAt: links.get(recordId)?.startAt ?? now },
-      fields: [],
-    }),
-  );
+  const changes = wanted.map((recordId): PlannedChange => {
+    const { startAt, endAt } = links.get(recordId) ?? { startAt: now, endAt: now };
+    return { recordId, reason: 'forgotten', wanted: { want: 'absent', startAt, endAt }, fields: [] };
+  });
   await tenant.outbox.put(target.id, changes, now, lease);
   const found = new Set([...links.values()].filter(({ drift }) => drift !== 'removed').map(({ recordId }) => recordId));
   return { target, recordIds: wanted, found };

@@ -1,8 +1,8 @@
 import type { DeletionClass, Hold, PlannedChange } from '../model/plan.ts';
 import type { Snapshot } from '../model/snapshots.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
+import { HOUR_MS, hasLeft, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import { absentCandidates, type Diff, type TargetState } from '../sync/diff.ts';
+import { absentCandidates, type Diff, type TargetState, type TimedLink } from '../sync/diff.ts';
 import { deletionClass, guard } from '../sync/guard.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
@@ -22,6 +22,8 @@ export interface TargetPlan {
   /** Deletions that a person approved; the guard's hour does not count them. */
   approved: ReadonlySet<string>;
   released: string[];
+  /** Links whose records' times are to be noted; nothing is written to the target. */
+  timed: TimedLink[];
   /** Records that left the window before they could be written, or must not be written any more: nothing waits for them. */
   abandoned: string[];
   /** Pinned records that left the window: they would be read alone for weeks. */
@@ -103,8 +105,9 @@ export async function planTarget(
   const base = {
     target,
     released: difference.released,
-    abandoned: [...abandonedOf(state, view, window.fromAt), ...stopped],
-    outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window.fromAt) : [],
+    timed: difference.timed,
+    abandoned: [...abandonedOf(state, view, window), ...stopped],
+    outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
     leftOut,
     leftOutRecords,
     unusable: view.unusable,
@@ -132,13 +135,13 @@ function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pe
   return kept.filter((recordId) => pending.get(recordId)?.want === 'present');
 }
 
-function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>, fromAt: Instant): string[] {
-  return appointments.found.filter(({ id, time }) => pinned.has(id) && time.endAt <= fromAt).map(({ id }) => id);
+function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>, window: TimeWindow): string[] {
+  return appointments.found.filter(({ id, time }) => pinned.has(id) && hasLeft(time, window)).map(({ id }) => id);
 }
 
-function abandonedOf(state: TargetState, view: TargetView, fromAt: Instant): string[] {
+function abandonedOf(state: TargetState, view: TargetView, window: TimeWindow): string[] {
   return [...state.pending.values()]
-    .filter(({ parked, startAt, recordId }) => parked && startAt < fromAt && !view.speaksOf(recordId))
+    .filter((waiting) => waiting.parked && hasLeft(waiting, window) && !view.speaksOf(waiting.recordId))
     .map(({ recordId }) => recordId);
 }
 
@@ -188,7 +191,7 @@ function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedCh
         const reason = kind === 'cancelled' ? 'cancelled' : 'vanished';
         return link === undefined
           ? []
-          : [{ recordId, reason, wanted: { want: 'absent', startAt: link.startAt }, fields: [] }];
+          : [{ recordId, reason, wanted: { want: 'absent', startAt: link.startAt, endAt: link.endAt }, fields: [] }];
       }),
     );
 }
@@ -210,6 +213,7 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   await tenant.records.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
+  await tenant.links.noteTimes(id, plan.timed, lease);
   const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
 }

@@ -223,7 +223,7 @@ function settlementOf(
     case 'written': {
       const { versionTag, remoteId, stored } = outcome;
       const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
-      const { recordId, startAt } = entry;
+      const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
       const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
       const echo = storedAs === fingerprint ? {} : { echo: storedAs };
@@ -233,6 +233,7 @@ function settlementOf(
         link: {
           recordId,
           startAt,
+          endAt,
           fingerprint,
           versionTag,
           epoch,

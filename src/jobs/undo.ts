@@ -1,3 +1,4 @@
+import { overlaps } from '../model/time.ts';
 import type { JournalEffect, JournalEntry } from '../state/journal.ts';
 import type { Confirmation } from './absence.ts';
 import { snapshotOf } from './plan.ts';
@@ -104,8 +105,7 @@ function recoveryOf(
   const found = snapshot.records.get(recordId) ?? alone.find(({ id }) => id === recordId);
   if (found === undefined) return missingBecause(recordId, snapshot, vanished);
   if (found.status === 'cancelled') return 'cancelled';
-  const { fromAt, toAt } = windowOf(target, startedAt);
-  return found.time.startAt < toAt && found.time.endAt > fromAt ? 'there' : 'outside-window';
+  return overlaps(found.time, windowOf(target, startedAt)) ? 'there' : 'outside-window';
 }
 
 /** Patients and invoices: they are in the list or not. */

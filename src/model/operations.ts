@@ -34,8 +34,9 @@ export interface Link {
   fingerprint: string;
   /** The target's version tag (ETag) after our write; null when it gave none. */
   versionTag: string | null;
-  /** Start of the item that was written. */
+  /** The record's time as it was last written or seen, in whole seconds. Where the end is not known it is the start. */
   startAt: Instant;
+  endAt: Instant;
   /** Which epoch of the key the remote object bears; above 0 when a target refused to revive an id. */
   epoch: number;
   /** The remote id, only when it can't be derived from the key (an adopted object under a foreign name). */

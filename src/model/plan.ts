@@ -1,11 +1,11 @@
 import type { Item } from './items.ts';
 import type { ReasonCode } from './operations.ts';
-import type { Instant } from './time.ts';
+import type { Instant, TimeSpan } from './time.ts';
 
 /** What a target should come to hold for one record: this item, or nothing. */
 export type Wanted =
-  | { want: 'present'; item: Item; fingerprint: string; startAt: Instant }
-  | { want: 'absent'; startAt: Instant };
+  | ({ want: 'present'; item: Item; fingerprint: string } & TimeSpan)
+  | ({ want: 'absent' } & TimeSpan);
 
 /** One difference between what should be and what the target was last given. */
 export interface PlannedChange {
@@ -17,13 +17,12 @@ export interface PlannedChange {
 }
 
 /** A change that waits in the outbox, without its content. */
-export interface PendingChange {
+export interface PendingChange extends TimeSpan {
   recordId: string;
   reason: ReasonCode;
   want: 'present' | 'absent';
   /** Fingerprint of the wanted item; null when nothing is wanted. */
   fingerprint: string | null;
-  startAt: Instant;
   attempts: number;
   /** Code of the last failure, null before the first. */
   lastError: string | null;

@@ -2,6 +2,7 @@ import type { Link } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
+import { decodeLink, encodeLink, encodeTime } from './link-format.ts';
 import type { RedisClient } from './redis.ts';
 import { slices } from './slices.ts';
 
@@ -14,8 +15,6 @@ const LINKS_PER_BUCKET = 64;
 const CROWDED_BUCKET = 120;
 /** Buckets that are read in one go: a few thousand links. */
 const BUCKETS_AT_ONCE = 32;
-const SEPARATOR = '\t';
-const TRAILING_SEPARATORS = /\t+$/;
 
 /** How the links of a target are spread over hashes. */
 export interface LinkLayout {
@@ -44,6 +43,12 @@ export interface LinkStore {
   forget(target: string, recordIds: readonly string[]): Promise<number>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
+  /** Notes the times of records whose objects are as they were: in links that still have that fingerprint. Fenced. */
+  noteTimes(
+    target: string,
+    links: readonly Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>[],
+    lease: Lease,
+  ): Promise<void>;
   /** Forgets links whose records left the window. Fenced. */
   release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
   /** Forgets every link of a target whose calendar was replaced. */
@@ -57,6 +62,15 @@ export interface LinkStore {
 
 const WRITE = `${FENCE}
 for i = 2, #ARGV, 3 do redis.call('HSET', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]) end
+return 1`;
+
+// A lane may write the same link meanwhile: only the time of one that still tells of the same item is set.
+const NOTE_TIMES = `${FENCE}
+for i = 2, #ARGV, 4 do
+  local bucket, id = KEYS[tonumber(ARGV[i])], ARGV[i + 1]
+  local fingerprint, rest = string.match(redis.call('HGET', bucket, id) or '', '^([^\\t]*)\\t[^\\t]*(.*)$')
+  if fingerprint == ARGV[i + 2] then redis.call('HSET', bucket, id, fingerprint .. '\\t' .. ARGV[i + 3] .. rest) end
+end
 return 1`;
 
 const REMOVE = `${FENCE}
@@ -185,6 +199,19 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
       return removed;
     },
     writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
+    async noteTimes(target, links, lease) {
+      const at = await layout(target);
+      for (const slice of slices(links, 500)) {
+        const named = new KeyIndex(lease.key);
+        const tuples = slice.flatMap((link) => [
+          named.position(bucketKey(target, at, link.recordId)),
+          link.recordId,
+          link.fingerprint,
+          encodeTime(link),
+        ]);
+        await fenced(redis.eval(NOTE_TIMES, named.keys.length, ...named.keys, lease.token, ...tuples));
+      }
+    },
     async release(target, recordIds, lease) {
       const at = await layout(target);
       for (const slice of slices(recordIds, 500)) {
@@ -229,41 +256,6 @@ export async function fenced<T>(answer: Promise<T>): Promise<T> {
   } catch (error) {
     throw isFenced(error) ? fencedError() : error;
   }
-}
-
-/** A link as stored under its record id: tab-separated, the start in base 36 seconds. */
-export function encodeLink(link: Link): string {
-  const start = Math.round(link.startAt / 1_000).toString(36);
-  const { fingerprint, epoch, versionTag, remoteId, drift, echo, found, generation } = link;
-  const optional = [versionTag, remoteId, drift, echo, found, generation].map((field) => field ?? '');
-  // Most links end in empty fields: they are left out, every link pays for its bytes.
-  return [fingerprint, start, epoch, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
-}
-
-function decodeLink(recordId: string, value: string): Link {
-  const [
-    fingerprint = '',
-    start = '0',
-    epoch = '0',
-    versionTag = '',
-    remoteId = '',
-    drift = '',
-    echo = '',
-    found = '',
-    generation = '',
-  ] = value.split(SEPARATOR);
-  return {
-    recordId,
-    fingerprint,
-    startAt: Number.parseInt(start, 36) * 1_000,
-    epoch: Number(epoch),
-    versionTag: versionTag === '' ? null : versionTag,
-    remoteId: remoteId === '' ? null : remoteId,
-    drift: drift === 'edited' || drift === 'removed' ? drift : null,
-    ...(echo === '' ? {} : { echo }),
-    ...(found === '' ? {} : { found }),
-    ...(generation === '' ? {} : { generation: Number(generation) }),
-  };
 }
 
 async function readLayout(redis: RedisClient, tenant: string, target: string): Promise<LinkLayout> {

@@ -6,7 +6,8 @@ import type { Instant } from '../model/time.ts';
 import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
 import { FENCE, type Lease } from './leases.ts';
-import { encodeLink, fenced, KeyIndex, type LinkStore } from './links.ts';
+import { encodeLink } from './link-format.ts';
+import { fenced, KeyIndex, type LinkStore } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
 import { slices } from './slices.ts';
@@ -79,6 +80,7 @@ interface StoredEntry {
   /** wanted: present or absent */ w: 'p' | 'a';
   /** fingerprint */ f: string | null;
   /** start, epoch ms */ s: number;
+  /** end, epoch ms; absent in entries of an earlier release */ t?: number;
   /** reason */ why: ReasonCode;
   /** attempts */ n: number;
   /** last error code */ e: string | null;
@@ -273,9 +275,7 @@ export function createOutbox(
         await fenced(redis.eval(ABANDON, 4, lease.key, outbox, due, failing, lease.token, ...slice));
       }
     },
-    async clear(target) {
-      await redis.unlink(...Object.values(names(target)));
-    },
+    clear: async (target) => void (await redis.unlink(...Object.values(names(target)))),
     async pendingOf(target, recordId) {
       const value = await redis.hget(names(target).outbox, recordId);
       return value === null ? null : toPending(recordId, parse(value));
@@ -329,6 +329,7 @@ function storedOf(
     w: present ? 'p' : 'a',
     f: present ? wanted.fingerprint : null,
     s: wanted.startAt,
+    t: wanted.endAt,
     why: change.reason,
     n: 0,
     e: null,
@@ -366,6 +367,7 @@ function toPending(recordId: string, stored: StoredEntry): PendingChange {
     want: stored.w === 'p' ? 'present' : 'absent',
     fingerprint: stored.f ?? null,
     startAt: stored.s,
+    endAt: stored.t ?? stored.s,
     attempts: stored.n,
     lastError: stored.e ?? null,
     parked: stored.p,

@@ -44,7 +44,7 @@ export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unrea
     recordId,
     fingerprint: remote.item === null ? '' : identity.fingerprint(remote.item),
     versionTag: remote.versionTag,
-    startAt: remote.item === null ? unreadableStartAt : identity.startOf(remote.item),
+    ...(remote.item === null ? { startAt: unreadableStartAt, endAt: unreadableStartAt } : identity.spanOf(remote.item)),
     epoch,
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
     drift: null,

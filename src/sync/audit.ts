@@ -2,7 +2,7 @@ import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
-import type { TimeWindow } from '../model/time.ts';
+import { hasLeft, type TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import type { TargetIdentity } from './identity.ts';
 
@@ -69,7 +69,7 @@ export function* audit(input: AuditInput): Pieces<Audit> {
   });
   for (const asFound of found.values()) {
     const isNew = !links.has(asFound.recordId) && !pending.has(asFound.recordId);
-    if (isNew && asFound.startAt >= window.fromAt) result.unlinked.push(asFound);
+    if (isNew && !hasLeft(asFound, window)) result.unlinked.push(asFound);
   }
   return result;
 }
@@ -109,7 +109,7 @@ export function fieldsByHand({ drift, fingerprint, echo, found }: Link, identity
 
 /** Whether a reading tells that a link which it doesn't show has no object. */
 function goneFrom({ reading, links, identity, window }: AuditInput): (link: Link) => boolean {
-  if (reading.scope === 'whole') return ({ startAt }) => startAt >= window.fromAt && startAt < window.toAt;
+  if (reading.scope === 'whole') return (link) => identity.isShown(link, window);
   const removed = new Set(reading.removed);
   if (removed.size === 0 || links.size === 0) return () => false;
   return ({ recordId, remoteId, epoch }) => removed.has(remoteId ?? identity.key(recordId, epoch));

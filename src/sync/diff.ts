@@ -2,7 +2,7 @@ import type { Item } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
-import type { Instant, TimeWindow } from '../model/time.ts';
+import { hasLeft, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import type { TargetIdentity } from './identity.ts';
 
 /** What the target was last given, and what is on its way to it. */
@@ -11,12 +11,9 @@ export interface TargetState {
   pending: ReadonlyMap<string, PendingChange>;
 }
 
-/** A record of any stream, as far as the comparison needs it. */
-export interface SourceRecord {
+/** A record of any stream, as far as the comparison needs it: what has no time takes up all of it. */
+export interface SourceRecord extends TimeSpan {
   id: string;
-  /** The time that it takes up; what has no time takes up all of it. */
-  startAt: Instant;
-  endAt: Instant;
   /** The clinic itself says that it is off. */
   isCancelled: boolean;
 }
@@ -52,13 +49,17 @@ export interface Diff {
   changes: PlannedChange[];
   /** Links that left the window by the passing of time: forgotten, their objects stay. */
   released: string[];
+  /** Links whose objects are as they should be, with the time of today: what was written may not have told its end. */
+  timed: TimedLink[];
   unchanged: number;
 }
 
+/** A link by what it tells of, and its record's time. */
+export type TimedLink = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
+
 /** What a record's object is, or is about to be. */
-interface Effective {
+interface Effective extends TimeSpan {
   fingerprint: string | null;
-  startAt: Instant;
   drift: Link['drift'];
   found?: string;
 }
@@ -73,21 +74,21 @@ export function absentCandidates(
   seen: (recordId: string) => boolean,
 ): string[] {
   const candidates: string[] = [];
-  const consider = (recordId: string, startAt: Instant) => {
-    if (startAt >= window.fromAt && startAt < window.toAt && !seen(recordId)) candidates.push(recordId);
+  const consider = ({ recordId, ...span }: TimeSpan & { recordId: string }) => {
+    if (overlaps(span, window) && !seen(recordId)) candidates.push(recordId);
   };
   for (const link of state.links.values()) {
-    if (state.pending.get(link.recordId)?.want !== 'absent') consider(link.recordId, link.startAt);
+    if (state.pending.get(link.recordId)?.want !== 'absent') consider(link);
   }
   for (const pending of state.pending.values()) {
-    if (pending.want === 'present' && !state.links.has(pending.recordId)) consider(pending.recordId, pending.startAt);
+    if (pending.want === 'present' && !state.links.has(pending.recordId)) consider(pending);
   }
   return candidates;
 }
 
 /** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
 export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
-  const result: Diff = { changes: [], released: [], unchanged: 0 };
+  const result: Diff = { changes: [], released: [], timed: [], unchanged: 0 };
   const settled = new Set<string>();
   yield* eachInPieces(input.records, (record) => {
     const described = input.describe(record);
@@ -99,10 +100,10 @@ export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   for (const recordId of input.vanished) {
     const effective = effectiveOf(recordId, input.state);
     settled.add(recordId);
-    if (effective !== null) result.changes.push(absent(recordId, 'vanished', effective.startAt));
+    if (effective !== null) result.changes.push(absent(recordId, 'vanished', effective));
   }
   for (const link of input.state.links.values()) {
-    const left = link.startAt < input.window.fromAt && !settled.has(link.recordId);
+    const left = hasLeft(link, input.window) && !settled.has(link.recordId);
     if (left && !input.state.pending.has(link.recordId)) result.released.push(link.recordId);
   }
   return result;
@@ -119,7 +120,7 @@ function compare(
 ): PlannedChange | null | 'leave' {
   const { id } = record;
   const effective = effectiveOf(id, input.state);
-  if (!overlaps(record, input.window) && (effective === null || effective.startAt < input.window.fromAt)) {
+  if (!overlaps(record, input.window) && (effective === null || hasLeft(effective, input.window))) {
     return 'leave';
   }
   const epoch = input.state.links.get(id)?.epoch ?? 0;
@@ -130,12 +131,13 @@ function compare(
   const isByHand = reason === 'edited-by-hand' || reason === 'removed-by-hand';
   if (reason === null || (isByHand && !input.restores(id))) {
     result.unchanged += 1;
+    noteTime(record, input.state, result);
     return null;
   }
   return {
     recordId: id,
     reason,
-    wanted: { want: 'present', item: ruling.item, fingerprint, startAt: record.startAt },
+    wanted: { want: 'present', item: ruling.item, fingerprint, startAt: record.startAt, endAt: record.endAt },
     fields: fieldsOf(input.identity, reason, effective, fingerprint),
   };
 }
@@ -150,8 +152,8 @@ function withoutItem(
   onLeftOut?.(id, isKept ? ruling.keep : ruling.leaveOut);
   if (isKept && ruling.stopsWriting === true && state.pending.get(id)?.want === 'present') onStopped?.(id);
   if (effective === null || isKept) return 'leave';
-  if (ruling.leaveOut === 'forgotten') return absent(id, 'forgotten', effective.startAt);
-  return absent(id, isCancelled ? 'cancelled' : 'excluded', effective.startAt);
+  if (ruling.leaveOut === 'forgotten') return absent(id, 'forgotten', effective);
+  return absent(id, isCancelled ? 'cancelled' : 'excluded', effective);
 }
 
 /** Null when the object is, or is about to be, as it should be. */
@@ -175,18 +177,18 @@ function fieldsOf(
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */
 function effectiveOf(recordId: string, state: TargetState): Effective | null {
   const pending = state.pending.get(recordId);
-  if (pending !== undefined) {
-    return pending.want === 'absent'
-      ? null
-      : { fingerprint: pending.fingerprint, startAt: pending.startAt, drift: null };
-  }
+  if (pending !== undefined) return pending.want === 'absent' ? null : { ...pending, drift: null };
   return state.links.get(recordId) ?? null;
 }
 
-function overlaps({ startAt, endAt }: SourceRecord, window: TimeWindow): boolean {
-  return startAt < window.toAt && Math.max(endAt, startAt + 1) > window.fromAt;
+/** What is about to be written brings its own time. */
+function noteTime({ id, startAt, endAt }: SourceRecord, { links, pending }: TargetState, { timed }: Diff): void {
+  const link = links.get(id);
+  if (link === undefined || pending.has(id)) return;
+  const differs = Math.abs(link.startAt - startAt) >= SECOND_MS || Math.abs(link.endAt - endAt) >= SECOND_MS;
+  if (differs) timed.push({ recordId: id, fingerprint: link.fingerprint, startAt, endAt });
 }
 
-function absent(recordId: string, reason: ReasonCode, startAt: Instant): PlannedChange {
-  return { recordId, reason, wanted: { want: 'absent', startAt }, fields: [] };
+function absent(recordId: string, reason: ReasonCode, { startAt, endAt }: TimeSpan): PlannedChange {
+  return { recordId, reason, wanted: { want: 'absent', startAt, endAt }, fields: [] };
 }

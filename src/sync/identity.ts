@@ -3,7 +3,7 @@ import { base32hex } from '../model/base32.ts';
 import type { CalendarItem, CrmItem, Item } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type { StreamName } from '../model/streams.ts';
-import type { Instant } from '../model/time.ts';
+import { overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
 
 const KEY_BYTES = 20;
 const MARK_BYTES = 10;
@@ -21,7 +21,8 @@ export interface ItemForm {
   texts(item: Item): string[];
   /** What is hashed as a whole. */
   whole(item: Item): string;
-  startOf(item: Item): Instant;
+  spanOf(item: Item): TimeSpan;
+  isShown(span: TimeSpan, window: TimeWindow): boolean;
 }
 
 const CALENDAR_FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
@@ -32,10 +33,13 @@ export const CALENDAR_FORM: ItemForm = {
   fields: CALENDAR_FIELDS,
   texts: (item) => CALENDAR_FIELDS.map((field) => canonical((item as CalendarItem)[field])),
   whole: (item) => JSON.stringify(CALENDAR_FIELDS.map((field) => canonical((item as CalendarItem)[field]))),
-  startOf(item) {
+  spanOf(item) {
     const { time } = item as CalendarItem;
-    return Date.parse(time.kind === 'timed' ? time.start : `${time.startDate}T00:00:00Z`);
+    const [start, end] =
+      time.kind === 'timed' ? [time.start, time.end] : [`${time.startDate}T00:00:00Z`, `${time.endDate}T00:00:00Z`];
+    return { startAt: Date.parse(start), endAt: Date.parse(end) };
   },
+  isShown: overlaps,
 };
 
 /**
@@ -54,7 +58,11 @@ export function crmForm(stream: StreamName, properties: readonly string[]): Item
     fields: [...names, 'contact', 'start'],
     texts,
     whole: (item) => JSON.stringify([names, texts(item)]),
-    startOf: (item) => (item as CrmItem).startAt,
+    spanOf(item) {
+      const { startAt } = item as CrmItem;
+      return { startAt, endAt: startAt };
+    },
+    isShown: ({ startAt }, window) => overlaps({ startAt, endAt: startAt }, window),
   };
 }
 
@@ -77,8 +85,10 @@ export interface TargetIdentity {
   fingerprint(item: Item): string;
   /** Names of the fields that differ between the items behind two fingerprints; a field is missed once in 64 times. */
   differingFields(before: string, after: string): string[];
-  /** Start of an item: what decides whether it is in a window. */
-  startOf(item: Item): Instant;
+  /** An item's time. Objects of a CRM tell no end: it is their start, until the record is seen. */
+  spanOf(item: Item): TimeSpan;
+  /** Whether the target shows an object of that time when it is asked for a window; a CRM goes by the start alone. */
+  isShown(span: TimeSpan, window: TimeWindow): boolean;
 }
 
 /** @param identityKey the installation's identity key, 32 bytes, never changed */
@@ -110,7 +120,8 @@ export function createTargetIdentity(
     recordIdOf: (locator) => decryptLocator(locator, locatorKey),
     fingerprint: (item) => fingerprint(item, form, fingerprintKey),
     differingFields: (before, after) => differingFields(form.fields, before, after),
-    startOf: form.startOf,
+    spanOf: form.spanOf,
+    isShown: form.isShown,
   };
 }
 

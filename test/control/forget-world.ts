@@ -169,7 +169,7 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   const removal = {
     recordId: 'visit-7731-c',
     reason: 'cancelled',
-    wanted: { want: 'absent', startAt: now },
+    wanted: { want: 'absent', startAt: now, endAt: now },
     fields: [],
   } as const;
   await tenant.records.noteDeletions('doctor', 'cancelled', [removal], now);

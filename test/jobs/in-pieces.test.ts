@@ -22,16 +22,17 @@ function large(size: number) {
   const written = appointments.flatMap((appointment) => {
     const key = identity.key(appointment.id, 0);
     const item = project(appointment, POLICY, EMPTY_DIRECTORY, key);
-    return item === null ? [] : [{ id: appointment.id, key, item, startAt: appointment.time.startAt }];
+    return item === null ? [] : [{ id: appointment.id, key, item, time: appointment.time }];
   });
   const links = new Map(
-    written.map(({ id, item, startAt }): [string, Link] => [
+    written.map(({ id, item, time: { startAt, endAt } }): [string, Link] => [
       id,
       {
         recordId: id,
         fingerprint: identity.fingerprint(item),
         versionTag: 'v1',
         startAt,
+        endAt,
         epoch: 0,
         remoteId: null,
         drift: null,

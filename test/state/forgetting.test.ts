@@ -19,7 +19,7 @@ const NOW = Date.parse('2026-06-15T10:00:00Z');
 const removal = (recordId: string, reason: PlannedChange['reason']): PlannedChange => ({
   recordId,
   reason,
-  wanted: { want: 'absent', startAt: NOW },
+  wanted: { want: 'absent', startAt: NOW, endAt: NOW },
   fields: [],
 });
 const linkOf = (recordId: string): Link => ({
@@ -27,6 +27,7 @@ const linkOf = (recordId: string): Link => ({
   fingerprint: 'fingerprint',
   versionTag: null,
   startAt: NOW,
+  endAt: NOW,
   epoch: 0,
   remoteId: null,
   drift: null,

@@ -28,6 +28,7 @@ function linkOf(recordId: string, changes: Partial<Link> = {}): Link {
     fingerprint: 'f'.repeat(21),
     versionTag: '"3181161784712000"',
     startAt: NOW,
+    endAt: NOW,
     epoch: 0,
     remoteId: null,
     drift: null,
@@ -40,19 +41,22 @@ function many(count: number, changes: Partial<Link> = {}): Link[] {
 }
 
 const someLinks = fc.uniqueArray(
-  fc.record(
-    {
-      recordId: recordIds,
-      fingerprint: fc.stringMatching(/^[\w-]{0,21}$/),
-      versionTag: fc.option(fc.stringMatching(/^[!-~]{1,30}$/)),
-      startAt: fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
-      epoch: fc.nat(8),
-      remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
-      drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
-      ...Object.fromEntries(['echo', 'found'].map((name) => [name, fc.stringMatching(/^[\w-]{21}$/)])),
-    },
-    { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'epoch', 'remoteId', 'drift'] },
-  ),
+  fc
+    .record(
+      {
+        recordId: recordIds,
+        fingerprint: fc.stringMatching(/^[\w-]{0,21}$/),
+        versionTag: fc.option(fc.stringMatching(/^[!-~]{1,30}$/)),
+        startAt: fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
+        lengthMs: fc.nat(4_000_000).map((seconds) => seconds * 1_000),
+        epoch: fc.nat(8),
+        remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
+        drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
+        ...Object.fromEntries(['echo', 'found'].map((name) => [name, fc.stringMatching(/^[\w-]{21}$/)])),
+      },
+      { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'lengthMs', 'epoch', 'remoteId', 'drift'] },
+    )
+    .map(({ lengthMs, ...link }): Link => ({ ...link, endAt: link.startAt + lengthMs })),
   { selector: ({ recordId }) => recordId, maxLength: 30 },
 );
 
@@ -82,9 +86,9 @@ describe('links', () => {
     await connection.hset(key, { a: `${f}\ttd0n80\t0\t"3"`, b: `${f}\ttd0n80\t1\t"3"\tremote\tedited`, c: `\ttd0n80` });
     const startAt = Number.parseInt('td0n80', 36) * 1_000;
     expect([...(await links.read('doctor')).values()]).toEqual([
-      linkOf('a', { versionTag: '"3"', startAt }),
-      linkOf('b', { versionTag: '"3"', startAt, epoch: 1, remoteId: 'remote', drift: 'edited' }),
-      linkOf('c', { fingerprint: '', versionTag: null, startAt }),
+      linkOf('a', { versionTag: '"3"', startAt, endAt: startAt }),
+      linkOf('b', { versionTag: '"3"', startAt, endAt: startAt, epoch: 1, remoteId: 'remote', drift: 'edited' }),
+      linkOf('c', { fingerprint: '', versionTag: null, startAt, endAt: startAt }),
     ]);
   });
 
@@ -110,6 +114,25 @@ describe('links', () => {
     expect(await links.count('nurse')).toBe(0);
     await links.clear('nurse', lease);
     expect(await links.count('doctor')).toBe(3);
+  });
+
+  test('D8: take the time of their record as it is now, unless they tell of another item by then', async () => {
+    const { connection, links, lease } = await open();
+    const old = `${'f'.repeat(21)}\ttd0n80\t1\t"3"\tremote`;
+    await connection.hset(`cm:{${TENANT}}:links:doctor:0:0`, { old });
+    const drifted = linkOf('drifted', { drift: 'edited', found: 'g'.repeat(21) });
+    const other = linkOf('other', { fingerprint: 'o'.repeat(21) });
+    await links.writeAll('doctor', [drifted, other], lease);
+    const time = { startAt: NOW + 60_000, endAt: NOW + 30 * 86_400_000 };
+    const ids = ['old', 'drifted', 'other', 'gone'];
+    const told = ids.map((recordId) => ({ recordId, fingerprint: 'f'.repeat(21), ...time }));
+    await links.noteTimes('doctor', told, lease);
+    const expected = [
+      linkOf('old', { versionTag: '"3"', epoch: 1, remoteId: 'remote', ...time }),
+      { ...drifted, ...time },
+      other,
+    ];
+    expect(await links.read('doctor')).toEqual(new Map(expected.map((link) => [link.recordId, link])));
   });
 
   test('that are let go of are forgotten, the others stay', async () => {
@@ -188,6 +211,10 @@ describe('a table of links', () => {
 describe('whoever lost the lease', () => {
   test.each<[string, (links: ReturnType<typeof createLinkStore>, lease: Lease) => Promise<void>]>([
     ['writes no link', (links, lease) => links.writeAll('doctor', many(1, { epoch: 5 }), lease)],
+    [
+      'notes no time',
+      (links, lease) => links.noteTimes('doctor', [linkOf('appointment-0', { startAt: NOW + 60_000 })], lease),
+    ],
     ['lets go of no link', (links, lease) => links.release('doctor', ['appointment-0'], lease)],
     ['clears nothing', (links, lease) => links.clear('doctor', lease)],
     ['lays nothing out anew', (links, lease) => links.fit('doctor', 1_000, lease)],
@@ -206,9 +233,11 @@ test('the memory that a link takes is measured', async () => {
   const used = async () => Number(/used_memory:(\d+)/.exec(await connection.info('memory'))?.[1]);
   const before = await used();
   const count = 20_000;
+  const anHour = { endAt: NOW + 3_600_000 };
   await links.fit('doctor', count, lease);
-  await links.writeAll('doctor', many(count), lease);
+  await links.writeAll('doctor', many(count, anHour), lease);
   const bytes = ((await used()) - before) / count;
   console.info(`a link takes ${bytes.toFixed(0)} bytes of Redis`);
+  expect(bytes).toBeLessThanOrEqual(80);
   expect(await links.count('doctor')).toBe(count);
 });

@@ -49,17 +49,19 @@ function present(recordId: string, title = 'Mario Rossi'): PlannedChange {
     item: itemOf(title),
     fingerprint: fingerprintOf(title),
     startAt: NOW,
+    endAt: NOW + 3_600_000,
   } as const;
   return { recordId, reason: 'new', wanted, fields: [] };
 }
 
 function absent(recordId: string): PlannedChange {
-  return { recordId, reason: 'cancelled', wanted: { want: 'absent', startAt: NOW }, fields: [] };
+  return { recordId, reason: 'cancelled', wanted: { want: 'absent', startAt: NOW, endAt: NOW }, fields: [] };
 }
 
 function done(entry: OutboxEntry, versionTag = 'v1'): Settlement {
-  const { recordId, fingerprint, startAt } = entry;
-  const link = { recordId, fingerprint: fingerprint ?? '', versionTag, startAt, epoch: 0, remoteId: null, drift: null };
+  const { recordId, startAt, endAt } = entry;
+  const fingerprint = entry.fingerprint ?? '';
+  const link = { recordId, fingerprint, versionTag, startAt, endAt, epoch: 0, remoteId: null, drift: null };
   return { entry, kind: 'done', link };
 }
 
@@ -107,6 +109,7 @@ describe('what is put in', () => {
       want: 'present',
       fingerprint: fingerprintOf('Mario Rossi'),
       startAt: NOW,
+      endAt: NOW + 3_600_000,
       attempts: 0,
       lastError: null,
       parked: false,

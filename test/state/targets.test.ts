@@ -30,7 +30,7 @@ function removals(count: number, from = 0): PlannedChange[] {
   return Array.from({ length: count }, (_, index) => ({
     recordId: `${from + index}`,
     reason: 'vanished',
-    wanted: { want: 'absent', startAt: NOW },
+    wanted: { want: 'absent', startAt: NOW, endAt: NOW },
     fields: [],
   }));
 }

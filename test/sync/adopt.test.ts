@@ -30,6 +30,7 @@ describe('an object with our mark', () => {
           fingerprint: identity.fingerprint(ITEM),
           versionTag: 'v1',
           startAt: Date.parse('2026-06-16T07:00:00Z'),
+          endAt: Date.parse('2026-06-16T08:00:00Z'),
           epoch: 0,
           remoteId: null,
           drift: null,
@@ -46,14 +47,16 @@ describe('an object with our mark', () => {
 
   test('that a person changed beyond reading is linked, and differs from everything', () => {
     const { links, ambiguous } = adopted([remote('1', { item: null })], identity, 123_000);
-    expect(links).toMatchObject([{ recordId: '1', fingerprint: '', startAt: 123_000 }]);
+    expect(links).toMatchObject([{ recordId: '1', fingerprint: '', startAt: 123_000, endAt: 123_000 }]);
     expect(ambiguous).toBe(0);
   });
 
-  test('of a whole day starts with the day', () => {
+  test('of whole days takes them up', () => {
     const time = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' } as const;
     const { links } = adopted([remote('1', { item: { ...ITEM, time } })], identity, 0);
-    expect(links).toMatchObject([{ startAt: Date.parse('2026-06-16T00:00:00Z') }]);
+    expect(links).toMatchObject([
+      { startAt: Date.parse('2026-06-16T00:00:00Z'), endAt: Date.parse('2026-06-18T00:00:00Z') },
+    ]);
   });
 
   test.each([

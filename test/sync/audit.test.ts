@@ -12,6 +12,7 @@ import { items, NOW, recordIds } from './arbitraries.ts';
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
 const START_AT = Date.parse('2026-06-16T07:00:00Z');
+const END_AT = Date.parse('2026-06-16T08:00:00Z');
 const ITEM: CalendarItem = {
   title: 'Appointment',
   description: 'Room 2',
@@ -27,6 +28,7 @@ function link(recordId: string, changes: Partial<Link> = {}): Link {
     fingerprint,
     versionTag: 'v1',
     startAt: START_AT,
+    endAt: END_AT,
     epoch: 0,
     remoteId: null,
     drift: null,
@@ -54,6 +56,7 @@ function pendingFor(recordId: string, want: PendingChange['want']): [string, Pen
       want,
       fingerprint: null,
       startAt: START_AT,
+      endAt: END_AT,
       attempts: 0,
       lastError: null,
       parked: false,
@@ -205,7 +208,10 @@ describe('an object with a link', () => {
   );
 
   test('that lies outside the window of a whole reading is as it was', () => {
-    const links = [link('1', { startAt: WINDOW.fromAt - 1 }), link('2', { startAt: WINDOW.toAt })];
+    const links = [
+      link('1', { startAt: WINDOW.fromAt - 1, endAt: WINDOW.fromAt }),
+      link('2', { startAt: WINDOW.toAt, endAt: WINDOW.toAt + 1 }),
+    ];
     expect(compare([], links)).toEqual({ checked: 0, ...NOTHING });
     expect(missingFrom(inputOf([], [...links, link('3')]))).toEqual([link('3')]);
   });
@@ -281,15 +287,13 @@ describe('for any target', () => {
   test('every record is told of once, as what it is', () => {
     fc.assert(
       fc.property(records, (given) => {
-        const startOf = ({ time }: CalendarItem) =>
-          Date.parse(time.kind === 'timed' ? time.start : `${time.startDate}T00:00:00Z`);
         const differs = (one: CalendarItem, other: CalendarItem) =>
           identity.fingerprint(one) !== identity.fingerprint(other);
         const links: Link[] = [];
         const remoteItems: RemoteItem[] = [];
         const pending: [string, PendingChange][] = [];
         for (const { id, item, other, fate } of given) {
-          const written = { fingerprint: identity.fingerprint(item), startAt: startOf(item) };
+          const written = { fingerprint: identity.fingerprint(item), ...identity.spanOf(item) };
           if (fate !== 'unlinked') links.push(link(id, written));
           if (fate === 'pending') pending.push(pendingFor(id, 'present'));
           if (fate === 'untouched' || fate === 'unlinked') remoteItems.push(remote(id, { item }));
@@ -301,8 +305,9 @@ describe('for any target', () => {
 
         const found = compare(remoteItems.reverse(), links, pending);
 
-        const isInWindow = ({ item }: { item: CalendarItem }) =>
-          startOf(item) >= WINDOW.fromAt && startOf(item) < WINDOW.toAt;
+        const isAfterBegin = ({ item }: { item: CalendarItem }) => identity.spanOf(item).endAt > WINDOW.fromAt;
+        const isInWindow = (one: { item: CalendarItem }) =>
+          isAfterBegin(one) && identity.spanOf(one.item).startAt < WINDOW.toAt;
         const removed = having('removed').filter(isInWindow);
         expect(found.checked).toBe(having('untouched', 'respelt', 'edited').length + removed.length);
         expect(found.removed.map(({ recordId }) => recordId).sort()).toEqual(idsOf(removed));
@@ -310,7 +315,7 @@ describe('for any target', () => {
           idsOf(having('edited').filter(({ item, other }) => differs(item, other))),
         );
         expect(found.unlinked.map(({ recordId }) => recordId).sort()).toEqual(
-          idsOf(having('unlinked').filter(({ item }) => startOf(item) >= WINDOW.fromAt)),
+          idsOf(having('unlinked').filter(isAfterBegin)),
         );
         expect(found.ambiguous).toBe(0);
       }),

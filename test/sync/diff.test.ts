@@ -4,7 +4,7 @@ import type { Link } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
 import { absentCandidates, type DiffInput, diff, type TargetState } from '../../src/sync/diff.ts';
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
@@ -48,14 +48,14 @@ function carriedOut(before: ReadonlyMap<string, Link>, changes: readonly Planned
   const links = new Map(before);
   for (const { recordId, wanted } of changes) {
     if (wanted.want === 'absent') links.delete(recordId);
-    else links.set(recordId, linkOf(recordId, wanted.fingerprint, wanted.startAt));
+    else links.set(recordId, linkOf(recordId, wanted.fingerprint, wanted));
   }
   for (const recordId of released) links.delete(recordId);
   return links;
 }
 
-function linkOf(recordId: string, fingerprint: string, startAt: number): Link {
-  return { recordId, fingerprint, startAt, versionTag: 'v', epoch: 0, remoteId: null, drift: null };
+function linkOf(recordId: string, fingerprint: string, { startAt, endAt }: TimeSpan): Link {
+  return { recordId, fingerprint, startAt, endAt, versionTag: 'v', epoch: 0, remoteId: null, drift: null };
 }
 
 /** Links as they are after these appointments were written. */
@@ -74,6 +74,7 @@ function waiting(changes: readonly PlannedChange[]): Map<string, PendingChange> 
         want: wanted.want,
         fingerprint: wanted.want === 'present' ? wanted.fingerprint : null,
         startAt: wanted.startAt,
+        endAt: wanted.endAt,
         attempts: 0,
         lastError: null,
         parked: false,
@@ -93,7 +94,7 @@ describe('an appointment', () => {
 
   test('that is as it was written is left alone', () => {
     const result = compare([appointmentOf('1')], { links: written(appointmentOf('1')) });
-    expect(result).toEqual({ changes: [], released: [], unchanged: 1 });
+    expect(result).toEqual({ changes: [], released: [], timed: [], unchanged: 1 });
   });
 
   test('that was moved is changed, in its time only', () => {
@@ -111,12 +112,22 @@ describe('an appointment', () => {
     const links = written(appointmentOf('1'));
     const { changes } = compare([appointmentOf('1', change)], { links });
     expect(changes).toEqual([
-      { recordId: '1', reason, wanted: { want: 'absent', startAt: NOW + 24 * HOUR_MS }, fields: [] },
+      {
+        recordId: '1',
+        reason,
+        wanted: { want: 'absent', startAt: NOW + 24 * HOUR_MS, endAt: NOW + 25 * HOUR_MS },
+        fields: [],
+      },
     ]);
   });
 
   test('that was never written and is cancelled is not spoken of', () => {
-    expect(compare([appointmentOf('1', { status: 'cancelled' })])).toEqual({ changes: [], released: [], unchanged: 0 });
+    expect(compare([appointmentOf('1', { status: 'cancelled' })])).toEqual({
+      changes: [],
+      released: [],
+      timed: [],
+      unchanged: 0,
+    });
   });
 
   test('that is confirmed gone is removed, once', () => {
@@ -142,7 +153,7 @@ describe('an appointment', () => {
   });
 
   test('whose content a person edited in the target is written anew', () => {
-    const links = new Map([['1', linkOf('1', '', NOW)]]);
+    const links = new Map([['1', linkOf('1', '', appointmentOf('1').time)]]);
     expect(compare([appointmentOf('1')], { links }).changes).toMatchObject([{ reason: 'content-changed' }]);
   });
 
@@ -176,8 +187,45 @@ describe('the window', () => {
     const links = written(appointmentOf('1'));
     const later = { fromAt: WINDOW.fromAt + 10 * DAY_MS, toAt: WINDOW.toAt + 10 * DAY_MS };
     for (const seen of [[], [appointmentOf('1')], [appointmentOf('1', { status: 'cancelled' })]]) {
-      expect(compare(seen, { links }, { window: later })).toEqual({ changes: [], released: ['1'], unchanged: 0 });
+      expect(compare(seen, { links }, { window: later })).toEqual({
+        changes: [],
+        released: ['1'],
+        timed: [],
+        unchanged: 0,
+      });
     }
+  });
+
+  test('D8: is left by a block of a month when its end leaves, not with its start', () => {
+    const time = { kind: 'timed', startAt: NOW, endAt: NOW + 30 * DAY_MS } as const;
+    const links = written(appointmentOf('1', { time }));
+    const windowIn = (days: number) => ({ fromAt: NOW + (days - 7) * DAY_MS, toAt: NOW + (days + 30) * DAY_MS });
+    for (const days of [0, 7, 9, 20, 36]) {
+      expect(absentCandidates({ links, pending: new Map() }, windowIn(days), () => false)).toEqual(['1']);
+      expect(compare([], { links }, { window: windowIn(days) }).released).toEqual([]);
+      const cancelled = appointmentOf('1', { time, status: 'cancelled' });
+      expect(reasons(compare([cancelled], { links }, { window: windowIn(days) }).changes)).toEqual(['1 cancelled']);
+    }
+    expect(absentCandidates({ links, pending: new Map() }, windowIn(37), () => false)).toEqual([]);
+    expect(compare([], { links }, { window: windowIn(37) }).released).toEqual(['1']);
+  });
+
+  test('D8: is asked with the time of today, also where a link told none or an object does not show it', () => {
+    const appointment = appointmentOf('1');
+    const { startAt, endAt } = appointment.time;
+    const [[, link]] = [...written(appointment)] as [[string, Link]];
+    const timedOf = (changes: Partial<Link>, state: Partial<TargetState> = {}, input = {}) =>
+      compare([appointment], { links: new Map([['1', { ...link, ...changes }]]), ...state }, input).timed;
+    const told = [{ recordId: '1', fingerprint: link.fingerprint, startAt, endAt }];
+    expect(timedOf({})).toEqual([]);
+    expect(timedOf({ startAt: startAt + 999, endAt: endAt - 999 })).toEqual([]);
+    expect(timedOf({ endAt: startAt })).toEqual(told);
+    expect(timedOf({ endAt: endAt - 1_000 })).toEqual(told);
+    expect(timedOf({ startAt: startAt + 1_000 })).toEqual(told);
+    expect(timedOf({ endAt: startAt, drift: 'edited' }, {}, { restores: () => false })).toEqual(told);
+    expect(timedOf({ endAt: startAt, drift: 'edited' })).toEqual([]);
+    expect(timedOf({ endAt: startAt }, { pending: waiting(compare([appointment]).changes) })).toEqual([]);
+    expect(timedOf({ endAt: startAt, fingerprint: 'other' })).toEqual([]);
   });
 
   test('is not left while something still waits to be written', () => {
@@ -198,7 +246,7 @@ describe('the window', () => {
       written(appointmentOf('1')),
       compare([beyond], { links: written(appointmentOf('1')) }).changes,
     );
-    expect(compare([], { links: out })).toEqual({ changes: [], released: [], unchanged: 0 });
+    expect(compare([], { links: out })).toEqual({ changes: [], released: [], timed: [], unchanged: 0 });
     expect(reasons(compare([appointmentOf('1')], { links: out }).changes)).toEqual(['1 content-changed']);
     const later = { fromAt: WINDOW.fromAt, toAt: WINDOW.toAt + 10 * DAY_MS };
     expect(compare([beyond], { links: out }, { window: later })).toMatchObject({ changes: [], unchanged: 1 });
@@ -224,7 +272,7 @@ describe('what a person did to an object', () => {
       const links = touched(drift, drift === 'edited' ? other : undefined);
       expect(reasons(compare([appointmentOf('1')], { links }).changes)).toEqual([`1 ${drift}-by-hand`]);
       const kept = compare([appointmentOf('1')], { links }, { restores: () => false });
-      expect(kept).toEqual({ changes: [], released: [], unchanged: 1 });
+      expect(kept).toEqual({ changes: [], released: [], timed: [], unchanged: 1 });
     },
   );
 
@@ -267,14 +315,22 @@ describe('records that are absent from a complete snapshot', () => {
   });
 
   test('are none of our business outside the window, whose edges are half-open', () => {
-    const at = (recordId: string, startAt: number): [string, Link] => [recordId, linkOf(recordId, 'f', startAt)];
+    const at = (recordId: string, startAt: number, endAt: number): [string, Link] => [
+      recordId,
+      linkOf(recordId, 'f', { startAt, endAt }),
+    ];
+    const { fromAt, toAt } = WINDOW;
     const links = new Map([
-      at('before', WINDOW.fromAt - 1),
-      at('first', WINDOW.fromAt),
-      at('last', WINDOW.toAt - 1),
-      at('beyond', WINDOW.toAt),
+      at('before', fromAt - 1, fromAt),
+      at('into', fromAt - 30 * DAY_MS, fromAt + 1),
+      at('moment', fromAt, fromAt),
+      at('moment before', fromAt - 1, fromAt - 1),
+      at('last', toAt - 1, toAt + DAY_MS),
+      at('across', fromAt - 1, toAt + 1),
+      at('beyond', toAt, toAt + 1),
     ]);
-    expect(absentCandidates({ links, pending: new Map() }, WINDOW, nobody)).toEqual(['first', 'last']);
+    const state = { links, pending: new Map() };
+    expect(absentCandidates(state, WINDOW, nobody)).toEqual(['into', 'moment', 'last', 'across']);
   });
 });
 

@@ -7,13 +7,18 @@ import { NOW } from './arbitraries.ts';
 const LIMITS = { vanished: { share: 0.2, count: 10 }, cancelled: { share: 0.6, count: 50 } };
 
 function removal(recordId: string, reason: 'vanished' | 'excluded' | 'cancelled' = 'vanished'): PlannedChange {
-  return { recordId, reason, wanted: { want: 'absent', startAt: NOW }, fields: [] };
+  return { recordId, reason, wanted: { want: 'absent', startAt: NOW, endAt: NOW }, fields: [] };
 }
 
 function writing(recordId: string, reason: 'new' | 'content-changed' = 'new'): PlannedChange {
   const time = { kind: 'all-day', startDate: '2026-06-15', endDate: '2026-06-16' } as const;
   const item = { title: 'Busy', description: null, location: null, time, busy: true };
-  return { recordId, reason, wanted: { want: 'present', item, fingerprint: recordId, startAt: NOW }, fields: [] };
+  return {
+    recordId,
+    reason,
+    wanted: { want: 'present', item, fingerprint: recordId, startAt: NOW, endAt: NOW },
+    fields: [],
+  };
 }
 
 function removals(count: number, reason: 'vanished' | 'excluded' | 'cancelled' = 'vanished'): PlannedChange[] {
