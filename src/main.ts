@@ -29,7 +29,7 @@ import { MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
-import { checkRedis } from './state/redis.ts';
+import { checkRedis, type RedisWatch, watchRedis } from './state/redis.ts';
 import { keepTriggers } from './state/triggers.ts';
 
 /** A running daemon. */
@@ -79,7 +79,9 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   opened.defer(() => composition.close());
   await checkRedis(composition.redis, signal);
   const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
-  const app = await createAdminServer(adminVerbs(composition, metrics, publicUrl), { publicUrl, log });
+  const watch = watchRedis(composition.redis, log);
+  opened.defer(() => watch.stop());
+  const app = await createAdminServer(adminVerbs(composition, metrics, watch, publicUrl), { publicUrl, log });
   const server = await listen(app, settings.http);
   const workers = startWorkers({
     redisUrl: settings.redis.url.reveal(),
@@ -299,7 +301,7 @@ async function schedule({ queues, estate, configuration, redis }: Composition): 
   }
 }
 
-function adminVerbs(composition: Composition, metrics: Metrics, publicUrl: string): AdminVerbs {
+function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch, publicUrl: string): AdminVerbs {
   const { estate, redis, composed } = composition;
   const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
   const answers = createAnswerDesk({ estate, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
@@ -310,8 +312,8 @@ function adminVerbs(composition: Composition, metrics: Metrics, publicUrl: strin
     showAnswer: answers.show,
     takeAnswer: answers.take,
     async readiness() {
-      const { status } = composition.redis;
-      return status === 'ready' ? [] : [{ what: 'redis', why: `the connection is ${status}` }];
+      const why = watch.trouble();
+      return why === null ? [] : [{ what: 'redis', why }];
     },
     async completeLogin({ url }) {
       try {

@@ -5,6 +5,7 @@ import { neverConnected } from './never-connected.ts';
 import { type PinnedAnswer, type Resolve, sendPinned, systemResolve } from './pinned.ts';
 import { isPublicAddress } from './public-addresses.ts';
 import { retryAfterMs } from './retry-after.ts';
+import { overdueTimers } from './standstill.ts';
 import { sendUpload } from './uploading.ts';
 
 /** One request through the door. */
@@ -99,6 +100,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     work: () => Promise<Answer>,
   ): Promise<Answer> {
     await request.budget?.take(request.signal, request.units ?? 1);
+    await overdueTimers();
     const startedAt = options.clock();
     let status = 0;
     try {

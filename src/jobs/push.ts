@@ -112,6 +112,7 @@ async function pushBatch(
     lease,
   );
   const signal = AbortSignal.any([abort, lease.signal, AbortSignal.timeout(APPLY_TIMEOUT_MS)]);
+  signal.throwIfAborted();
   const rounds = chunks(operations, batchSize).map(async (batch) => {
     const outcomes = await target.connector.apply(
       container,

@@ -3,7 +3,7 @@ import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
-import { connectRedis } from '../state/redis.ts';
+import { connectForWorkers, connectRedis, type RedisClient } from '../state/redis.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
 import type { ReminderAlarms, Wake } from './open-reminders.ts';
 
@@ -179,7 +179,7 @@ export function startWorkers(options: WorkersOptions): Workers {
   const stop = new AbortController();
   const abort = new AbortController();
   const signals = { stop: stop.signal, abort: abort.signal };
-  const connection = connectRedis(options.redisUrl, { blocking: true });
+  const connection = connectForWorkers(options.redisUrl);
   const workers = NAMES.map((name) => startWorker(name, options, connection, signals));
   return {
     async close(graceMs) {
@@ -195,7 +195,7 @@ export function startWorkers(options: WorkersOptions): Workers {
 function startWorker(
   name: JobName,
   options: WorkersOptions,
-  connection: ReturnType<typeof connectRedis>,
+  connection: RedisClient,
   signals: { stop: AbortSignal; abort: AbortSignal },
 ): Worker {
   const worker = new Worker(name, (job, token) => handle(name, job, options, signals, token), {

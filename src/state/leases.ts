@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { keys } from './keys.ts';
+import { pauseFor } from './pause.ts';
 import type { RedisClient } from './redis.ts';
 
 /** The right to do one thing alone for a while. Writes that it protects check `token` in the same script. */
@@ -10,8 +11,12 @@ export interface Lease {
   readonly key: string;
   /** `<fencing number>:<owner>`: grows with each holder, so a late one can be told apart. */
   readonly token: string;
-  /** Aborted when the lease was lost or could not be renewed in time. */
+  /**
+   * Aborted when the lease was lost, and before anybody else can hold it when it could not be renewed. Read it anew before each
+   * call to the outside: that looks at the time, also where no timer could ring since the process stood still.
+   */
   readonly signal: AbortSignal;
+  /** Never throws. A lease that can't be given back ends by itself. */
   release(): Promise<void>;
 }
 
@@ -54,12 +59,18 @@ export function isFenced(error: unknown): boolean {
   return error instanceof Error && error.message.includes('FENCED');
 }
 
+/** Part of a lease's time that its holder doesn't use: for a timer that rings late, and for a call that is just going out. */
+const MARGIN_SHARE = 0.1;
+/** Renewals in the time of a lease. One that failed is tried again after a third of that pause. */
+const RENEWALS = 3;
+
 /** @param ttlMs a holder that died is succeeded after this time; a living one renews at a third of it */
 export function createLeases(redis: RedisClient, tenant: string, ttlMs: number): Leases {
   async function tryTake(name: string): Promise<Lease | null> {
     const key = keys.lease(tenant, name);
+    const sentAt = performance.now();
     const token = await redis.eval(TAKE, 2, key, keys.fence(tenant, name), randomUUID(), ttlMs);
-    return typeof token === 'string' ? keepAlive(redis, { name, key, token }, ttlMs) : null;
+    return typeof token === 'string' ? hold(redis, { name, key, token }, ttlMs, sentAt) : null;
   }
   async function take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
     const deadline = performance.now() + waitMs;
@@ -68,32 +79,62 @@ export function createLeases(redis: RedisClient, tenant: string, ttlMs: number):
       const lease = await tryTake(name);
       if (lease !== null) return lease;
       if (performance.now() + pauseMs > deadline) throw busy(name);
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await pauseFor(pauseMs, signal);
     }
   }
   return { tryTake, take };
 }
 
-function keepAlive(redis: RedisClient, held: Pick<Lease, 'name' | 'key' | 'token'>, ttlMs: number): Lease {
+/**
+ * Keeps a lease that was taken. It counts from the moment in which the take or the renewal was sent: Redis began to count no
+ * earlier, so nobody else can hold it before our deadline.
+ */
+function hold(redis: RedisClient, held: Pick<Lease, 'name' | 'key' | 'token'>, ttlMs: number, takenAt: number): Lease {
   const lost = new AbortController();
-  let renewedAt = performance.now();
-  const timer = setInterval(() => {
-    redis.eval(RENEW, 1, held.key, held.token, ttlMs).then(
-      (renewed) => {
-        if (renewed === 1) renewedAt = performance.now();
-        else lost.abort(fencedError());
-      },
-      () => {},
-    );
-    if (performance.now() - renewedAt > ttlMs) lost.abort(fencedError());
-  }, ttlMs / 3);
-  timer.unref();
+  const usableMs = ttlMs * (1 - MARGIN_SHARE);
+  let deadlineAt = takenAt + usableMs;
+  let isReleased = false;
+  let renewal: NodeJS.Timeout | undefined;
+  let deadline: NodeJS.Timeout | undefined;
+  const stop = () => {
+    clearTimeout(renewal);
+    clearTimeout(deadline);
+  };
+  const lose = () => {
+    stop();
+    lost.abort(fencedError());
+  };
+  const loseAtDeadline = () => {
+    clearTimeout(deadline);
+    deadline = setTimeout(lose, deadlineAt - performance.now()).unref();
+  };
+  const renewAfter = (pauseMs: number) => {
+    renewal = setTimeout(() => void renew(), pauseMs).unref();
+  };
+  async function renew(): Promise<void> {
+    const sentAt = performance.now();
+    const renewed = await redis.eval(RENEW, 1, held.key, held.token, ttlMs).catch(() => null);
+    if (isReleased || lost.signal.aborted) return;
+    if (renewed === 0) return lose();
+    if (renewed === null) return renewAfter(ttlMs / RENEWALS / 3);
+    deadlineAt = sentAt + usableMs;
+    loseAtDeadline();
+    renewAfter(ttlMs / RENEWALS);
+  }
+  loseAtDeadline();
+  renewAfter(ttlMs / RENEWALS);
   return {
     ...held,
-    signal: lost.signal,
+    get signal() {
+      // A process that stood still goes on with what came in meanwhile, before its timers ring.
+      if (!isReleased && performance.now() >= deadlineAt) lose();
+      return lost.signal;
+    },
     async release() {
-      clearInterval(timer);
-      await redis.eval(RELEASE, 1, held.key, held.token);
+      isReleased = true;
+      stop();
+      // Where Redis is away the lease ends by itself; what was done under it stands.
+      await redis.eval(RELEASE, 1, held.key, held.token).catch(() => {});
     },
   };
 }

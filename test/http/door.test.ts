@@ -193,6 +193,23 @@ describe('a budget', () => {
   });
 });
 
+test('D18: nothing goes out once a deadline has passed, not even from a process that stood still meanwhile', async () => {
+  const asked: string[] = [];
+  const url = await serve((incoming, outgoing) => {
+    asked.push(incoming.url ?? '');
+    outgoing.end();
+  });
+  const { door } = openDoor();
+  await door.send(request(`${url}/before`));
+  const lease = new AbortController();
+  setTimeout(() => lease.abort(), 50);
+  // Nothing of this process runs meanwhile, its timers included; the connection stays open and could be written to at once.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+  expect(await failure(door.send(request(`${url}/late`, { signal: lease.signal })))).toMatchObject({ code: 'aborted' });
+  await door.send(request(`${url}/after`));
+  expect(asked).toEqual(['/before', '/after']);
+});
+
 describe('the door as fetch', () => {
   test('carries method, headers and body, and decodes what was packed', async () => {
     const url = await serve(async (incoming, outgoing) => {

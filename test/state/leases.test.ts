@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createLeases, isFenced } from '../../src/state/leases.ts';
+import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -46,25 +47,6 @@ describe('a lease', () => {
     expect(numbers).toEqual([1, 2, 3, 4]);
   });
 
-  test('is kept for longer than its time by a holder that lives', async () => {
-    const connection = redis.connect();
-    const leases = createLeases(connection, TENANT, 240);
-    const lease = await leases.tryTake('plan');
-    const seen: number[] = [];
-    await waitFor(
-      async () => {
-        const left = await connection.pttl(lease?.key ?? '');
-        if (seen.at(-1) !== undefined && left > (seen.at(-1) ?? 0)) return true;
-        seen.push(left);
-        return false;
-      },
-      { what: 'the lease to be renewed' },
-    );
-    expect(lease?.signal.aborted).toBe(false);
-    expect(await leases.tryTake('plan')).toBeNull();
-    await lease?.release();
-  });
-
   test('ends by itself when its holder died', async () => {
     const holder = redis.connect();
     const lease = await createLeases(holder, TENANT, 300).tryTake('plan');
@@ -73,20 +55,6 @@ describe('a lease', () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     const next = await waitFor(() => leases.tryTake('plan'), { what: 'the dead holder to be succeeded' });
     expect(numberOf(next.token)).toBe(2);
-  });
-
-  test('tells its holder when it was lost', async () => {
-    const connection = redis.connect();
-    const lease = await createLeases(connection, TENANT, 150).tryTake('plan');
-    await connection.del(lease?.key ?? '');
-    await waitFor(() => lease?.signal.aborted, { what: 'the loss to be noticed' });
-    expect(lease?.signal.reason).toMatchObject({ actor: 'conflict', code: 'lease-lost' });
-  });
-
-  test('tells its holder when Redis was away for longer than it lasts', async () => {
-    const lease = await createLeases(redis.connect(), TENANT, 300).tryTake('plan');
-    await redis.crash();
-    await waitFor(() => lease?.signal.aborted, { what: 'the loss to be noticed' });
   });
 
   test('released late is not taken from whoever holds it now', async () => {
@@ -122,13 +90,170 @@ describe('whoever waits for a lease', () => {
     });
   });
 
-  test('waits no longer when it is told to stop', async () => {
+  test('D18: waits no longer when it is told to stop, not to the end of a pause either', async () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     await leases.tryTake('plan');
+    useFakeTime();
     const stop = new AbortController();
     const waiting = leases.take('plan', 60_000, stop.signal);
+    await untilSeen(() => vi.getTimerCount() > 0, 'the pause');
     stop.abort(new Error('stopped'));
     await expect(waiting).rejects.toThrow('stopped');
+  });
+
+  test('asks again after 20 ms, then after twice as long, up to half a second', async () => {
+    const leases = createLeases(redis.connect(), TENANT, 600_000);
+    await leases.tryTake('plan');
+    const time = useFakeTime();
+    const asked = countEvals();
+    const waiting = createLeases(asked.client, TENANT, 600_000).take('plan', 2_120, NEVER);
+    const ended = expect(waiting).rejects.toMatchObject({ code: 'lease-busy' });
+    // 0, 20, 60, 140, 300, 620, 1120, 1620; at 2,120 the wait is over.
+    for (const [index, pauseMs] of [20, 40, 80, 160, 320, 500, 500].entries()) {
+      await untilSeen(() => asked.count() === index + 1 && vi.getTimerCount() > 0, 'the pause');
+      await time.pass(pauseMs - 1);
+      expect(asked.count()).toBe(index + 1);
+      await time.pass(1);
+    }
+    await untilSeen(() => asked.count() === 8 && vi.getTimerCount() > 0, 'the last pause');
+    await time.pass(500);
+    await ended;
+    expect(asked.count()).toBe(9);
+  });
+});
+
+/** A connection that tells how often a script was run over it. */
+function countEvals() {
+  const client = redis.connect();
+  const run = vi.spyOn(client, 'eval');
+  return { client, count: () => run.mock.settledResults.filter(({ type }) => type === 'fulfilled').length };
+}
+
+describe("a lease's deadline", () => {
+  const TTL_MS = 60_000;
+
+  async function hold(client = redis.connect()) {
+    const lease = await createLeases(client, TENANT, TTL_MS).tryTake('plan');
+    if (lease === null) throw new Error('the lease is taken');
+    return lease;
+  }
+
+  test('D18: is that of the last renewal that was sent and answered, with a tenth of its time to spare', async () => {
+    const time = useFakeTime();
+    const { client, count } = countEvals();
+    const lease = await hold(client);
+    for (let renewals = 1; renewals <= 5; renewals += 1) {
+      await time.pass(20_000);
+      await untilSeen(() => count() === renewals + 1, 'the renewal');
+      await untilSeen(async () => (await redis.connect().pttl(lease.key)) > TTL_MS - 5_000, 'its time in Redis');
+    }
+    vi.spyOn(client, 'eval').mockReturnValue(new Promise(() => {}));
+    await time.pass(53_999);
+    expect(lease.signal.aborted).toBe(false);
+    await time.pass(1);
+    expect(lease.signal.aborted).toBe(true);
+    expect(lease.signal.reason).toMatchObject({ actor: 'conflict', code: 'lease-lost' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('D18: counts from when the take was sent, not from when it was answered', async () => {
+    const time = useFakeTime();
+    const client = redis.connect();
+    const run = client.eval.bind(client) as (...args: unknown[]) => Promise<unknown>;
+    vi.spyOn(client, 'eval').mockImplementation(async (...args: unknown[]) => {
+      const answer = await run(...args);
+      await time.pass(10_000);
+      return answer;
+    });
+    const lease = await hold(client);
+    vi.spyOn(client, 'eval').mockReturnValue(new Promise(() => {}));
+    await time.pass(43_999);
+    expect(lease.signal.aborted).toBe(false);
+    await time.pass(1);
+    expect(lease.signal.aborted).toBe(true);
+  });
+
+  test('D18: counts from when a renewal was sent, not from when it was answered', async () => {
+    const time = useFakeTime();
+    const client = redis.connect();
+    const lease = await hold(client);
+    const answered = Promise.withResolvers<number>();
+    vi.spyOn(client, 'eval')
+      .mockReturnValueOnce(answered.promise)
+      .mockReturnValue(new Promise(() => {}));
+    await time.pass(20_000);
+    await time.pass(10_000);
+    answered.resolve(1);
+    await time.pass(43_999);
+    expect(lease.signal.aborted).toBe(false);
+    await time.pass(1);
+    expect(lease.signal.aborted).toBe(true);
+  });
+
+  test('D18: is seen by a process that stood still, before any of its timers rings', async () => {
+    const time = useFakeTime();
+    const lease = await hold();
+    const before = lease.signal;
+    time.jump(53_999);
+    expect(lease.signal.aborted).toBe(false);
+    time.jump(1);
+    expect(lease.signal.aborted).toBe(true);
+    expect(before.aborted).toBe(true);
+  });
+
+  test('D18: holds through renewals that fail: each is tried again after a ninth of its time', async () => {
+    const time = useFakeTime();
+    const client = redis.connect();
+    const lease = await hold(client);
+    const failing = vi.spyOn(client, 'eval').mockRejectedValue(new Error('away'));
+    await time.pass(20_000);
+    expect(failing).toHaveBeenCalledTimes(1);
+    await time.pass(6_665);
+    expect(failing).toHaveBeenCalledTimes(1);
+    await time.pass(1);
+    expect(failing).toHaveBeenCalledTimes(2);
+    failing.mockRestore();
+    const again = vi.spyOn(client, 'eval');
+    await time.pass(6_666);
+    await untilSeen(() => again.mock.settledResults[0]?.type === 'fulfilled', 'the renewal');
+    await time.pass(25_000);
+    expect(lease.signal.aborted).toBe(false);
+  });
+
+  test('is there no more once somebody else holds it: the next renewal tells, and prolongs nothing of theirs', async () => {
+    const time = useFakeTime();
+    const connection = redis.connect();
+    const late = await hold();
+    await connection.set(late.key, '2:somebody', 'PX', 600_000);
+    await time.pass(20_000);
+    await untilSeen(() => late.signal.aborted, 'the loss');
+    expect(late.signal.reason).toMatchObject({ actor: 'conflict', code: 'lease-lost', retry: 'later' });
+    expect(await connection.pttl(late.key)).toBeGreaterThan(500_000);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('ends with the release: no renewal follows, also of one that was under way', async () => {
+    const time = useFakeTime();
+    const client = redis.connect();
+    const lease = await hold(client);
+    const answered = Promise.withResolvers<number>();
+    const run = vi.spyOn(client, 'eval').mockReturnValueOnce(answered.promise);
+    await time.pass(20_000);
+    await lease.release();
+    answered.resolve(0);
+    await time.pass(0);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(run).toHaveBeenCalledTimes(2);
+    time.jump(60_000);
+    expect(lease.signal.aborted).toBe(false);
+    expect(await redis.connect().exists(lease.key)).toBe(0);
+  });
+
+  test('D18: a release never throws, though Redis is gone', async () => {
+    const client = redis.connect();
+    const lease = await hold(client);
+    client.disconnect();
+    await expect(lease.release()).resolves.toBeUndefined();
   });
 });
 

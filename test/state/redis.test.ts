@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest';
-import { checkRedis, connectRedis } from '../../src/state/redis.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Logger } from '../../src/log/logger.ts';
+import { checkRedis, connectForWorkers, connectRedis, type RedisClient, watchRedis } from '../../src/state/redis.ts';
+import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
+import { startSilentProxy } from '../support/silent-proxy.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -52,6 +55,100 @@ describe('a Redis without an append-only file', () => {
       retry: 'never',
       remedy: expect.stringContaining('appendonly yes'),
     });
+  });
+});
+
+describe('D19: a Redis that falls silent without closing its connections', () => {
+  const redis = useRedis();
+
+  async function open(connect: (url: string) => RedisClient = connectRedis) {
+    const proxy = await startSilentProxy(redis.port);
+    const client = connect(`redis://127.0.0.1:${proxy.port}`);
+    onTestFinished(() => client.disconnect());
+    await client.set('key', 'value');
+    return { proxy, client };
+  }
+
+  test.each([
+    ['any other', connectRedis],
+    ["the workers'", connectForWorkers],
+  ])('ends every command over %s connection after ten seconds', async (_, connect) => {
+    const { proxy, client } = await open(connect);
+    const time = useFakeTime();
+    proxy.fallSilent();
+    const ended = vi.fn();
+    client.get('key').then(ended, ended);
+    await time.pass(9_999);
+    expect(ended).not.toHaveBeenCalled();
+    await time.pass(1);
+    expect(ended).toHaveBeenCalledWith(expect.objectContaining({ message: 'Command timed out' }));
+  });
+
+  test('is reached over another connection as soon as it speaks again, although nobody closed the old one', async () => {
+    const { proxy, client } = await open();
+    const time = useFakeTime();
+    proxy.fallSilent();
+    const answer = client.get('key');
+    await time.pass(6_999);
+    proxy.speak();
+    expect(client.status).toBe('ready');
+    await time.pass(1);
+    await untilSeen(() => client.status === 'reconnecting', 'the old connection to be dropped');
+    await time.pass(100);
+    expect(await answer).toBe('value');
+    expect(proxy.connections).toBe(2);
+  });
+
+  test('leaves the copies that wait for jobs alone: BullMQ watches those', async () => {
+    const { proxy, client } = await open(connectForWorkers);
+    const copy = client.duplicate();
+    onTestFinished(() => copy.disconnect());
+    await copy.ping();
+    const time = useFakeTime();
+    proxy.fallSilent();
+    const ended = vi.fn();
+    copy.bzpopmin('jobs', 60).then(ended, ended);
+    await time.pass(30_000);
+    expect(ended).not.toHaveBeenCalled();
+    expect(copy.status).toBe('ready');
+  });
+
+  test('is said to be out of reach, with the time, in at most ten seconds; its loss and its return are logged once each', async () => {
+    const { proxy, client } = await open();
+    const lines: [level: string, message: string, silentForMs: unknown][] = [];
+    const note = (level: string) => (data: object, message: string) =>
+      void lines.push([level, message, Reflect.get(data, 'silentForMs')]);
+    const time = useFakeTime();
+    const asked = vi.spyOn(client, 'ping');
+    const answers = () => asked.mock.settledResults.filter(({ type }) => type === 'fulfilled').length;
+    const watch = watchRedis(client, { error: note('error'), info: note('info') } as unknown as Logger);
+    onTestFinished(() => watch.stop());
+    for (let second = 0; second < 20; second += 2) {
+      await untilSeen(() => answers() === second / 2 + 1, 'the answer');
+      expect(watch.trouble()).toBeNull();
+      await time.pass(2_000);
+    }
+    await untilSeen(() => answers() === 11, 'the answer');
+    proxy.fallSilent();
+    await time.pass(7_000);
+    expect(watch.trouble()).toBeNull();
+    expect(lines).toEqual([]);
+    await time.pass(1_000);
+    expect(watch.trouble()).toBe('no answer for 8 s');
+    await time.pass(30_000);
+    expect(watch.trouble()).not.toBeNull();
+    expect(lines).toEqual([['error', 'Redis does not answer, no new work begins', 8_000]]);
+    proxy.speak();
+    await untilSeen(async () => {
+      await time.pass(500);
+      return watch.trouble() === null;
+    }, 'Redis to be reached again');
+    expect(lines.slice(1)).toEqual([['info', 'Redis answers again', expect.any(Number)]]);
+    expect(lines[1]?.[2]).toBeGreaterThan(37_000);
+    const { length } = asked.mock.calls;
+    watch.stop();
+    await time.pass(20_000);
+    expect(asked.mock.calls).toHaveLength(length);
   });
 });
 
