@@ -1,6 +1,7 @@
 import { listen } from './admin/listen.ts';
 import { createAdminServer, LOGIN_CALLBACK_PATH } from './admin/server.ts';
 import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
+import { WRONG_USER } from './clinic/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { connectors } from './connectors/registry.ts';
@@ -27,6 +28,7 @@ import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
+import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import { checkRedis, type RedisWatch, watchRedis } from './state/redis.ts';
@@ -153,7 +155,9 @@ export function loginDesk(composition: Composition): LoginDesk {
     },
     target(tenant, connection) {
       const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
-      if (tokens != null) return tokens.login;
+      const verify = composition.composed.get(tenant)?.verifyClinicLogin;
+      if (tokens != null)
+        return connection === CLINIC_CONNECTION && verify ? { ...tokens.login, verify } : tokens.login;
       throw new MirrorError(`tenant "${tenant}" has no connection "${connection}" that a person logs in to`, {
         actor: 'settings',
         code: 'no-such-login',
@@ -348,5 +352,6 @@ function openReceiver({ configuration, estate, queues, redis }: Composition, { c
 function loginOutcome(code: string): LoginOutcome {
   if (code === 'login-refused') return 'denied';
   if (code === 'login-unknown') return 'expired';
+  if (WRONG_USER.has(code)) return 'wrong-account';
   return 'failed';
 }

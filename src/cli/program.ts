@@ -340,10 +340,18 @@ async function login(
         (url) => outside.err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`),
         outside.signal,
       );
+  const { doubt, missingScopes } = result;
   outside.out(`Logged in: ${result.connection} of ${result.tenant}.`);
-  if (result.missingScopes.length === 0) return;
-  outside.out(
-    wrap(`Not granted: ${result.missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`),
-  );
-  outside.exit(1);
+  if (doubt !== undefined) {
+    const act = doubt.remedy ?? 'the next cycle asks again';
+    outside.out(
+      wrap(`Whether this user can be used is not known: ${doubt.message} (${doubt.code}). What to do: ${act}`),
+    );
+  }
+  if (missingScopes.length > 0) {
+    outside.out(
+      wrap(`Not granted: ${missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`),
+    );
+  }
+  if (doubt !== undefined || missingScopes.length > 0) outside.exit(1);
 }

@@ -1,4 +1,4 @@
 export { type AppointmentQuery, type ClinicClient, createClinicClient, type TenantInfo } from './client.ts';
 export type { ClinicAuthorization, ClinicContext } from './context.ts';
 export type { ListPage } from './lists.ts';
-export { chooseTenant, type TenantReference, type UserInfo } from './users.ts';
+export type { TenantReference, UserInfo } from './users.ts';

@@ -13,7 +13,8 @@ import { readWhole } from './whole.ts';
 const CATALOGUE_LIFE_MS = HOUR_MS;
 
 /**
- * The clinic API for one tenant: the tenant's id is found once, catalogues are whole lists and kept for an hour. A login reads both
+ * The clinic API for one tenant. Nowhere else is decided which of the user's tenants is meant: for every reader and every writer it is
+ * the operator's choice, else the one that the first login or cycle was bound to. It is found once, catalogues are whole lists and kept for an hour. A login reads both
  * anew; so does a refusal that may come from a tenant which is no longer the user's.
  */
 export interface TenantSource {
@@ -38,6 +39,8 @@ export interface TenantSource {
   /** Every report as it is now; partial as above. */
   readReports(signal: AbortSignal): Promise<Snapshot<Report>>;
   readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
+  /** Any other call in the tenant; after a refusal that may mean the tenant it is looked at again. */
+  within<Value>(ask: (tenantId: string) => Promise<Value>, signal: AbortSignal): Promise<Value>;
   /** What is kept is read anew with the next question. */
   forget(): void;
 }
@@ -46,11 +49,17 @@ export interface TenantSource {
 export interface TenantMemory {
   /** When a person logged in to the clinic; null when nobody did. */
   loggedInAt(): Promise<Instant | null>;
-  /** The clinic's id of the tenant that was worked in before; null before the first time. */
+  /** The clinic's id of the tenant that all work so far was in; null before the first time. */
   workedIn(): Promise<string | null>;
+  /** Remembers it. @param isChosen by the operator; else one that stands already stays @returns the one that stands now */
+  bind(id: string, isChosen: boolean): Promise<string>;
 }
 
-const NO_MEMORY: TenantMemory = { loggedInAt: async () => null, workedIn: async () => null };
+const NO_MEMORY: TenantMemory = {
+  loggedInAt: async () => null,
+  workedIn: async () => null,
+  bind: async (id) => id,
+};
 
 /**
  * @param configuredId the operator's choice among the user's tenants; null when the user has one
@@ -62,11 +71,14 @@ export function createTenantSource(
   clock: Clock,
   memory: TenantMemory = NO_MEMORY,
 ): TenantSource {
-  let workedIn: string | null = null;
+  let bound: string | null = null;
   const tenant = kept(clock, memory, async (signal) => {
-    workedIn ??= await memory.workedIn();
-    workedIn = chooseTenant(await client.userInfo(signal), configuredId, workedIn).id;
-    return workedIn;
+    const user = await client.userInfo(signal);
+    const workedIn = (await memory.workedIn()) ?? bound;
+    const chosen = chooseTenant(user, configuredId, workedIn).id;
+    const stands = chosen === workedIn ? chosen : await memory.bind(chosen, configuredId !== null);
+    bound = chooseTenant(user, configuredId, stands).id;
+    return bound;
   });
   const lists: Kept<unknown>[] = [];
   const forget = () => {
@@ -126,6 +138,7 @@ export function createTenantSource(
       alone((tenantId, invoiceId, reading) => client.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
     readReports: (signal) => inTenant(signal, (tenantId) => client.readReports(tenantId, signal)),
     readReport: alone(client.readReport),
+    within: (ask, signal) => inTenant(signal, ask),
     forget,
   };
 }

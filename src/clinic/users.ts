@@ -15,6 +15,9 @@ export interface UserInfo {
   tenants: TenantReference[];
 }
 
+/** Codes of users who may not work in the tenant. */
+export const WRONG_USER: ReadonlySet<string> = new Set(['user-unknown', 'tenant-gone', 'tenant-not-allowed']);
+
 /** Most ids that an error message lists. */
 const LISTED_IDS = 20;
 

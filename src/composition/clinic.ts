@@ -17,7 +17,7 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
   const connection = requireEntry(connections, CLINIC_CONNECTION);
   const client = requireEntry(configuration.settings.clinicClients, tenant.configuration.clinic.client);
   return {
-    configuredTenantId: tenant.configuration.clinic.tenantId,
+    tenantId: tenant.clinic.tenantId,
     context: {
       profile: requireEntry(configuration.profiles, client.profile),
       baseUrl: client.baseUrl,

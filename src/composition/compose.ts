@@ -1,6 +1,7 @@
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
+import { WRONG_USER } from '../clinic/users.ts';
 import type { Connector, ConnectorContext } from '../connectors/connector.ts';
 import { connectors } from '../connectors/registry.ts';
 import type { ConnectionStatus, Estate } from '../control/estate.ts';
@@ -12,6 +13,7 @@ import { emptyStreamMemory } from '../jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
+import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Clock } from '../model/time.ts';
@@ -23,6 +25,7 @@ import type { Configuration, TargetConfiguration, TenantConfiguration } from '..
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBudgetShare, type Priority } from '../state/budget.ts';
 import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
+import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
@@ -31,7 +34,7 @@ import { createLinkStore } from '../state/links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { createOutbox } from '../state/outbox.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
-import { createRunStore } from '../state/runs.ts';
+import { createRunStore, type RunReport } from '../state/runs.ts';
 import { createSealer, type SealingKey } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
@@ -51,6 +54,11 @@ export interface ComposedTenant {
   credentials: CredentialStore;
   /** The clinic, for what a person waits for: ahead of the daemon's own questions, as during a wave of reminders. */
   promptClinic: ClinicSource;
+  /**
+   * Whom a clinic's access token belongs to, asked before the login is stored: the user must be one of the tenant that is worked in.
+   * @throws MirrorError as `chooseTenant`, and the API's
+   */
+  verifyClinicLogin(accessToken: string, signal: AbortSignal): Promise<void>;
 }
 
 /** Everything, opened: what the verbs work on and what only the composer may close. */
@@ -163,9 +171,12 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const connection = (id: string) => requireEntry(connections, id);
   const client = requireEntry(settings.clinicClients, tenant.clinic.client);
   const runs = createRunStore(redis, tenant.id);
+  const bound = createClinicTenantStore(redis, tenant.id);
   const memory: TenantMemory = {
     loggedInAt: async () => (await credentials.read(CLINIC_CONNECTION))?.obtainedAt ?? null,
-    workedIn: async () => (await runs.list(1))[0]?.clinic?.tenantId ?? null,
+    // An earlier release remembered it in the report of the last cycle alone.
+    workedIn: async () => (await bound.read()) ?? (await runs.list(1))[0]?.clinic?.tenantId ?? null,
+    bind: bound.bind,
   };
   const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
@@ -194,6 +205,11 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     connections,
     credentials,
     promptClinic: openClinic(tenant, memory, { ...context, budget: ahead }),
+    async verifyClinicLogin(accessToken, signal) {
+      const header = async () => `Bearer ${accessToken}`;
+      const login = { ...context, budget: ahead, authorization: { header, renew: header } };
+      await openClinic(tenant, memory, login).tenantId(signal);
+    },
     tenant: {
       id: tenant.id,
       configuration: tenant,
@@ -247,7 +263,7 @@ function openClinic(
   return {
     ...source,
     async setStatus(id, status, signal) {
-      await setStatus(await source.tenantId(signal), id, { status }, signal);
+      await source.within((tenantId) => setStatus(tenantId, id, { status }, signal), signal);
     },
   };
 }
@@ -320,8 +336,16 @@ function scopesOfTargets(tenant: TenantConfiguration, connection: string): strin
   return [...new Set(scopes)];
 }
 
+/** Why the clinic's login is of no use although the clinic takes it, by the last cycle since it was made; null when it is. */
+function tenantTrouble(lastRun: RunReport | undefined, credential: Credential | null): string | null {
+  if (lastRun?.error == null || credential === null || lastRun.startedAt < credential.obtainedAt) return null;
+  const { code } = lastRun.error;
+  return WRONG_USER.has(code) || code === 'tenant-choice' ? code : null;
+}
+
 async function connectionStatuses(composed: ComposedTenant | undefined): Promise<ConnectionStatus[]> {
   if (composed === undefined) return [];
+  const [lastRun] = await composed.tenant.runs.list(1);
   return Promise.all(
     [...composed.connections.values()].map(async ({ id, kind, scopes, tokens }) => {
       const untouched = tokens === null ? ('static' as const) : ('never' as const);
@@ -329,11 +353,13 @@ async function connectionStatuses(composed: ComposedTenant | undefined): Promise
       // One login that can't be read (its sealing key is gone) must not hide how all the others stand.
       const unreadable = read instanceof MirrorError ? read : null;
       const credential = read instanceof MirrorError ? null : read;
+      const tenantless = id === CLINIC_CONNECTION ? tenantTrouble(lastRun, credential) : null;
+      const told = tenantless === null ? (credential?.state ?? untouched) : ('no-tenant' as const);
       return {
         connection: id,
         kind,
-        state: unreadable === null ? (credential?.state ?? untouched) : ('needs-login' as const),
-        reason: unreadable?.code ?? credential?.reason ?? null,
+        state: unreadable === null ? told : ('needs-login' as const),
+        reason: unreadable?.code ?? tenantless ?? credential?.reason ?? null,
         sinceAt: credential?.since ?? null,
         accessExpiresAt: credential?.accessExpiresAt ?? null,
         refreshExpiresAt: credential?.refreshExpiresAt ?? null,

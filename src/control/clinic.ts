@@ -9,7 +9,6 @@ import { type ClinicOperation, OPERATIONS } from '../clinic/operations.ts';
 import { presented, valuesOf } from '../clinic/present.ts';
 import { readRow } from '../clinic/reading.ts';
 import { isJsonObject, type JsonObject } from '../clinic/rows.ts';
-import { chooseTenant } from '../clinic/users.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
 import type { Shape } from '../settings/clinic-fields.ts';
@@ -21,8 +20,8 @@ export interface ClinicAccess {
   context: ClinicContext;
   /** One invoice at a time in each section, over all processes. */
   serialise: SerialiseSection;
-  /** The operator's choice among the login's tenants. */
-  configuredTenantId: string | null;
+  /** The clinic's id of the tenant, as for the daemon's cycles. @throws as `chooseTenant` */
+  tenantId(signal: AbortSignal): Promise<string>;
 }
 
 /** What is wanted of the clinic. */
@@ -120,7 +119,7 @@ export async function* readClinicRaw(
   if (!Object.hasOwn(RESOURCES, question.resource) || question.ids.length > 1) throw onlyLists();
   const list = question.resource as ResourceName;
   try {
-    const tenantId = await tenantIdOf(access, signal);
+    const tenantId = await access.tenantId(signal);
     const [id] = question.ids;
     if (id === undefined) {
       const asked = { list, tenantId, parameters: [...question.parameters], signal };
@@ -217,16 +216,11 @@ function apiOf({ context, serialise }: ClinicAccess): ClinicApi {
   return createClinicApi(context, serialise);
 }
 
-/** The clinic's id of the tenant. @throws as `chooseTenant` */
-export async function tenantIdOf(access: ClinicAccess, signal: AbortSignal): Promise<string> {
-  return chooseTenant(await apiOf(access).userInfo.read(signal), access.configuredTenantId).id;
-}
-
 async function inputOf(access: ClinicAccess, question: ClinicQuestion, signal: AbortSignal): Promise<OperationInput> {
   const { ids, values, parameters, pdf, resource } = question;
   const takes = OPERATION_CALLS[operationOf(question).name]?.takes ?? null;
   const file = pdf === null ? null : await pdfFile(pdf, basename(pdf));
-  const tenantId = resource === 'userInfo' ? '' : await tenantIdOf(access, signal);
+  const tenantId = resource === 'userInfo' ? '' : await access.tenantId(signal);
   return { tenantId, ids, values: valuesOf(takes ?? {}, values), parameters, file };
 }
 

@@ -7,8 +7,11 @@ import type { TenantSetAside } from '../settings/configuration.ts';
 export interface ConnectionStatus {
   connection: string;
   kind: string;
-  /** `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. */
-  state: 'connected' | 'needs-login' | 'never' | 'static';
+  /**
+   * `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. `no-tenant`: the clinic takes the login, and
+   * its user may not work in the tenant, by the last cycle.
+   */
+  state: 'connected' | 'needs-login' | 'no-tenant' | 'never' | 'static';
   reason: string | null;
   sinceAt: Instant | null;
   accessExpiresAt: Instant | null;

@@ -51,7 +51,7 @@ export async function loginWithDevice(
   const target = desk.target(tenant, connection);
   const { server, scopes } = target;
   const answer = await loginByDevice({ server, scopes, show, pause, clock: desk.clock }, signal);
-  return made(desk, await storeLogin(target, answer));
+  return made(desk, await storeLogin(target, answer, signal));
 }
 
 /**

@@ -155,7 +155,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
       if (accessExpiresAt !== null) {
         gauges.tokenExpiry.set({ tenant, connection }, (accessExpiresAt - at) / 1_000);
       }
-      gauges.needsLogin.set({ tenant, connection }, state === 'needs-login' || state === 'never' ? 1 : 0);
+      gauges.needsLogin.set({ tenant, connection }, state === 'connected' || state === 'static' ? 0 : 1);
     }
     for (const [code, count] of Object.entries(lastRun?.setAside ?? {})) gauges.setAside.set({ tenant, code }, count);
     for (const { part } of lastRun?.withheld ?? []) gauges.withheld.set({ tenant, part }, 1);

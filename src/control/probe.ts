@@ -22,7 +22,7 @@ import { DAY_MS } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
 import type { ProfileCheck } from './check-spec.ts';
-import { type ClinicAccess, tenantIdOf } from './clinic.ts';
+import type { ClinicAccess } from './clinic.ts';
 
 /** What a probe found; `requests` were sent, all of them GET. */
 export interface Probe extends ProfileCheck {
@@ -44,7 +44,7 @@ export async function probeClinic(access: ClinicAccess, progress: Progress, sign
   const { context } = access;
   const { profile } = context;
   progress('the tenant');
-  const asker = createAsker(context, await tenantIdOf(access, signal), signal);
+  const asker = createAsker(context, await access.tenantId(signal), signal);
   const catalogues = await readCatalogues(asker, profile, progress);
   progress('the window of appointments');
   const now = context.clock();

@@ -17,6 +17,8 @@ export interface LoginResult {
   connection: string;
   grantedScopes: readonly string[];
   missingScopes: readonly string[];
+  /** Stored, and it could not be made sure that it is of use: the other side was away, or the operator has to choose a tenant. */
+  doubt?: MirrorError;
 }
 
 /** A connection that a person can log in to. */
@@ -26,6 +28,8 @@ export interface LoginTarget {
   /** Scopes to ask for. */
   scopes: readonly string[];
   clock: Clock;
+  /** Asks the other side who the user is, before anything is stored. @throws MirrorError when they can't be used, or it can't be told */
+  verify?(accessToken: string, signal: AbortSignal): Promise<void>;
 }
 
 /** How long a login waits for a refresh under way. */
@@ -78,13 +82,17 @@ export async function completeLogin(
   response.search = callback.search;
   const { codeVerifier } = pending;
   const answer = await target.server.exchangeCode(response, { state, codeVerifier }, signal).catch(codeRefused);
-  return storeLogin({ ...target, scopes: pending.scopes }, answer);
+  return storeLogin({ ...target, scopes: pending.scopes }, answer, signal);
 }
 
-/** Stores what a login brought, in place of what stood there. A refresh under way is waited for. */
-export async function storeLogin(target: LoginTarget, answer: TokenAnswer): Promise<LoginResult> {
+/**
+ * Stores what a login brought, in place of what stood there. A refresh under way is waited for.
+ * @throws MirrorError of `verify` for a user who can't be used: nothing is stored then, and what stood there stays
+ */
+export async function storeLogin(target: LoginTarget, answer: TokenAnswer, signal: AbortSignal): Promise<LoginResult> {
   const { place, scopes, clock } = target;
   if (answer.refreshToken === null) throw noRefreshToken();
+  const doubt = await doubtOf(target, answer, signal);
   const { tenant, connection, credentials } = place;
   const lease = await place.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
   try {
@@ -92,10 +100,28 @@ export async function storeLogin(target: LoginTarget, answer: TokenAnswer): Prom
     const next = credentialFromLogin(answer, scopes, before, clock());
     if (!(await credentials.write(lease, connection, before?.version ?? null, next))) throw overtaken();
     const { grantedScopes } = next;
-    return { tenant, connection, grantedScopes, missingScopes: missingScopes(scopes, grantedScopes) };
+    const result = { tenant, connection, grantedScopes, missingScopes: missingScopes(scopes, grantedScopes) };
+    return doubt === null ? result : { ...result, doubt };
   } finally {
     // A lease that can't be released ends by itself.
     await lease.release().catch(() => {});
+  }
+}
+
+/** Who is no user of the clinic is refused; what may be mended without another login is told. */
+async function doubtOf(
+  { verify }: LoginTarget,
+  { accessToken }: TokenAnswer,
+  signal: AbortSignal,
+): Promise<MirrorError | null> {
+  try {
+    await verify?.(accessToken, signal);
+    return null;
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = asMirrorError(error);
+    if (failure.retry === 'never' && failure.code !== 'tenant-choice') throw failure;
+    return failure;
   }
 }
 

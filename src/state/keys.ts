@@ -14,6 +14,7 @@
  * | `cm:{T}:deletions:<target>`          | zset   | one hour          | lane              | guard                 |
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
+ * | `cm:{T}:clinic-tenant`               | string | for ever          | login, planner    | whoever asks the clinic |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
  * | `cm:{T}:journal:<run>`                | hash   | retention         | lane              | undo                  |
  * | `cm:{T}:journals`                    | zset   | retention         | lane              | undo                  |
@@ -67,6 +68,7 @@ export const keys = {
   deletions: (tenant: string, target: string) => tenantKey(tenant, 'deletions', target),
   restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
   holds: (tenant: string) => tenantKey(tenant, 'holds'),
+  clinicTenant: (tenant: string) => tenantKey(tenant, 'clinic-tenant'),
   runs: (tenant: string) => tenantKey(tenant, 'runs'),
   journal: (tenant: string, run: string) => tenantKey(tenant, 'journal', run),
   journals: (tenant: string) => tenantKey(tenant, 'journals'),

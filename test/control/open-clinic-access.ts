@@ -1,5 +1,7 @@
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
 import type { ClinicContext } from '../../src/clinic/context.ts';
+import { createClinicClient } from '../../src/clinic/index.ts';
+import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import type { ClinicAccess } from '../../src/control/clinic.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -13,18 +15,19 @@ export function openClinicAccess(
   more: Partial<ClinicContext> = {},
 ): ClinicAccess {
   const header = async () => `Bearer ${token}`;
+  const context: ClinicContext = {
+    profile,
+    baseUrl: sandbox.baseUrl,
+    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    budget: null,
+    authorization: { header, renew: header },
+    clock: Date.now,
+    log: silentLogger,
+    ...more,
+  };
   return {
-    configuredTenantId: null,
+    tenantId: createTenantSource(createClinicClient(context), null, Date.now).tenantId,
     serialise: (_place, work, signal) => work(signal),
-    context: {
-      profile,
-      baseUrl: sandbox.baseUrl,
-      http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
-      budget: null,
-      authorization: { header, renew: header },
-      clock: Date.now,
-      log: silentLogger,
-      ...more,
-    },
+    context,
   };
 }
