@@ -44,7 +44,7 @@ export type ProxyFault =
   | {
       kind: 'rewrite';
       request?: (request: ProxiedRequest) => ProxiedRequest;
-      answer?: (answer: ProxiedAnswer, request: ProxiedRequest) => ProxiedAnswer;
+      answer?: (answer: ProxiedAnswer, request: ProxiedRequest) => ProxiedAnswer | Promise<ProxiedAnswer>;
     };
 
 /** A fault for the requests that match; spent after `times` (default: once), having let `after` matches pass. */
@@ -52,6 +52,14 @@ export interface ProxyRule extends ProxyMatch {
   times?: number;
   after?: number;
   fault: ProxyFault;
+}
+
+/** What a program decides and learns while the proxy works, beside its rules. */
+export interface FaultProxyHooks {
+  /** Asked of every request before the rules are; null leaves it to them. @param from port that the client sends from */
+  choose?(request: ProxiedRequest, from: number): ProxyFault | null | Promise<ProxyFault | null>;
+  /** Told what the server answered, before the client is and even if the client never is. */
+  answered?(request: ProxiedRequest, answer: ProxiedAnswer, from: number): void | Promise<void>;
 }
 
 /** Stands between a connector and its server: passes on, records everything, and does harm on demand. */
@@ -82,7 +90,7 @@ const PORTAL_PAGE =
 const HOP_HEADERS = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'accept-encoding']);
 
 /** Starts a proxy on a free loopback port in front of the server at `target` (`http://host:port`). */
-export async function startFaultProxy(target: string): Promise<FaultProxy> {
+export async function startFaultProxy(target: string, hooks: FaultProxyHooks = {}): Promise<FaultProxy> {
   const state = { rules: [] as LiveRule[], requests: [] as ProxiedRequest[], inFlight: 0, maxInFlight: 0 };
   const sockets = new Set<Socket>();
   const server = createServer((incoming, response) => {
@@ -96,7 +104,14 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const request = await readRequest(incoming);
     state.requests.push(request);
-    await serve(target, request, takeFault(state.rules, request), response);
+    const from = incoming.socket.remotePort ?? 0;
+    const fault = (await hooks.choose?.(request, from)) ?? takeFault(state.rules, request);
+    const ask = async (sent: ProxiedRequest) => {
+      const answer = await forward(target, sent);
+      await hooks.answered?.(sent, answer, from);
+      return answer;
+    };
+    await serve(ask, request, fault, response);
   }
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -144,7 +159,12 @@ export function matches(match: ProxyMatch, request: ProxiedRequest): boolean {
   return !match.body || match.body.test(request.body);
 }
 
-async function serve(target: string, request: ProxiedRequest, fault: ProxyFault | null, response: ServerResponse) {
+async function serve(
+  ask: (request: ProxiedRequest) => Promise<ProxiedAnswer>,
+  request: ProxiedRequest,
+  fault: ProxyFault | null,
+  response: ServerResponse,
+): Promise<void> {
   if (fault?.kind === 'cut') return void response.destroy();
   if (fault?.kind === 'html') {
     return write(response, { status: 200, headers: { 'content-type': 'text/html' }, body: PORTAL_PAGE });
@@ -153,11 +173,11 @@ async function serve(target: string, request: ProxiedRequest, fault: ProxyFault 
   if (fault?.kind === 'latency') await new Promise((resolve) => setTimeout(resolve, fault.ms));
   const rewrite = fault?.kind === 'rewrite' ? fault : null;
   const sent = rewrite?.request?.(request) ?? request;
-  const answer = await forward(target, sent);
+  const answer = await ask(sent);
   if (fault?.kind === 'stall') return;
   if (fault?.kind === 'lost-answer') return void response.destroy();
   if (fault?.kind === 'cut-body') return cutBody(response, answer);
-  write(response, rewrite?.answer?.(answer, sent) ?? answer);
+  write(response, (await rewrite?.answer?.(answer, sent)) ?? answer);
 }
 
 function write(response: ServerResponse, answer: ProxiedAnswer): void {

@@ -1,0 +1,23 @@
+import { CONFIG_FAULTS } from './config.ts';
+import type { Fault } from './fault.ts';
+import { HAND_FAULTS } from './hands.ts';
+import { LIE_FAULTS } from './lies.ts';
+import { PROCESS_FAULTS } from './processes.ts';
+import { RECORD_FAULTS } from './records.ts';
+import { REDIS_FAULTS } from './redis.ts';
+import { TOKEN_FAULTS } from './tokens.ts';
+import { WIRE_FAULTS } from './wire.ts';
+
+/** Every fault by its name. */
+export const FAULTS: ReadonlyMap<string, Fault> = new Map(
+  Object.entries({
+    ...PROCESS_FAULTS,
+    ...WIRE_FAULTS,
+    ...REDIS_FAULTS,
+    ...TOKEN_FAULTS,
+    ...LIE_FAULTS,
+    ...HAND_FAULTS,
+    ...CONFIG_FAULTS,
+    ...RECORD_FAULTS,
+  }),
+);

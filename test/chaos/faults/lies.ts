@@ -1,0 +1,182 @@
+import type { ProxiedAnswer, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
+import { seededRandom } from '../../../sandbox/kit/random.ts';
+import type { Scene } from '../run/scene.ts';
+import type { Lie } from '../world/world.ts';
+import { type Ceasing, type Draw, type Fault, fault } from './fault.ts';
+
+interface Row {
+  id: string;
+  [member: string]: unknown;
+}
+
+interface List {
+  data: Row[];
+  offset: number;
+  limit: number;
+  hasMore: boolean;
+  total?: number | null;
+}
+
+const LIST = /\/tenants\/([^/]+)\/appointments\?/;
+const SINGLE = /\/tenants\/([^/]+)\/appointments\/([^/?]+)(\?|$)/;
+const NOT_FOUND: ProxiedAnswer = {
+  status: 404,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ error: 'not_found', message: 'No such appointment' }),
+};
+
+/** What a lie makes of one page, and of a record that is read alone. */
+interface Story {
+  page(list: List, request: ProxiedRequest): List | Promise<List>;
+  /** Whether a record that was not in the pages is not there when it is read alone either. */
+  hides: boolean;
+}
+
+/** Every lie is about one tenant, or about all. */
+const drawLie = (draw: Draw) => ({
+  tenant: draw.upTo(3),
+  singles: draw.chance(0.5),
+  lasting: draw.chance(0.4),
+});
+
+function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number; singles: boolean }, story: Story) {
+  const desks = [...scene.world.tenants.values()];
+  const about = desks[tenant]?.tenantId;
+  const shown = new Set<string>();
+  const heard = Promise.withResolvers<void>();
+  let pages = 0;
+  const lie: Lie = async (request, answer) => {
+    if (request.method !== 'GET') return null;
+    const [, listed] = LIST.exec(request.url) ?? [];
+    const [, owner, id = ''] = SINGLE.exec(request.url) ?? [];
+    if (about !== undefined && (listed ?? owner) !== about) return null;
+    if (listed !== undefined && answer.status === 200) {
+      const list = await story.page(JSON.parse(answer.body.toString()) as List, request);
+      for (const row of list.data) shown.add(row.id);
+      pages += 1;
+      scene.count(name);
+      if (pages >= 4) heard.resolve();
+      return { ...answer, body: JSON.stringify(list) };
+    }
+    return owner !== undefined && singles && story.hides && !shown.has(id) ? NOT_FOUND : null;
+  };
+  scene.world.lies.add(lie);
+  scene.beginLie();
+  const ceasing: Ceasing = {
+    struck: heard.promise,
+    cease() {
+      scene.world.lies.delete(lie);
+      scene.endLie();
+    },
+  };
+  return ceasing;
+}
+
+/** The clinic answers something else than what is in its books. */
+export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
+  'list-truncated': fault({
+    group: 'lies',
+    weight: 2,
+    draw: (draw) => ({ ...drawLie(draw), keep: draw.between(1, 26), betrayed: draw.chance(0.4) }),
+    play: async (scene, given) =>
+      tell(scene, 'list-truncated', given, {
+        hides: true,
+        page(list) {
+          const rows = list.data.slice(0, Math.max(0, given.keep - list.offset));
+          const isLast = list.offset + list.data.length >= given.keep || !list.hasMore;
+          return { ...list, data: rows, hasMore: !isLast, total: given.betrayed ? (list.total ?? null) : given.keep };
+        },
+      }),
+  }),
+  'list-empty': fault({
+    group: 'lies',
+    draw: drawLie,
+    play: async (scene, given) =>
+      tell(scene, 'list-empty', given, {
+        hides: true,
+        page: (list) => ({ ...list, data: [], hasMore: false, total: 0 }),
+      }),
+  }),
+  'rows-dropped': fault({
+    group: 'lies',
+    draw: (draw) => ({ ...drawLie(draw), share: draw.pick([0.05, 0.15, 0.3, 0.7]), seed: draw.upTo(1_000_000) }),
+    async play(scene, given) {
+      const random = seededRandom(given.seed);
+      return tell(scene, 'rows-dropped', given, {
+        hides: true,
+        page: ({ total: _told, ...list }) => ({ ...list, data: list.data.filter(() => random() >= given.share) }),
+      });
+    },
+  }),
+  'list-shuffled': fault({
+    group: 'lies',
+    draw: (draw) => ({ ...drawLie(draw), singles: false, seed: draw.upTo(1_000_000) }),
+    async play(scene, given) {
+      const random = seededRandom(given.seed);
+      return tell(scene, 'list-shuffled', given, {
+        hides: false,
+        async page(list, request) {
+          const all = await wholeList(scene, request);
+          const rows = all.map((row) => ({ row, at: random() })).sort((one, other) => one.at - other.at);
+          return { ...list, data: rows.slice(list.offset, list.offset + list.data.length).map(({ row }) => row) };
+        },
+      });
+    },
+  }),
+  'list-foreign': fault({
+    group: 'lies',
+    draw: (draw) => ({ ...drawLie(draw), sameIds: draw.chance(0.5), tenant: draw.upTo(2) }),
+    async play(scene, given) {
+      const desks = [...scene.world.tenants.values()];
+      const [own, other] = [desks[given.tenant % desks.length], desks[(given.tenant + 1) % desks.length]];
+      return tell(scene, 'list-foreign', given, {
+        hides: true,
+        async page(list, request) {
+          const foreign = await wholeList(scene, request, other?.tenantId);
+          const rows = foreign.slice(list.offset, list.offset + list.limit);
+          // Agendas as this clinic has them, so that the rows would go somewhere.
+          const agendas = own?.agendaIds ?? [];
+          const data = rows.map((row, index) => ({
+            ...row,
+            id: given.sameIds ? (list.data[index]?.id ?? row.id) : row.id,
+            agendaId: agendas[(other?.agendaIds ?? []).indexOf(String(row.agendaId))] ?? row.agendaId,
+          }));
+          return { ...list, data, hasMore: list.offset + rows.length < foreign.length, total: foreign.length };
+        },
+      });
+    },
+  }),
+  'record-404': fault({
+    group: 'lies',
+    draw: (draw) => ({ tenant: draw.upTo(3) }),
+    async play(scene, { tenant }) {
+      const about = [...scene.world.tenants.values()][tenant]?.tenantId;
+      const lie: Lie = async ({ method, url }) => {
+        const [, owner] = SINGLE.exec(url) ?? [];
+        if (method !== 'GET' || owner === undefined || (about !== undefined && owner !== about)) return null;
+        scene.count('record-404');
+        return NOT_FOUND;
+      };
+      scene.world.lies.add(lie);
+      scene.beginLie();
+      return {
+        cease() {
+          scene.world.lies.delete(lie);
+          scene.endLie();
+        },
+      };
+    },
+  }),
+};
+
+/** The same question without pages, past every gate. @param tenantId another clinic than the request's */
+async function wholeList(scene: Scene, { url, headers }: ProxiedRequest, tenantId?: string): Promise<Row[]> {
+  const [, asked = ''] = LIST.exec(url) ?? [];
+  const address = new URL(tenantId === undefined ? url : url.replace(asked, tenantId), scene.world.clinic.baseUrl);
+  address.searchParams.set('offset', '0');
+  address.searchParams.set('limit', '200');
+  if (tenantId !== undefined) address.searchParams.delete('agendaId');
+  const authorization = tenantId === undefined ? (headers.authorization ?? '') : (scene.tokens.get(tenantId) ?? '');
+  const answer = await fetch(address, { headers: { authorization } });
+  return answer.ok ? ((await answer.json()) as List).data : [];
+}

@@ -1,0 +1,111 @@
+import { type Fault, fault } from './fault.ts';
+
+/** What happens to the state. */
+export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
+  'redis-restart': fault({
+    group: 'redis',
+    draw: (draw) => ({ afterMs: draw.upTo(600) }),
+    async play(scene, { afterMs }) {
+      const struck = scene.after(afterMs, async () => {
+        scene.count('redis-restart');
+        await scene.world.redis.restart();
+      });
+      return { struck, cease: () => struck };
+    },
+  }),
+  'redis-silent': fault({
+    group: 'redis',
+    draw: (draw) => ({ ms: draw.pick([400, 1_500, 3_000]), cut: draw.chance(0.5), all: draw.chance(0.5) }),
+    async play(scene, { ms, cut, all }) {
+      scene.count('redis-silent');
+      const gates = scene.world.daemons.map(({ gate }) => gate).slice(0, all ? undefined : 1);
+      for (const gate of gates) gate.silent = true;
+      const cease = () => {
+        for (const gate of gates) {
+          gate.silent = false;
+          if (cut) gate.cut();
+        }
+      };
+      return { struck: scene.after(ms, cease), cease };
+    },
+  }),
+  'redis-slow': fault({
+    group: 'redis',
+    draw: (draw) => ({ ms: draw.pick([5, 20, 60]) }),
+    async play(scene, { ms }) {
+      scene.count('redis-slow');
+      for (const { gate } of scene.world.daemons) gate.delayMs = ms;
+      return {
+        cease() {
+          for (const { gate } of scene.world.daemons) gate.delayMs = 0;
+        },
+      };
+    },
+  }),
+  'redis-cut': fault({
+    group: 'redis',
+    draw: (draw) => ({ afterMs: draw.upTo(600), times: draw.between(1, 4) }),
+    async play(scene, { afterMs, times }) {
+      const cutAll = () => {
+        for (const { gate } of scene.world.daemons) gate.cut();
+      };
+      const struck = scene.after(afterMs, async () => {
+        scene.count('redis-cut');
+        for (let time = 0; time < times; time += 1) {
+          cutAll();
+          await scene.after(60, () => {});
+        }
+      });
+      return { struck };
+    },
+  }),
+  'redis-full': fault({
+    group: 'redis',
+    draw: (draw) => ({ afterMs: draw.upTo(500), ms: draw.pick([200, 800, 1_800]) }),
+    async play(scene, { afterMs, ms }) {
+      const struck = scene.after(afterMs, async () => {
+        scene.count('redis-full');
+        await scene.world.redis.setFull(true);
+        await scene.after(ms, () => scene.world.redis.setFull(false));
+      });
+      return { struck, cease: () => struck };
+    },
+  }),
+  'redis-back': fault({
+    group: 'redis',
+    draw: (draw) => ({ awaits: draw.between(20, 400) }),
+    async play(scene, { awaits }) {
+      const { redis } = scene.world;
+      await redis.keepCopy();
+      const passed = scene.passed(awaits);
+      return {
+        struck: passed,
+        async cease() {
+          scene.count('redis-back');
+          scene.doubt('state-back');
+          await redis.goBack();
+        },
+      };
+    },
+  }),
+  'redis-failover': fault({
+    group: 'redis',
+    draw: (draw) => ({ behind: draw.chance(0.6), awaits: draw.between(5, 200) }),
+    async play(scene, { behind, awaits }) {
+      const { redis } = scene.world;
+      await redis.addReplica();
+      if (behind) {
+        await redis.cutReplica();
+        scene.doubt('state-back');
+      }
+      return {
+        struck: scene.passed(awaits),
+        async cease() {
+          if (!(await redis.failOver())) return;
+          scene.count('redis-failover');
+          for (const { gate } of scene.world.daemons) gate.cut();
+        },
+      };
+    },
+  }),
+};

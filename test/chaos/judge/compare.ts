@@ -1,0 +1,77 @@
+import type { Entry, History } from './history.ts';
+import { type Shown, shownOf, type TargetRules, verdictOn } from './rules.ts';
+
+/** An object of a target as its own protocol shows it. */
+export interface RemoteObject extends Shown {
+  id: string;
+  /** The calendar that it lies in. */
+  container: string;
+}
+
+/** One difference between the clinic and a target. */
+export interface Difference {
+  kind: 'duplicate' | 'missing' | 'wrong';
+  /** Of the clinic; null for an object that no appointment accounts for. */
+  appointment: string | null;
+  text: string;
+}
+
+/** Objects that people made themselves, and appointments whose objects they changed and nobody has seen yet. */
+export interface Exceptions {
+  /** Ids of objects. */
+  strangers: ReadonlySet<string>;
+  /** Ids of appointments. */
+  touched: ReadonlySet<string>;
+}
+
+/**
+ * Compares what a target holds with the clinic's books as they were from one time to another: what did not change in between must
+ * be exactly there, what did may be there as in any of its versions.
+ * @param from epoch ms of which the target is said to be in sync
+ * @param to epoch ms at which it was read
+ */
+export function compareTarget(
+  history: History,
+  rules: TargetRules,
+  remote: readonly RemoteObject[],
+  { from, to, strangers, touched }: { from: number; to: number } & Exceptions,
+): Difference[] {
+  const left = remote.filter(({ id }) => !strangers.has(id));
+  const differences: Difference[] = [];
+  for (const [id, versions] of history.between(from, to)) {
+    const isNew = history.isYoungerThan(id, from);
+    const verdicts = versions.map((entry) => verdictOn(entry, rules, from));
+    const wanted = versions.filter((_, index) => verdicts[index] !== 'hidden').map(shownOf);
+    const name = markOf(versions[0] as Entry);
+    const here = left.filter((object) => object.title.includes(name));
+    const right = here.find((object) => wanted.some((shown) => isSame(object, shown)));
+    if (right !== undefined) left.splice(left.indexOf(right), 1);
+    if (right !== undefined || touched.has(id)) continue;
+    const must = !isNew && verdicts.every((verdict) => verdict === 'shown');
+    const other = here[0];
+    if (other !== undefined && wanted.length > 0) {
+      left.splice(left.indexOf(other), 1);
+      differences.push({ kind: 'wrong', appointment: id, text: `${textOf(other)} instead of ${wanted.map(textOf)}` });
+    } else if (must) differences.push({ kind: 'missing', appointment: id, text: wanted.map(textOf).join(' or ') });
+  }
+  const marks = new Map([...history.between(from, to)].map(([id, [first]]) => [markOf(first as Entry), id]));
+  for (const object of left) {
+    const appointment = [...marks].find(([mark]) => object.title.includes(mark))?.[1] ?? null;
+    if (appointment !== null && touched.has(appointment)) continue;
+    differences.push({ kind: 'duplicate', appointment, text: textOf(object) });
+  }
+  return differences;
+}
+
+/** By what an appointment is known in every title: the surname, which nobody else has. */
+export function markOf({ lastName, id }: Entry): string {
+  return lastName === '' ? id : lastName;
+}
+
+function isSame(one: Shown, other: Shown): boolean {
+  return one.title === other.title && one.startAt === other.startAt && one.endAt === other.endAt;
+}
+
+function textOf({ title, startAt, endAt }: Shown): string {
+  return `"${title}" ${new Date(startAt).toISOString().slice(0, 16)}–${new Date(endAt).toISOString().slice(11, 16)}`;
+}

@@ -1,0 +1,70 @@
+import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index.ts';
+
+/** An appointment as the clinic's own books have it, with who comes. */
+export interface Entry extends TrueAppointment {
+  firstName: string;
+  lastName: string;
+}
+
+/** The clinic's books, which can be read. */
+export interface Books {
+  appointments(tenantId: string): Iterable<TrueAppointment>;
+  patients(tenantId: string): Iterable<Readonly<TruePatient>>;
+}
+
+interface Version {
+  /** Epoch ms from which it holds. */
+  at: number;
+  entry: Entry;
+  text: string;
+}
+
+/** What stood in a clinic's books at every time since the beginning. */
+export class History {
+  readonly #books: Books;
+  readonly #tenantId: string;
+  readonly #versions = new Map<string, Version[]>();
+
+  constructor(books: Books, tenantId: string) {
+    this.#books = books;
+    this.#tenantId = tenantId;
+  }
+
+  /** Reads the books; called after each thing that people do there. @param at epoch ms */
+  note(at: number): void {
+    const names = new Map([...this.#books.patients(this.#tenantId)].map((patient) => [patient.id, patient]));
+    for (const appointment of this.#books.appointments(this.#tenantId)) {
+      const patient = names.get(appointment.patientId ?? '');
+      const { firstName = '', lastName = '' } = patient ?? {};
+      const entry = { ...appointment, firstName, lastName };
+      const text = JSON.stringify(entry);
+      const versions = this.#versions.get(appointment.id) ?? [];
+      if (versions.at(-1)?.text === text) continue;
+      this.#versions.set(appointment.id, [...versions, { at, entry, text }]);
+    }
+  }
+
+  /** Every version of every appointment that held at some time between the two (epoch ms), by id. */
+  between(from: number, to: number): Map<string, Entry[]> {
+    const found = new Map<string, Entry[]>();
+    for (const [id, versions] of this.#versions) {
+      const held = versions.filter(({ at }, index) => at <= to && (versions[index + 1]?.at ?? Infinity) > from);
+      if (held.length > 0)
+        found.set(
+          id,
+          held.map(({ entry }) => entry),
+        );
+    }
+    return found;
+  }
+
+  /** What the books say now. */
+  now(): Entry[] {
+    return [...this.#versions.values()].flatMap((versions) => versions.at(-1)?.entry ?? []);
+  }
+
+  /** Whether an appointment was not in the books at some time between the two: unknown then, or not yet. */
+  isYoungerThan(id: string, at: number): boolean {
+    return (this.#versions.get(id)?.[0]?.at ?? Infinity) > at;
+  }
+}

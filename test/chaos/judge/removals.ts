@@ -1,0 +1,40 @@
+import { markOf } from './compare.ts';
+import type { Entry, History } from './history.ts';
+import { type TargetRules, verdictOn } from './rules.ts';
+
+/** A daemon took the last object of an appointment out of a target. */
+export interface Removal {
+  /** Epoch ms. */
+  at: number;
+  /** Of the target that it was taken from. */
+  tenant: string;
+  account: string;
+  /** What marks the appointment. */
+  mark: string;
+}
+
+/** How long a removal may come behind what the clinic said: a cycle was under way, a lane was busy, a daemon was away. */
+const LAG_MS = 20_000;
+
+/** Removals that the clinic's books did not ask for: the appointment belonged there all the time until then. */
+export function unjustified(
+  removals: readonly Removal[],
+  { history, rulesAt }: { history: History; rulesAt: (at: number) => TargetRules },
+): Removal[] {
+  return removals.filter(({ at, mark }) => {
+    const versions = [...history.between(at - LAG_MS, at).values()].find(([first]) => markOf(first as Entry) === mark);
+    return versions?.every((entry) => verdictOn(entry, rulesAt(at), at) === 'shown') ?? false;
+  });
+}
+
+/** What is left of a target while a request to it is carried out. */
+export async function watchRemovals(
+  marks: () => readonly string[] | Promise<readonly string[]>,
+  onRemoved: (mark: string) => void,
+): Promise<() => Promise<void>> {
+  const before = new Set(await marks());
+  return async () => {
+    const after = new Set(await marks());
+    for (const mark of before) if (!after.has(mark)) onRemoved(mark);
+  };
+}

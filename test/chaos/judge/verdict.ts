@@ -1,0 +1,92 @@
+import { booksOf } from '../crm/books.ts';
+import { judge as judgeCrm } from '../crm/judge.ts';
+import type { CrmSide } from '../crm/side.ts';
+import { compareTarget, type Difference, type Exceptions, type RemoteObject } from './compare.ts';
+import type { Books, History } from './history.ts';
+import { leaksIn, type Place } from './leaks.ts';
+import { doublesIn, type Got } from './reminders.ts';
+import { type Removal, unjustified } from './removals.ts';
+import type { TargetRules } from './rules.ts';
+import type { Defect } from './tally.ts';
+
+const KINDS = { duplicate: 'duplicates', missing: 'missing', wrong: 'wrong' } as const;
+
+/** A calendar as it was read at the end, with what is to be held against it. */
+export interface JudgedCalendar extends Exceptions {
+  name: string;
+  history: History;
+  rules: TargetRules;
+  remote: readonly RemoteObject[];
+  removals: readonly Removal[];
+  /** Epoch ms at which it was read. */
+  at: number;
+}
+
+/** What a calendar came to. */
+export function judgeCalendar(calendar: JudgedCalendar): Defect[] {
+  const { name, history, rules, remote, removals, at, strangers, touched } = calendar;
+  const differences = compareTarget(history, rules, remote, { from: at, to: at, strangers, touched });
+  const wild = unjustified(removals, { history, rulesAt: () => rules });
+  return [
+    ...differences.map(({ kind, text }) => ({ kind: KINDS[kind], text: `${name}: ${text}` })),
+    ...wild.map(({ mark, at: removedAt }) => ({
+      kind: 'unjustifiedDeletes' as const,
+      text: `${name}: ${mark} was removed at ${new Date(removedAt).toISOString()}`,
+    })),
+  ];
+}
+
+/** A target that said in sync as of a time, and what it held then. */
+export interface Claim extends Exceptions {
+  name: string;
+  history: History;
+  rules: TargetRules;
+  /** Epoch ms of which it said so. */
+  asOf: number;
+  /** Epoch ms at which it was read, after it said so. */
+  readAt: number;
+  remote: readonly RemoteObject[];
+}
+
+/** What a claim is false in. */
+export function judgeClaim({ name, history, rules, asOf, readAt, remote, ...exceptions }: Claim): Defect[] {
+  const describe = ({ kind, text }: Difference) =>
+    `${name} said in sync as of ${new Date(asOf).toISOString()}: ${kind} ${text}`;
+  const future =
+    asOf > readAt + 1_000 ? [{ kind: 'falseInSync' as const, text: `${name} is in sync as of a time to come` }] : [];
+  const found = compareTarget(history, rules, remote, { from: asOf, to: readAt, ...exceptions });
+  return [...future, ...found.map((one) => ({ kind: 'falseInSync' as const, text: describe(one) }))];
+}
+
+/** What a CRM came to. @param since epoch ms at which the cycle began that is judged */
+export function judgeCrmSide(
+  name: string,
+  side: CrmSide,
+  books: Books,
+  { clinicId, since, now }: { clinicId: string; since: number; now: number },
+): Defect[] {
+  const rules = { oneOwner: side.oneOwner, ofStrangers: side.strangersAddresses() };
+  const wanted = booksOf(books, clinicId, [since, now], rules);
+  // Salesforce has contacts alone here.
+  const told = side.vendor === 'salesforce' ? { ...wanted, activities: [] } : wanted;
+  const { contacts, activities, strangers } = judgeCrm(side.holdings(), told);
+  const count = (kind: Defect['kind'], many: number, text: string) =>
+    Array.from({ length: many }, (): Defect => ({ kind, text: `${name}: ${text}` }));
+  return [
+    ...(['duplicates', 'missing', 'wrong'] as const).flatMap((kind) => [
+      ...count(kind, contacts[kind], `a contact (${kind})`),
+      ...count(kind, activities[kind], `an activity (${kind})`),
+    ]),
+    ...count('wrong', strangers.changed, 'a record of a stranger'),
+  ];
+}
+
+/** Messages that came twice. */
+export function judgeReminders(messages: readonly Got[]): Defect[] {
+  return doublesIn(messages).map(({ to }) => ({ kind: 'doubleReminders', text: `a second message to ${to}` }));
+}
+
+/** Texts of patients where none may stand. */
+export function judgeLeaks(places: readonly Place[], planted: readonly string[]): Defect[] {
+  return leaksIn(places, planted).map(({ place, text }) => ({ kind: 'leaks', text: `${text} stands in ${place}` }));
+}

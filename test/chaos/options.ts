@@ -1,0 +1,91 @@
+import { parseArgs } from 'node:util';
+import { GROUPS } from './faults/fault.ts';
+import { FAULTS } from './faults/index.ts';
+import { type Choice, choiceOf } from './script/generate.ts';
+
+/** What was asked for on the command line. */
+export interface Options {
+  seed: number;
+  runs: number;
+  /** No run begins after this; null without a limit. */
+  minutes: number | null;
+  choice: Choice;
+  json: boolean;
+  shrink: boolean;
+  /** Where the daemons' log of a failing run goes; null: nowhere. */
+  logs: string | null;
+}
+
+/** Shown by `--help`, and when something can't be understood. */
+export const USAGE = `npm run chaos -- [--runs 10] [--seed 1] [--minutes 10] [--only kills,redis] [--json]
+
+Runs daemons against a clinic, calendars, CRMs, a gateway of text messages and a Redis of their own, while
+things go wrong as a script says. A script follows from its seed alone: run n has the seed --seed + n - 1.
+Then everything comes to rest, and both sides are read and compared by code that shares nothing with src/.
+
+  --runs n      how many scripts are played (10)
+  --seed n      seed of the first (1)
+  --minutes n   begins no further run after so many minutes
+  --only a,b    draws from these alone: ${GROUPS.join(', ')};
+                or faults by name: ${fold([...FAULTS.keys()], 18)}
+  --no-shrink   a script that fails is not played again with fewer steps
+  --logs dir    keeps what the daemons of a failing run logged
+  --json        figures as JSON
+
+Figures go to standard output, progress to standard error. Exit code: 0 no defects, 1 defects, 2 not understood.
+The daemons run from the sources as they are on disk: don't edit them meanwhile.`;
+
+const MOST_RUNS = 100_000;
+
+/** @returns null when help was asked for. @throws RangeError for what can't be understood, with the word */
+export function readOptions(args: readonly string[]): Options | null {
+  const { values } = parse(args);
+  if (values.help) return null;
+  return {
+    seed: whole(values.seed, '--seed', Number.MAX_SAFE_INTEGER),
+    runs: whole(values.runs, '--runs', MOST_RUNS),
+    minutes: values.minutes === undefined ? null : whole(values.minutes, '--minutes', MOST_RUNS),
+    choice: choiceOf(values.only === undefined ? [] : values.only.split(',')),
+    json: values.json,
+    shrink: values.shrink,
+    logs: values.logs ?? null,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowNegative: true,
+      options: {
+        runs: { type: 'string', default: '10' },
+        seed: { type: 'string', default: '1' },
+        minutes: { type: 'string' },
+        only: { type: 'string' },
+        logs: { type: 'string' },
+        shrink: { type: 'boolean', default: true },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw new RangeError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function whole(text: string, name: string, most: number): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > most) throw new RangeError(`${name} ${text}`);
+  return value;
+}
+
+/** Words in lines that fit under each other. */
+function fold(words: readonly string[], indent: number): string {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last === undefined || indent + last.length + word.length + 2 > 98) lines.push(word);
+    else lines[lines.length - 1] = `${last}, ${word}`;
+  }
+  return lines.join(`,\n${' '.repeat(indent)}`);
+}

@@ -1,0 +1,118 @@
+import { type Defect, noTally, type Tally } from './judge/tally.ts';
+import type { RunResult } from './run/run.ts';
+import { describeScript, type Script } from './script/generate.ts';
+
+/** A run with defects. */
+export interface Example {
+  seed: number;
+  defects: Defect[];
+  unsettled: string[];
+  script: Script;
+  /** The shortest script that still fails; null when it did not fail again, or nobody tried. */
+  shortest: Script | null;
+}
+
+/** What all runs came to. */
+export interface Report extends Tally {
+  runs: number;
+  seconds: number;
+  faultsInjected: number;
+  byFault: Record<string, number>;
+  /** Different awaits that were met, and at how many of them something happened. */
+  awaits: { met: number; struck: number };
+  examples: Example[];
+}
+
+/** Collects runs. */
+export class Reporter {
+  readonly #startedAt = performance.now();
+  readonly #tally = noTally();
+  readonly #byFault = new Map<string, number>();
+  readonly #met = new Set<string>();
+  readonly #struck = new Set<string>();
+  readonly #examples: Example[] = [];
+  #runs = 0;
+
+  add({ script, tally, defects, byFault, awaits, unsettled }: RunResult, shortest: Script | null): void {
+    this.#runs += 1;
+    for (const name of Object.keys(tally) as (keyof Tally)[]) this.#tally[name] += tally[name];
+    for (const [name, count] of Object.entries(byFault)) {
+      this.#byFault.set(name, (this.#byFault.get(name) ?? 0) + count);
+    }
+    for (const name of awaits.met) this.#met.add(name);
+    for (const name of awaits.struck) this.#struck.add(name);
+    if (defects.length > 0) this.#examples.push({ seed: script.seed, defects, unsettled, script, shortest });
+  }
+
+  report(): Report {
+    const byFault = [...this.#byFault].sort(([one], [other]) => (one < other ? -1 : 1));
+    return {
+      runs: this.#runs,
+      seconds: Math.round((performance.now() - this.#startedAt) / 1_000),
+      faultsInjected: byFault.reduce((sum, [, count]) => sum + count, 0),
+      byFault: Object.fromEntries(byFault),
+      ...this.#tally,
+      awaits: { met: this.#met.size, struck: this.#struck.size },
+      examples: this.#examples,
+    };
+  }
+}
+
+const WIDTH = 100;
+const SHOWN_DEFECTS = 8;
+const WORDS: Readonly<Record<keyof Tally, string>> = {
+  duplicates: 'objects that nothing in the clinic accounts for',
+  missing: 'appointments and contacts that a target lacks',
+  wrong: 'objects with other values than the clinic has',
+  unjustifiedDeletes: 'removals of what the clinic had all the time',
+  doubleReminders: 'text messages that came twice',
+  lostTokens: 'logins that ended although nobody ended them',
+  leaks: 'names of patients where none may stand',
+  falseInSync: 'differences while a target said "in sync"',
+};
+
+/** The report as a person reads it. */
+export function renderReport(report: Report): string {
+  const { runs, seconds, faultsInjected, byFault, awaits, examples } = report;
+  const faults = Object.entries(byFault).map(([name, count]) => `${name} ${count}`);
+  const figures = (Object.keys(WORDS) as (keyof Tally)[]).map(
+    (name) => `${String(report[name]).padStart(6)}  ${name.padEnd(20)}${WORDS[name]}`,
+  );
+  return [
+    `${runs} runs in ${seconds} s, ${faultsInjected} faults, at ${awaits.struck} of ${awaits.met} different awaits`,
+    ...wrap(faults.join(', '), '  '),
+    '',
+    ...figures,
+    ...examples.flatMap(exampleLines),
+  ].join('\n');
+}
+
+function exampleLines({ seed, defects, unsettled, script, shortest }: Example): string[] {
+  const more = defects.length - SHOWN_DEFECTS;
+  return [
+    '',
+    ...describeScript(shortest ?? script)
+      .split('\n')
+      .flatMap((line) => wrap(line, '    ')),
+    ...(shortest === null
+      ? []
+      : [`  (shortest of ${script.steps.length} steps; npm run chaos -- --seed ${seed} --runs 1)`]),
+    ...defects.slice(0, SHOWN_DEFECTS).flatMap(({ kind, text }) => wrap(`  ${kind}: ${text}`, '    ')),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+    ...(unsettled.length > 0 ? wrap(`  never in sync: ${unsettled.join(', ')}`, '    ') : []),
+  ];
+}
+
+/** Lines of at most {@link WIDTH} characters, broken at blanks; those after the first are indented. */
+export function wrap(text: string, indent: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(/(?<=\S) /)) {
+    if (line !== '' && line.length + word.length + 1 > WIDTH) {
+      lines.push(line);
+      line = indent;
+      line += word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

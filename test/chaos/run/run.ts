@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import { FAULTS } from '../faults/index.ts';
+import { type Defect, type Tally, tallyOf } from '../judge/tally.ts';
+import { judgeCalendar, judgeCrmSide, judgeLeaks, judgeReminders } from '../judge/verdict.ts';
+import type { Script, Step } from '../script/generate.ts';
+import { openWorld, type Park } from '../world/world.ts';
+import { checkClaims } from './claims.ts';
+import { openScene, type Scene } from './scene.ts';
+import { type Settled, settle } from './settle.ts';
+
+/** What one run came to. */
+export interface RunResult {
+  script: Script;
+  tally: Tally;
+  defects: Defect[];
+  byFault: Record<string, number>;
+  /** Awaits that were met, and at how many of them something happened. */
+  awaits: { met: string[]; struck: string[] };
+  unsettled: string[];
+  seconds: number;
+}
+
+/** How a run is made beside its script. */
+export interface RunOptions {
+  /** Modules that are loaded into each daemon. */
+  preload?: readonly string[];
+  /** Keeps what the daemons logged, for whoever looks for a cause. */
+  onLog?: (log: string) => void;
+}
+
+const LONGEST_WARM_UP_MS = 12_000;
+
+/** Plays a script in a world of its own and judges what is left. */
+export async function play(park: Park, script: Script, options: RunOptions = {}): Promise<RunResult> {
+  const startedAt = performance.now();
+  const world = await openWorld(park, { ...script, preload: options.preload ?? [] });
+  const scene = openScene(world);
+  try {
+    for (const login of world.logins) await scene.operator.logIn(login);
+    for (const daemon of world.daemons) daemon.start();
+    if (script.warm) await warmUp(scene);
+    const defects: Defect[] = [];
+    for (const step of script.steps) {
+      await takeStep(scene, step);
+      defects.push(...(await checkClaims(scene)));
+    }
+    const settled = await settle(scene);
+    defects.push(...(await judgeAll(scene, settled)));
+    options.onLog?.(await readFile(world.logFile, 'utf8'));
+    return {
+      script,
+      tally: tallyOf(defects),
+      defects,
+      byFault: Object.fromEntries(scene.byFault),
+      awaits: { met: [...world.hub.met.keys()], struck: [...world.hub.hit.keys()] },
+      unsettled: settled.unsettled,
+      seconds: (performance.now() - startedAt) / 1_000,
+    };
+  } finally {
+    await scene.operator.close();
+    await world.close();
+  }
+}
+
+/** Until every target was in sync once. */
+async function warmUp({ operator, after }: Scene): Promise<void> {
+  const deadline = performance.now() + LONGEST_WARM_UP_MS;
+  const isDone = async () =>
+    (await operator.status()).tenants.every(({ targets }) => targets.every(({ state }) => state === 'in-sync'));
+  while (!(await isDone()) && performance.now() < deadline) await after(100, () => {});
+}
+
+async function takeStep(scene: Scene, { fault: name, given, work, pieces, awaits }: Step): Promise<void> {
+  const { world } = scene;
+  const fault = FAULTS.get(name);
+  if (fault === undefined) throw new RangeError(`there is no fault "${name}"`);
+  for (const daemon of world.daemons) daemon.start();
+  const { struck, cease } = await fault.play(scene, given);
+  for (const [index, desk] of [...world.tenants.values()].entries()) desk.work(work + index, pieces);
+  await scene.wake();
+  const passed = scene.passed(awaits);
+  await (struck === undefined ? passed : Promise.race([struck.then(() => passed), scene.after(4_000, () => {})]));
+  if (given.lasting === true) scene.atEnd(() => cease?.());
+  else await cease?.();
+}
+
+async function judgeAll(scene: Scene, { since, unsettled }: Settled): Promise<Defect[]> {
+  const { world, dismissed } = scene;
+  const defects: Defect[] = [];
+  for (const calendar of world.targets) {
+    const desk = world.tenants.get(calendar.tenant);
+    if (desk === undefined || dismissed.has(calendar)) continue;
+    const [remote, at] = [await calendar.read(), Date.now()];
+    const { tenant, target, rules, removals } = calendar;
+    const exceptions = { strangers: new Set<string>(), touched: new Set<string>() };
+    const judged = { name: `${tenant}/${target}`, history: desk.history, rules, remote, removals, at, ...exceptions };
+    defects.push(...judgeCalendar(judged));
+  }
+  for (const { tenant, side } of world.crms) {
+    const clinicId = world.tenants.get(tenant)?.tenantId ?? '';
+    const name = `${tenant}/${side.vendor}`;
+    defects.push(...judgeCrmSide(name, side, world.clinic, { clinicId, since, now: Date.now() }));
+  }
+  defects.push(...judgeReminders(world.sms.messages()));
+  defects.push(...(await lostTokens(scene)));
+  defects.push(...(await leaks(scene)));
+  // Who is not in sync must say so; a target that differs and never settles is counted above.
+  if (unsettled.length > 0 && defects.length === 0) {
+    defects.push({ kind: 'missing', text: `never in sync: ${unsettled.join(', ')}` });
+  }
+  return defects;
+}
+
+async function lostTokens({ operator }: Scene): Promise<Defect[]> {
+  const { tenants } = await operator.status();
+  return tenants.flatMap(({ tenant, connections }) =>
+    connections
+      .filter(({ state }) => state === 'needs-login' || state === 'never')
+      .map(({ connection, reason }): Defect => ({ kind: 'lostTokens', text: `${tenant}/${connection}: ${reason}` })),
+  );
+}
+
+async function leaks({ world }: Scene): Promise<Defect[]> {
+  const planted = [...world.tenants.values()].flatMap(({ history }) => history.now().map(({ lastName }) => lastName));
+  const places = [
+    { name: 'the log', text: await readFile(world.logFile, 'utf8') },
+    { name: 'addresses', text: [...world.addresses].join('\n') },
+    { name: 'Redis', text: await dump(world.redis.direct) },
+  ];
+  return judgeLeaks(places, [...new Set(planted)]);
+}
+
+/** Every key and value as Redis holds it. */
+async function dump(redis: Scene['world']['redis']['direct']): Promise<string> {
+  const parts: string[] = [];
+  for (const key of await redis.keys('*')) {
+    const value = await redis.dumpBuffer(key);
+    parts.push(key, value?.toString('latin1') ?? '');
+  }
+  return parts.join('\n');
+}

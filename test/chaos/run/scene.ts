@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RemoteObject } from '../judge/compare.ts';
+import { markOf } from '../judge/compare.ts';
+import { type Operator, openOperator } from '../world/operator.ts';
+import type { CalendarTarget } from '../world/targets.ts';
+import type { Login, World } from '../world/world.ts';
+
+/** Why a claim of the status can't be held against the daemons, or what a loss is explained by. */
+export type Doubt = 'clock' | 'state-back' | 'titles';
+
+/** One run at work. */
+export interface Scene {
+  readonly world: World;
+  readonly operator: Operator;
+  readonly byFault: Map<string, number>;
+  readonly doubts: Set<Doubt>;
+  /** Logins that were taken away on purpose. */
+  readonly revoked: Set<Login>;
+  /** What the daemons last logged in to each clinic with. */
+  readonly tokens: ReadonlyMap<string, string>;
+  /** Appointments whose objects a person changed, by target. */
+  readonly touched: Map<CalendarTarget, Set<string>>;
+  /** Calendars that are no longer in the configuration. */
+  readonly dismissed: Set<CalendarTarget>;
+  /** From when to when the clinic told lies, epoch ms; the last may be open. */
+  readonly lying: { from: number; to: number }[];
+  /** A fault struck. */
+  count(fault: string, where?: string): void;
+  doubt(doubt: Doubt): void;
+  after<Result>(ms: number, what: () => Result | Promise<Result>): Promise<Result>;
+  /** Until so many awaits have passed; not for ever, since nothing may be alive that waits. */
+  passed(awaits: number): Promise<void>;
+  /** Every tenant is read soon, as far as Redis can be told so. */
+  wake(): Promise<void>;
+  beginLie(): void;
+  endLie(): void;
+  /** Before the world settles. */
+  atEnd(what: () => unknown): void;
+  touch(target: CalendarTarget, object: RemoteObject): void;
+  dismiss(target: CalendarTarget): void;
+  /** Daemons are replaced one after another; all but the first with `butOne`. */
+  rollOver(options?: { butOne?: boolean }): Promise<void>;
+  /** What was kept for the end. */
+  end(): Promise<void>;
+}
+
+const LONGEST_PASS_MS = 2_500;
+const LOOK_MS = 10;
+const WAKE_MS = 400;
+
+/** Opens the scene of a world. */
+export function openScene(world: World): Scene {
+  const operator = openOperator(world);
+  const byFault = new Map<string, number>();
+  const doubts = new Set<Doubt>();
+  const lying: { from: number; to: number }[] = [];
+  const endings: (() => unknown)[] = [];
+  const touched = new Map<CalendarTarget, Set<string>>();
+  const dismissed = new Set<CalendarTarget>();
+  let lies = 0;
+  const scene: Scene = {
+    ...{ world, operator, byFault, doubts, lying, touched, dismissed, revoked: new Set(), tokens: world.clinicTokens },
+    count: (fault) => void byFault.set(fault, (byFault.get(fault) ?? 0) + 1),
+    doubt: (doubt) => void doubts.add(doubt),
+    after: async (ms, what) => {
+      await delay(ms);
+      return what();
+    },
+    async passed(awaits) {
+      const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS];
+      while (world.hub.total < until && performance.now() < deadline) await delay(LOOK_MS);
+    },
+    wake: () => Promise.race([operator.wake().catch(() => {}), delay(WAKE_MS)]),
+    beginLie() {
+      lies += 1;
+      if (lies === 1) lying.push({ from: Date.now(), to: Infinity });
+    },
+    endLie() {
+      lies -= 1;
+      const last = lying.at(-1);
+      if (lies === 0 && last !== undefined) last.to = Date.now();
+    },
+    atEnd: (what) => void endings.push(what),
+    touch(target, { title }) {
+      const entry = world.tenants
+        .get(target.tenant)
+        ?.history.now()
+        .find((each) => title.includes(markOf(each)));
+      if (entry !== undefined) touched.set(target, (touched.get(target) ?? new Set()).add(entry.id));
+    },
+    dismiss: (target) => void dismissed.add(target),
+    async rollOver({ butOne = false } = {}) {
+      await operator.reload();
+      for (const daemon of world.daemons.slice(butOne && world.daemons.length > 1 ? 1 : 0)) {
+        await daemon.stop();
+        daemon.start();
+      }
+    },
+    async end() {
+      for (const ending of endings.splice(0)) await ending();
+    },
+  };
+  return scene;
+}

@@ -1,0 +1,85 @@
+import { seededRandom } from '../../../sandbox/kit/random.ts';
+import { type Draw, drawFrom, type Fault, type Given } from '../faults/fault.ts';
+import { FAULTS } from '../faults/index.ts';
+
+/** One thing that goes wrong, with the work that people do meanwhile. */
+export interface Step {
+  fault: string;
+  given: Given;
+  /** Seed of the work at the clinics. */
+  work: number;
+  pieces: number;
+  /** The next step comes after so many awaits of the daemons. */
+  awaits: number;
+}
+
+/** What happens in one run. Nothing but its seed decides it. */
+export interface Script {
+  seed: number;
+  daemons: number;
+  shortTokens: boolean;
+  /** The first sync ends before anything goes wrong. */
+  warm: boolean;
+  steps: readonly Step[];
+}
+
+/** What scripts are drawn from. */
+export interface Choice {
+  faults: ReadonlyMap<string, Fault>;
+  steps: { least: number; most: number };
+}
+
+const STEPS = { least: 3, most: 6 };
+const WORK_SEEDS = 1_000_000;
+
+/** All faults, or those of the named groups and names. @throws RangeError for a name that is neither */
+export function choiceOf(only: readonly string[]): Choice {
+  if (only.length === 0) return { faults: FAULTS, steps: STEPS };
+  const unknown = only.find((name) => !FAULTS.has(name) && ![...FAULTS.values()].some(({ group }) => group === name));
+  if (unknown !== undefined) throw new RangeError(unknown);
+  const faults = [...FAULTS].filter(([name, { group }]) => only.includes(name) || only.includes(group));
+  return { faults: new Map(faults), steps: STEPS };
+}
+
+/** The script of a seed. */
+export function scriptOf(seed: number, { faults, steps }: Choice): Script {
+  const draw = drawFrom(seededRandom(seed));
+  const count = draw.between(steps.least, steps.most);
+  return {
+    seed,
+    daemons: draw.pick([1, 2, 2, 3, 4]),
+    shortTokens: draw.chance(0.3),
+    warm: draw.chance(0.7),
+    steps: Array.from({ length: count }, () => stepOf(draw, faults)),
+  };
+}
+
+function stepOf(draw: Draw, faults: Choice['faults']): Step {
+  const groups = [...new Set([...faults.values()].map(({ group }) => group))];
+  const group = draw.pick(groups);
+  const names = [...faults].flatMap(([name, each]) =>
+    each.group === group ? Array<string>(each.weight ?? 1).fill(name) : [],
+  );
+  const name = draw.pick(names);
+  return {
+    fault: name,
+    given: faults.get(name)?.draw(draw) ?? {},
+    work: draw.upTo(WORK_SEEDS),
+    pieces: draw.upTo(5),
+    awaits: draw.between(20, 250),
+  };
+}
+
+/** A script as a person reads it, one step a line. */
+export function describeScript({ seed, daemons, shortTokens, warm, steps }: Script): string {
+  const world = [
+    `${daemons} daemons`,
+    ...(shortTokens ? ['short tokens'] : []),
+    warm ? 'after a sync' : 'from nothing',
+  ];
+  const lines = steps.map(({ fault, given, work, pieces, awaits }) => {
+    const how = Object.entries(given).map(([name, value]) => `${name}=${value}`);
+    return `  ${fault} ${[...how, `work=${work}×${pieces}`, `awaits=${awaits}`].join(' ')}`;
+  });
+  return [`seed ${seed}: ${world.join(', ')}`, ...lines].join('\n');
+}

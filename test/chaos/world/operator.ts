@@ -1,0 +1,79 @@
+import { authorizeInBrowser } from '../../../sandbox/clinic/index.ts';
+import { type Composition, compose } from '../../../src/composition/compose.ts';
+import { connectors } from '../../../src/connectors/registry.ts';
+import { decideHold, listHolds } from '../../../src/control/holds.ts';
+import { loginWithBrowser } from '../../../src/control/logins.ts';
+import { type Status, status } from '../../../src/control/status.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import { loginDesk } from '../../../src/main.ts';
+import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
+import { loadConfiguration } from '../../../src/settings/load.ts';
+import type { Login, World } from './world.ts';
+
+/** The person who runs the daemons: what their commands do, without starting a process for each. */
+export interface Operator {
+  status(): Promise<Status>;
+  /** Every tenant is read soon. */
+  wake(): Promise<void>;
+  /** Every target is read back soon. */
+  look(): Promise<void>;
+  logIn(login: Login): Promise<void>;
+  holds(): ReturnType<typeof listHolds>;
+  decide(tenant: string, hold: string, decision: 'approved' | 'rejected'): Promise<void>;
+  /** After the configuration was changed. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const LOGIN_TIMEOUT_MS = 20_000;
+
+/** Opens the product for looking and deciding; the daemons are other processes. */
+export function openOperator(world: World): Operator {
+  let composition = open(world);
+  const tenants = () => [...composition.estate.tenants.values()];
+  return {
+    status: () => status(composition.estate),
+    async wake() {
+      for (const { id } of tenants()) await composition.queues.pullNow(id);
+    },
+    async look() {
+      for (const tenant of tenants()) {
+        for (const target of tenant.targets.keys()) {
+          await composition.queues.look(tenant.id, target, { delayMs: 0, whole: true });
+        }
+      }
+    },
+    logIn: (login) => logIn(world, composition, login),
+    holds: () => listHolds(composition.estate),
+    async decide(tenant, hold, decision) {
+      await decideHold(composition.estate, tenant, hold, decision);
+    },
+    async reload() {
+      await composition.close();
+      composition = open(world);
+    },
+    close: () => composition.close(),
+  };
+}
+
+function open({ configDir, env, operatorGate }: World): Composition {
+  const configuration = loadConfiguration({
+    ...{ dir: configDir, env: { ...env, REDIS_URL: operatorGate.url }, connectors, reminderChannels },
+    mode: 'strict',
+  });
+  return compose({ configuration, log: silentLogger, priority: 'interactive' });
+}
+
+async function logIn({ google, graph }: World, composition: Composition, login: Login): Promise<void> {
+  const { tenant, connection, kind, username, password } = login;
+  const visits: Promise<unknown>[] = [];
+  const persons = {
+    clinic: (url: string) => authorizeInBrowser(url, { username, password }),
+    google: (url: string) => google.authorizeInBrowser(url, { account: username }),
+    microsoft: (url: string) => graph.authorizeInBrowser(url, { account: username }),
+  };
+  const visit = async (url: string) => (await fetch(await persons[kind](url))).text();
+  const show = (url: string) => void visits.push(visit(url));
+  await loginWithBrowser(loginDesk(composition), tenant, connection, show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
+  await Promise.all(visits);
+}

@@ -1,0 +1,132 @@
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { type PrivateRedis, startRedis } from '../../../tools/redis.ts';
+import type { ServerCommand } from '../../../tools/server-command.ts';
+
+/** A Redis that can be lost, found and put back. */
+export interface RedisHouse {
+  readonly port: number;
+  /** A connection past every gate. */
+  readonly direct: Redis;
+  /** It ends as in a crash and comes back with what its file holds. */
+  restart(): Promise<void>;
+  /** Refuses every write until it is told otherwise. */
+  setFull(full: boolean): Promise<void>;
+  /** Remembers its file as it is now. */
+  keepCopy(): Promise<void>;
+  /** Comes back with the file that was remembered. @returns false when none was */
+  goBack(): Promise<boolean>;
+  /** A replica follows from now on. */
+  addReplica(): Promise<void>;
+  /** The replica hears nothing more. */
+  cutReplica(): Promise<void>;
+  /** The replica takes over, the first server dies. @returns false when there is none */
+  failOver(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Starts one. @param server saves finding it once more */
+export async function openRedisHouse(server?: ServerCommand): Promise<RedisHouse> {
+  const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-chaos-'));
+  const start = (name: string, port?: number) =>
+    startRedis({
+      dir: join(folder, name),
+      ...(port === undefined ? {} : { port }),
+      ...(server === undefined ? {} : { server }),
+    });
+  const prepare = async (name: string) => {
+    await mkdir(join(folder, name), { recursive: true });
+    return start(name);
+  };
+  let name = 'first';
+  let main = await prepare(name);
+  let replica: PrivateRedis | null = null;
+  let direct = connected(main.port);
+  let copied = false;
+  const again = async (between: () => Promise<void>) => {
+    await main.crash();
+    await between();
+    await main.stop();
+    main = await start(name, main.port);
+    await direct.ping();
+  };
+  return {
+    get port() {
+      return main.port;
+    },
+    get direct() {
+      return direct;
+    },
+    restart: () => again(async () => {}),
+    async setFull(full) {
+      await direct.config('SET', 'maxmemory', full ? '1' : '0');
+    },
+    async keepCopy() {
+      await rm(join(folder, 'copy'), { recursive: true, force: true });
+      await cp(join(folder, name, 'appendonlydir'), join(folder, 'copy'), { recursive: true });
+      copied = true;
+    },
+    async goBack() {
+      if (!copied) return false;
+      await again(async () => {
+        const live = join(folder, name, 'appendonlydir');
+        await rm(live, { recursive: true });
+        await cp(join(folder, 'copy'), live, { recursive: true });
+      });
+      return true;
+    },
+    async addReplica() {
+      replica ??= await prepare('second');
+      await withConnection(replica.port, async (redis) => {
+        await redis.replicaof('127.0.0.1', main.port);
+        await until(async () => /master_link_status:up/.test(await redis.info('replication')));
+      });
+    },
+    async cutReplica() {
+      if (replica !== null) await withConnection(replica.port, (redis) => redis.replicaof('NO', 'ONE'));
+    },
+    async failOver() {
+      if (replica === null) return false;
+      const { port } = replica;
+      await withConnection(port, (redis) => redis.replicaof('NO', 'ONE'));
+      await main.crash();
+      await main.stop();
+      direct.disconnect();
+      [main, replica, name] = [replica, null, 'second'];
+      direct = connected(port);
+      await direct.ping();
+      return true;
+    },
+    async close() {
+      direct.disconnect();
+      await Promise.all([main.stop(), replica?.stop()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function connected(port: number): Redis {
+  const redis = new Redis(`redis://127.0.0.1:${port}`, { maxRetriesPerRequest: null });
+  // It is ended on purpose; each attempt to reach it is told here.
+  redis.on('error', () => {});
+  return redis;
+}
+
+async function withConnection(port: number, work: (redis: Redis) => Promise<unknown>): Promise<void> {
+  const redis = connected(port);
+  try {
+    await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error('the replica does not follow');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
