@@ -1,5 +1,6 @@
 import type { AuditView } from '../control/audit.ts';
 import type { DriftReport } from '../state/targets.ts';
+import { fieldName } from './field-names.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** What an audit found, as a person reads it. */
@@ -20,7 +21,7 @@ export function renderAudit(view: AuditView): string {
       ? []
       : [
           wrap(
-            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.join(', ')}.`,
+            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.map(fieldName).join(', ')}.`,
           ),
         ],
   );
@@ -34,6 +35,6 @@ export function renderAudit(view: AuditView): string {
 
 function fieldsOf({ fields }: DriftReport): string {
   return Object.entries(fields)
-    .map(([field, count]) => `${field} ${count}`)
+    .map(([field, count]) => `${fieldName(field)} ${count}`)
     .join(', ');
 }

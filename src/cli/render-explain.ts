@@ -1,6 +1,7 @@
 import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
 import type { TenantHold } from '../control/holds.ts';
 import type { DriftPolicy } from '../control/status.ts';
+import { fieldName } from './field-names.ts';
 import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** One appointment's story as a person reads it. */
@@ -41,7 +42,7 @@ function renderTarget(target: TargetExplanation): string {
   );
   if (target.byHand !== null) {
     const { done, fields, policy } = target.byHand;
-    const what = done === 'removed' ? 'deleted by hand' : `edited by hand (${fields.join(', ')})`;
+    const what = done === 'removed' ? 'deleted by hand' : `edited by hand (${fields.map(fieldName).join(', ')})`;
     lines.push(wrap(`${what}: ${BY_HAND[policy]}`, WIDTH, '  '));
   }
   if (target.pending !== null) {

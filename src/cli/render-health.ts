@@ -1,4 +1,5 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
+import { fieldName } from './field-names.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** Records shown per list before the rest is only counted. */
@@ -59,7 +60,7 @@ function listsOf(target: TargetHealth, asOf: number): string[] {
 }
 
 function countLine(what: string, counts: Readonly<Record<string, number>>): string[] {
-  const properties = Object.entries(counts).map(([name, count]) => `${name} (${count})`);
+  const properties = Object.entries(counts).map(([name, count]) => `${fieldName(name)} (${count})`);
   return properties.length === 0 ? [] : [line(`${what}: ${properties.join(', ')}`)];
 }
 

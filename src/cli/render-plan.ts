@@ -1,4 +1,5 @@
 import type { PlanView, TargetPlanView } from '../control/plan.ts';
+import { fieldName } from './field-names.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Lines shown per target before the rest is only counted. */
@@ -42,7 +43,7 @@ function renderLines(target: TargetPlanView): string {
       sign(line.operation),
       line.record,
       renderTime(line.startAt),
-      line.fields.length === 0 ? line.reason : `${line.reason}: ${line.fields.join(', ')}`,
+      line.fields.length === 0 ? line.reason : `${line.reason}: ${line.fields.map(fieldName).join(', ')}`,
       line.verdict,
     ]);
   const columns = ['', 'record', 'starts', 'why', 'verdict'].map((heading) => ({ heading }));

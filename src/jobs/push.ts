@@ -4,7 +4,7 @@ import type { Link, Operation, Outcome } from '../model/operations.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
-import { HIGHEST_EPOCH } from '../sync/identity.ts';
+import { HIGHEST_EPOCH, isSameContent } from '../sync/identity.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { differsByHand } from './marks.ts';
 import type { Progress } from './pull.ts';
@@ -141,7 +141,8 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
   const locator = target.identity.locator(recordId);
   const item = asMappedNow(entry.item, target);
   if (link === null || link.epoch !== epoch) return { kind: 'create', recordId, key, locator, item };
-  if (link.fingerprint === entry.fingerprint && link.drift === null && !entry.sent) return null;
+  const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
+  if (isAsWanted && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
   return { kind: 'update', recordId, key, locator, item, versionTag, remoteId };
 }
@@ -227,7 +228,7 @@ function settlementOf(
       const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
       const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
-      const echo = storedAs === fingerprint ? {} : { echo: storedAs };
+      const echo = isSameContent(storedAs, fingerprint) ? {} : { echo: storedAs };
       return {
         entry,
         kind: 'done',

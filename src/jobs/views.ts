@@ -5,6 +5,7 @@ import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from '../sync/diff.ts';
 import { describeAppointment, exclusionOf } from '../sync/feed.ts';
+import { isSameContent } from '../sync/identity.ts';
 import type { Mapped, MappingSource } from '../sync/mapping/contract.ts';
 import { project } from '../sync/project.ts';
 import type { Confirmation } from './absence.ts';
@@ -197,7 +198,7 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
   const own = states.get(target)?.links;
   // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined anew.
   const isAsWritten = (recordId: string, ruling: Ruling) =>
-    'item' in ruling && own?.get(recordId)?.fingerprint === target.identity.fingerprint(ruling.item);
+    'item' in ruling && isSameContent(own?.get(recordId)?.fingerprint ?? '', target.identity.fingerprint(ruling.item));
   return (record) => {
     const { patientId } = record;
     if (patientId === null) return { leaveOut: 'no-patient' };

@@ -4,7 +4,7 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
 import { hasLeft, type TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
-import type { TargetIdentity } from './identity.ts';
+import { isSameContent, type TargetIdentity } from './identity.ts';
 
 /** What a target tells of its objects. */
 export interface Reading {
@@ -87,8 +87,10 @@ export function asItStands(link: Link, asFound: Link): Link {
   const { fingerprint, versionTag, epoch, remoteId } = asFound;
   const isAnother = remoteId !== null && known.remoteId !== null && remoteId !== known.remoteId;
   const written = isAnother ? { ...known, generation: (known.generation ?? 0) + 1 } : known;
-  const isAsWritten = fingerprint === link.fingerprint || fingerprint === link.echo;
-  if (isAsWritten) return { ...written, versionTag, epoch, remoteId, drift: null };
+  const seen = { ...written, versionTag, epoch, remoteId, drift: null };
+  // Stored anew as it was found: a fingerprint of an older version tells less.
+  if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
+  if (link.echo !== undefined && isSameContent(fingerprint, link.echo)) return { ...seen, echo: fingerprint };
   const isUntouched = link.drift === null && link.versionTag !== null && link.versionTag === versionTag;
   if (isUntouched) return fingerprint === '' ? link : { ...written, epoch, remoteId, echo: fingerprint };
   const found = fingerprint === '' ? {} : { found: fingerprint };
@@ -101,7 +103,7 @@ export function withoutObject(link: Link): Link {
   return { ...written, versionTag: null, drift: 'removed' };
 }
 
-/** Names of what a person changed: fields of the item, or `removed`; a field is missed once in 64 times. */
+/** Names of what a person changed: fields of the item, `unknown` where they can't be told, or `removed`. */
 export function fieldsByHand({ drift, fingerprint, echo, found }: Link, identity: TargetIdentity): string[] {
   if (drift === null) return [];
   return drift === 'removed' ? ['removed'] : identity.differingFields(echo ?? fingerprint, found ?? '');
@@ -141,7 +143,7 @@ function isSameObject(asFound: Link, link: Link | undefined): boolean {
   return link !== undefined && asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
 }
 
-const PARTS = ['versionTag', 'epoch', 'remoteId', 'drift', 'echo', 'found'] as const;
+const PARTS = ['fingerprint', 'versionTag', 'epoch', 'remoteId', 'drift', 'echo', 'found'] as const;
 
 function isSame(link: Link, other: Link): boolean {
   return PARTS.every((part) => link[part] === other[part]);

@@ -3,7 +3,7 @@ import type { Link, ReasonCode } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { hasLeft, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
-import type { TargetIdentity } from './identity.ts';
+import { isSameContent, type TargetIdentity } from './identity.ts';
 
 /** What the target was last given, and what is on its way to it. */
 export interface TargetState {
@@ -159,7 +159,7 @@ function withoutItem(
 /** Null when the object is, or is about to be, as it should be. */
 function reasonOf(effective: Effective | null, fingerprint: string): ReasonCode | null {
   if (effective === null || effective.fingerprint === null) return 'new';
-  if (effective.fingerprint !== fingerprint) return 'content-changed';
+  if (!isSameContent(effective.fingerprint, fingerprint)) return 'content-changed';
   if (effective.drift === null) return null;
   return effective.drift === 'edited' ? 'edited-by-hand' : 'removed-by-hand';
 }

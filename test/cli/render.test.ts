@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { renderAudit } from '../../src/cli/render-audit.ts';
 import { renderExplanation, renderHolds } from '../../src/cli/render-explain.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { renderPlan } from '../../src/cli/render-plan.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from '../../src/cli/table.ts';
+import type { AuditView } from '../../src/control/audit.ts';
 import type { ConnectionStatus } from '../../src/control/estate.ts';
 import type { Explanation } from '../../src/control/explain.ts';
 import type { HealthView } from '../../src/control/health.ts';
@@ -39,9 +41,9 @@ const drifts = fc.option(
     edited: counts,
     removed: counts,
     unlinked: counts,
-    fields: fc.constant({ title: 3 }),
+    fields: fc.constant({ title: 3, unknown: 1 }),
     churning: counts,
-    churningFields: fc.constant(['title']),
+    churningFields: fc.constant(['title', 'unknown']),
   }),
 );
 const targets: fc.Arbitrary<TargetStatus> = fc.record({
@@ -148,7 +150,7 @@ const lines: fc.Arbitrary<PlanLine> = fc.record({
   record: foreign,
   operation: fc.constantFrom('create', 'update', 'delete'),
   reason: fc.constantFrom('new', 'content-changed', 'cancelled', 'excluded', 'vanished'),
-  fields: fc.subarray(['title', 'description', 'location', 'time', 'busy']),
+  fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
   startAt: times,
   verdict: fc.constantFrom('go', 'held', 'refused'),
 });
@@ -246,7 +248,7 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
       byHand: fc.option(
         fc.record({
           done: fc.constantFrom('edited', 'removed'),
-          fields: fc.subarray(['title', 'description', 'location', 'time', 'busy']),
+          fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
           policy: fc.constantFrom('repair', 'keep', 'report'),
         }),
       ),
@@ -288,6 +290,39 @@ describe('every answer is at most a hundred columns wide and commands the termin
   test('holds', () =>
     fc.assert(fc.property(fc.array(holds, { maxLength: 4 }), (list) => expectTidy(renderHolds(list)))));
   test('sync', () => fc.assert(fc.property(syncs, (result) => expectTidy(renderSync(result)))));
+});
+
+describe('D24: a field that differs and is not known is said to be so', () => {
+  const NOT_KNOWN = 'a field that is not known';
+  const one = <View>(views: fc.Arbitrary<View>) => fc.sample(views, { seed: 24, numRuns: 1 })[0]!;
+
+  test('in a plan', () => {
+    const line: PlanLine = { ...one(lines), record: '4711', reason: 'content-changed', fields: ['unknown'] };
+    const target = one(plans.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
+    const text = renderPlan({ ...one(plans), targets: [{ ...target, lines: [line] }] });
+    expect(text).toContain(`content-changed: ${NOT_KNOWN}`);
+  });
+
+  test('of an entry edited by hand', () => {
+    const byHand = { done: 'edited' as const, fields: ['title', 'unknown'], policy: 'keep' as const };
+    const target = one(explanations.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
+    const text = renderExplanation({ ...one(explanations), targets: [{ ...target, byHand }] });
+    expect(text.replace(/\s+/g, ' ')).toContain(`edited by hand (title, ${NOT_KNOWN})`);
+  });
+
+  test('among what a target holds otherwise', () => {
+    const target = one(healths.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
+    const text = renderHealth({ ...one(healths), targets: [{ ...target, heldOtherwise: { unknown: 2 } }] });
+    expect(text.replace(/\s+/g, ' ')).toContain(`Held otherwise than it was sent: ${NOT_KNOWN} (2)`);
+  });
+
+  test('in an audit', () => {
+    const drift = { ...one(drifts.filter((each) => each !== null)), churning: 1 };
+    const view: AuditView = { tenant: 'studio', targets: [{ target: 'room', policy: 'repair', drift }] };
+    const text = renderAudit(view);
+    expect(text).toContain(`title 3, ${NOT_KNOWN} 1`);
+    expect(text.replace(/\s+/g, ' ')).toContain(`they diverge in title, ${NOT_KNOWN}.`);
+  });
 });
 
 describe('a table', () => {

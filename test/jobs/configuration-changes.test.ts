@@ -4,8 +4,9 @@ import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
+import type { Lease } from '../../src/state/leases.ts';
 import { useRedis } from '../support/redis.ts';
-import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, asOfFirstVersion, NOW } from '../sync/arbitraries.ts';
 import { drain, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
@@ -155,5 +156,30 @@ describe('a first run that was rejected', () => {
     await cycle(tenant);
     expect(model.objects()).toEqual([]);
     expect(await stateOf(tenant)).toMatchObject({ state: 'new', inSyncAsOf: null });
+  });
+});
+
+describe('a daemon of a newer version', () => {
+  test('D24: writes nothing anew for the links of version 0.1.0, and makes them its own when it reads the target', async () => {
+    const { clinic, start } = open();
+    const model = createModelTarget();
+    const tenant = start(model);
+    await cycle(tenant);
+    const target = targetOf(tenant);
+    const links = [...(await tenant.links.read(target.id)).values()];
+    const older = links.map((link) => ({ ...link, fingerprint: asOfFirstVersion(link.fingerprint) }));
+    const lease = await tenant.leases.tryTake('plan');
+    await tenant.links.writeAll(target.id, older, lease as Lease);
+    await lease?.release();
+    const written = model.calls.operations;
+
+    await cycle(tenant);
+    expect(model.calls.operations).toBe(written);
+
+    expect(await auditTarget(tenant, target, NEVER)).toMatchObject({ edited: 0, fields: {} });
+    expect([...(await tenant.links.read(target.id)).values()]).toEqual(links);
+    clinic.appointments.set('0', appointmentOf('0', { inHours: 30 }));
+    await cycle(tenant);
+    expect(model.calls.operations).toBe(written + 1);
   });
 });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { createHttpDoor } from '../../src/http/door.ts';
@@ -17,7 +16,7 @@ import { createSealer } from '../../src/state/sealing.ts';
 
 export const TENANT = 'studio-rossi';
 export const SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.patients'];
-export const RING = [{ id: 'k1', key: randomBytes(32) }];
+export const RING = [{ id: 'k1', key: Buffer.alloc(32, 1) }];
 export const NEVER = new AbortController().signal;
 
 /** Everything that one worker has of one connection: its own Redis connection, door and in-process state. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
@@ -9,8 +8,8 @@ import { createSealer, type SealingKey } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 
 const TENANT = 'studio-rossi';
-const OLD_KEY: SealingKey = { id: 'k1', key: randomBytes(32) };
-const NEW_KEY: SealingKey = { id: 'k2', key: randomBytes(32) };
+const OLD_KEY: SealingKey = { id: 'k1', key: Buffer.alloc(32, 1) };
+const NEW_KEY: SealingKey = { id: 'k2', key: Buffer.alloc(32, 2) };
 
 const redis = useRedis();
 

@@ -25,7 +25,7 @@ async function take(connection: RedisClient, ttlMs = 60_000): Promise<Lease> {
 function linkOf(recordId: string, changes: Partial<Link> = {}): Link {
   return {
     recordId,
-    fingerprint: 'f'.repeat(21),
+    fingerprint: 'f'.repeat(22),
     versionTag: '"3181161784712000"',
     startAt: NOW,
     endAt: NOW,
@@ -45,14 +45,14 @@ const someLinks = fc.uniqueArray(
     .record(
       {
         recordId: recordIds,
-        fingerprint: fc.stringMatching(/^[\w-]{0,21}$/),
+        fingerprint: fc.stringMatching(/^[\w.-]{0,22}$/),
         versionTag: fc.option(fc.stringMatching(/^[!-~]{1,30}$/)),
         startAt: fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
         lengthMs: fc.nat(4_000_000).map((seconds) => seconds * 1_000),
         epoch: fc.nat(8),
         remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
         drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
-        ...Object.fromEntries(['echo', 'found'].map((name) => [name, fc.stringMatching(/^[\w-]{21}$/)])),
+        ...Object.fromEntries(['echo', 'found'].map((name) => [name, fc.stringMatching(/^[\w.-]{22}$/)])),
       },
       { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'lengthMs', 'epoch', 'remoteId', 'drift'] },
     )

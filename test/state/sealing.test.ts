@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { createSealer, type SealingKey } from '../../src/state/sealing.ts';
 
-const OLD: SealingKey = { id: 'k1', key: randomBytes(32) };
-const NEW: SealingKey = { id: 'k2', key: randomBytes(32) };
+const OLD: SealingKey = { id: 'k1', key: Buffer.alloc(32, 1) };
+const NEW: SealingKey = { id: 'k2', key: Buffer.alloc(32, 2) };
 const sealer = createSealer([OLD], 'studio-rossi');
 
 function failure(open: () => unknown): MirrorError {

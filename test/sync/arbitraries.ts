@@ -62,6 +62,12 @@ export const items: fc.Arbitrary<CalendarItem> = fc.record({
   busy: fc.boolean(),
 });
 
+/** The fingerprint that version 0.1.0 gave to the item behind one of today: more of the whole, one character a field. */
+export function asOfFirstVersion(fingerprint: string): string {
+  const [whole = '', hints = ''] = fingerprint.split('.');
+  return `${whole}${'-'.repeat(10)}${hints.replace(/(.)../g, '$1')}`;
+}
+
 /** An appointment of an hour, booked, at a number of hours from now. */
 export function appointmentOf(id: string, changes: Partial<Appointment> & { inHours?: number } = {}): Appointment {
   const { inHours = 24, ...rest } = changes;

@@ -7,7 +7,7 @@ import type { PendingChange } from '../../src/model/plan.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { type AuditInput, audit, fieldsByHand } from '../../src/sync/audit.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { items, NOW, recordIds } from './arbitraries.ts';
+import { asOfFirstVersion, items, NOW, recordIds } from './arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
@@ -154,15 +154,21 @@ describe('an object with a link', () => {
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['title']);
   });
 
-  test('that was changed beyond reading differs in every field', () => {
+  test('D24: that was changed beyond reading is told by a field that is not known', () => {
     const found = compare([remote('1', { versionTag: 'v2', item: null })], [link('1')]);
-    expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual([
-      'title',
-      'description',
-      'location',
-      'time',
-      'busy',
-    ]);
+    expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['unknown']);
+  });
+
+  test('D24: that was written by version 0.1.0 is no edit, and is told more exactly from then on', () => {
+    const before = link('1', { fingerprint: asOfFirstVersion(link('1').fingerprint) });
+    expect(compare([remote('1')], [before])).toEqual({ checked: 1, ...NOTHING, changed: [link('1')] });
+    expect(compare([edited('1', { location: null })], [before])).toMatchObject({ edited: [{ recordId: '1' }] });
+
+    const item = { ...ITEM, title: 'appointment ' };
+    const echo = identity.fingerprint(item);
+    const respelt = { ...before, echo: asOfFirstVersion(echo) };
+    const seen = compare([remote('1', { item, versionTag: 'v2' })], [respelt]);
+    expect(seen).toEqual({ checked: 1, ...NOTHING, changed: [{ ...before, echo, versionTag: 'v2' }] });
   });
 
   test('that was dragged out of the window is edited, and its link keeps the start that was written', () => {

@@ -9,7 +9,7 @@ import { absentCandidates, type DiffInput, diff, type TargetState } from '../../
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOW, STATUSES } from './arbitraries.ts';
+import { appointmentOf, asOfFirstVersion, EMPTY_DIRECTORY, NOW, STATUSES } from './arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
@@ -250,6 +250,24 @@ describe('the window', () => {
     expect(reasons(compare([appointmentOf('1')], { links: out }).changes)).toEqual(['1 content-changed']);
     const later = { fromAt: WINDOW.fromAt, toAt: WINDOW.toAt + 10 * DAY_MS };
     expect(compare([beyond], { links: out }, { window: later })).toMatchObject({ changes: [], unchanged: 1 });
+  });
+});
+
+describe('what version 0.1.0 wrote', () => {
+  const links = new Map(
+    [...written(appointmentOf('1'), appointmentOf('2'))].map(([id, link]) => [
+      id,
+      { ...link, fingerprint: asOfFirstVersion(link.fingerprint) },
+    ]),
+  );
+
+  test('D24: is not written anew for the sake of a longer fingerprint', () => {
+    expect(compare([appointmentOf('1'), appointmentOf('2')], { links })).toMatchObject({ changes: [], unchanged: 2 });
+  });
+
+  test('D24: is written anew when it changes, and the field is told', () => {
+    const { changes } = compare([appointmentOf('1', { inHours: 30 }), appointmentOf('2')], { links });
+    expect(changes).toMatchObject([{ recordId: '1', reason: 'content-changed', fields: ['time'] }]);
   });
 });
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CalendarItem } from '../../src/model/items.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { items, recordIds } from './arbitraries.ts';
+import { createTargetIdentity, crmForm, isSameContent } from '../../src/sync/identity.ts';
+import { asOfFirstVersion, items, recordIds } from './arbitraries.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const identity = createTargetIdentity(IDENTITY_KEY, 'studio-rossi', 'doctor');
@@ -10,6 +10,14 @@ const others = {
   'another tenant': createTargetIdentity(IDENTITY_KEY, 'studio-bianchi', 'doctor'),
   'another target': createTargetIdentity(IDENTITY_KEY, 'studio-rossi', 'nurse'),
   'another installation': createTargetIdentity(Buffer.alloc(32, 8), 'studio-rossi', 'doctor'),
+};
+
+const ITEM: CalendarItem = {
+  title: 'Appointment',
+  description: 'Room 1',
+  location: 'Via Roma',
+  time: { kind: 'all-day', startDate: '2026-06-15', endDate: '2026-06-16' },
+  busy: true,
 };
 
 describe('a key', () => {
@@ -121,18 +129,11 @@ describe('a fingerprint', () => {
     );
   });
 
-  test('is 21 characters of base64url, so that it fits a link', () => {
-    fc.assert(fc.property(items, (item) => /^[\w-]{21}$/.test(identity.fingerprint(item))));
+  test('is 22 characters, so that it fits a link', () => {
+    fc.assert(fc.property(items, (item) => /^[\w-]{6}\.[\w-]{15}$/.test(identity.fingerprint(item))));
   });
 
   test('hints at the one field that changed, and at no other', () => {
-    const item: CalendarItem = {
-      title: 'Appointment',
-      description: 'Room 1',
-      location: 'Via Roma',
-      time: { kind: 'all-day', startDate: '2026-06-15', endDate: '2026-06-16' },
-      busy: true,
-    };
     const changes: Partial<CalendarItem>[] = [
       { title: 'Busy' },
       { description: null },
@@ -140,24 +141,94 @@ describe('a fingerprint', () => {
       { time: { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-17' } },
       { busy: false },
     ];
-    for (const change of changes) {
-      const hinted = identity.differingFields(identity.fingerprint(item), identity.fingerprint({ ...item, ...change }));
-      expect(hinted).toEqual(Object.keys(change));
-    }
+    for (const change of changes) expect(differing(ITEM, { ...ITEM, ...change })).toEqual(Object.keys(change));
   });
 
-  test('hints at no field that stayed', () => {
+  test('D24: hints at the field that changed whatever it was changed to', () => {
+    const titles = Array.from({ length: 1_000 }, (_, index) => `Appointment ${index}`);
+    expect(titles.filter((title) => differing(ITEM, { ...ITEM, title })[0] !== 'title')).toEqual([]);
+  });
+
+  test('D24: names fields that differ for items that differ, and nothing for equal ones', () => {
     fc.assert(
       fc.property(items, items, (one, two) => {
-        const hinted = identity.differingFields(identity.fingerprint(one), identity.fingerprint(two));
-        for (const field of hinted as (keyof CalendarItem)[]) {
-          expect(JSON.stringify(one[field])).not.toBe(JSON.stringify(two[field]));
-        }
+        const differs = (field: string) => text(one, field) !== text(two, field);
+        const hinted = differing(one, two);
+        expect(hinted.length > 0).toBe(['title', 'description', 'location', 'time', 'busy'].some(differs));
+        expect(hinted.filter((field) => field !== 'unknown' && !differs(field))).toEqual([]);
+        expect(differing(one, structuredClone(one))).toEqual([]);
       }),
     );
   });
 
-  test('that is not known differs in every field', () => {
-    fc.assert(fc.property(items, (item) => identity.differingFields('', identity.fingerprint(item)).length === 5));
+  test('D24: whose hints are all those of another says that the field is not known', () => {
+    expect(identity.differingFields('aaaaaa.tttdddlllwwwbbb', 'aaaaab.tttdddlllwwwbbb')).toEqual(['unknown']);
+  });
+
+  test('D24: says so too of an item that is not known, and of one of another form', () => {
+    const { fingerprint } = createTargetIdentity(
+      IDENTITY_KEY,
+      'studio-rossi',
+      'doctor',
+      crmForm('patients', ['email']),
+    );
+    const contact = fingerprint({ properties: { email: null }, contactKey: null, startAt: 0 });
+    fc.assert(
+      fc.property(items, (item) => {
+        expect(identity.differingFields('', identity.fingerprint(item))).toEqual(['unknown']);
+        expect(identity.differingFields(contact, identity.fingerprint(item))).toEqual(['unknown']);
+        expect(identity.differingFields(identity.fingerprint(item), contact)).toEqual(['unknown']);
+      }),
+    );
   });
 });
+
+describe('a fingerprint of version 0.1.0', () => {
+  const FIRST = 'EAH4XcI5smN1RKeOmGoV-';
+  const OTHER_TITLE = '8xNT12dW92f4dY28NGoV-';
+
+  test('is that of the same item, and of no other', () => {
+    const busy = { ...ITEM, title: 'Busy' };
+    expect(isSameContent(FIRST, identity.fingerprint(ITEM))).toBe(true);
+    expect(isSameContent(identity.fingerprint(busy), OTHER_TITLE)).toBe(true);
+    expect(isSameContent(FIRST, identity.fingerprint(busy))).toBe(false);
+    expect(isSameContent(FIRST, OTHER_TITLE)).toBe(false);
+    expect(isSameContent('', identity.fingerprint(ITEM))).toBe(false);
+  });
+
+  test('still hints at what differs', () => {
+    expect(identity.differingFields(FIRST, OTHER_TITLE)).toEqual(['title']);
+    expect(identity.differingFields(OTHER_TITLE, identity.fingerprint(ITEM))).toEqual(['title']);
+    expect(identity.differingFields(FIRST, identity.fingerprint({ ...ITEM, busy: false }))).toEqual(['busy']);
+    expect(identity.differingFields(FIRST, identity.fingerprint(ITEM))).toEqual([]);
+  });
+
+  test('compares with those of today as they do among themselves', () => {
+    fc.assert(
+      fc.property(items, items, (one, two) => {
+        const [now, then] = [identity.fingerprint(one), asOfFirstVersion(identity.fingerprint(two))];
+        expect(isSameContent(asOfFirstVersion(now), now)).toBe(true);
+        expect(isSameContent(now, then)).toBe(now === identity.fingerprint(two));
+        expect(identity.differingFields(then, now).length > 0).toBe(now !== identity.fingerprint(two));
+      }),
+    );
+  });
+
+  test('of a CRM’s object is understood too', () => {
+    const crm = createTargetIdentity(IDENTITY_KEY, 'studio-rossi', 'crm', crmForm('patients', ['email', 'phone']));
+    const item = { properties: { email: 'a@b.it', phone: null }, contactKey: null, startAt: 0 };
+    const other = { ...item, properties: { email: 'a@b.it', phone: '1' } };
+    expect(isSameContent('CG6ncDqAAzFgGhTvgqXU', crm.fingerprint(item))).toBe(true);
+    expect(crm.differingFields('CG6ncDqAAzFgGhTvgqXU', crm.fingerprint(other))).toEqual(['phone']);
+  });
+});
+
+function differing(one: CalendarItem, other: CalendarItem): string[] {
+  return identity.differingFields(identity.fingerprint(one), identity.fingerprint(other));
+}
+
+/** A field as it is compared: objects by their properties, whatever the order. */
+function text(item: CalendarItem, field: string): string {
+  const value = item[field as keyof CalendarItem];
+  return JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
+}
