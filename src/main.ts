@@ -200,7 +200,6 @@ function loginNames({ composed }: Composition, tenant: string): string[] {
 
 function handlersOf(composition: Composition): JobHandlers {
   const { queues, estate, composed } = composition;
-  const startedAt = estate.clock();
   return {
     async pull({ tenant: id, asked = false }, { stop }) {
       const tenant = estate.tenants.get(id);
@@ -215,9 +214,6 @@ function handlersOf(composition: Composition): JobHandlers {
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
-      // What waits from before this start may tell more than the titles of today allow: the next plan replaces it first.
-      const { lastPlannedAt } = await tenant.records.read(targetId);
-      if ((lastPlannedAt ?? 0) < startedAt) return;
       const { nextInMs } = await pushTarget(tenant, target, signals);
       if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
     },

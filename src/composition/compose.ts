@@ -17,7 +17,7 @@ import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Clock } from '../model/time.ts';
-import { DAY_MS, SECOND_MS } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../model/time.ts';
 import { missingScopes } from '../oauth/scopes.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
@@ -245,6 +245,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
       triggers: openTriggers({ tenant, identityKey, redis, sealer, source: clinic, queues: shared.queues, http }),
+      openedAt: clock(),
+      planLifeMs: Math.max(HOUR_MS, 2 * settings.schedule.pullEverySeconds * SECOND_MS),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,
       clock,

@@ -4,11 +4,12 @@ import { HOUR_MS, hasLeft, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { absentCandidates, type Diff, type TargetState, type TimedLink } from '../sync/diff.ts';
 import { deletionClass, guard } from '../sync/guard.ts';
+import { givenUp } from './given-up.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-import { type Confirmations, type Known, type TargetView, viewOf } from './views.ts';
+import { type Confirmations, type Known, viewOf } from './views.ts';
 
 /** What one cycle means to do to one target. */
 export interface TargetPlan {
@@ -24,7 +25,7 @@ export interface TargetPlan {
   released: string[];
   /** Links whose records' times are to be noted; nothing is written to the target. */
   timed: TimedLink[];
-  /** Records that left the window before they could be written, or must not be written any more: nothing waits for them. */
+  /** Records whose changes are not written any more: they left the window, are doubtful, or must not be written. */
   abandoned: string[];
   /** Pinned records that left the window: they would be read alone for weeks. */
   outlived: string[];
@@ -61,11 +62,16 @@ export function missingFrom(
 ): string[] {
   const snapshot = snapshotOf(survey, target);
   if (snapshot?.completeness !== 'complete') return [];
-  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
-  const seen = (id: string) => snapshot.records.has(id) || present.has(id);
+  const seen = listedIn(snapshot);
   const absent = new Set(absentCandidates(state, windowOf(target, survey.startedAt), seen));
   for (const id of pinned) if (!seen(id)) absent.add(id);
   return [...absent];
+}
+
+/** Tells whether a reading shows a row of a record, one that can't be used included. */
+export function listedIn({ records, setAside }: Snapshot<{ id: string }>): (recordId: string) => boolean {
+  const unusable = new Set(setAside.map(({ recordId }) => recordId));
+  return (id) => records.has(id) || unusable.has(id);
 }
 
 /** What was read of the stream that a target follows; null when nothing was. */
@@ -101,12 +107,15 @@ export async function planTarget(
     onStopped: (recordId) => stopped.push(recordId),
   });
   const difference = await inPieces(work, signal);
+  const missing = new Set(known.missing.get(target.id));
+  const { speaksOf } = view;
+  const knowledge = { window, now: tenant.clock(), speaksOf, isMissing: (id: string) => missing.has(id) };
   const record = await tenant.records.read(target.id);
   const base = {
     target,
     released: difference.released,
     timed: difference.timed,
-    abandoned: [...abandonedOf(state, view, window), ...stopped],
+    abandoned: [...givenUp(state.pending.values(), knowledge), ...stopped],
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
     leftOut,
     leftOutRecords,
@@ -137,12 +146,6 @@ function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pe
 
 function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>, window: TimeWindow): string[] {
   return appointments.found.filter(({ id, time }) => pinned.has(id) && hasLeft(time, window)).map(({ id }) => id);
-}
-
-function abandonedOf(state: TargetState, view: TargetView, window: TimeWindow): string[] {
-  return [...state.pending.values()]
-    .filter((waiting) => waiting.parked && hasLeft(waiting, window) && !view.speaksOf(waiting.recordId))
-    .map(({ recordId }) => recordId);
 }
 
 async function firstRunRejected(tenant: OpenTenant, target: OpenTarget): Promise<boolean> {

@@ -14,6 +14,7 @@ import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
+import { nextOutside } from './outside.ts';
 import { type Cycle, commitPlan, missingFrom, snapshotOf } from './plan.ts';
 import {
   absentReminded,
@@ -106,7 +107,9 @@ export async function planCycle(
   const missing = new Map<string, string[]>();
   for (const [target, state] of states) {
     const pinned = await tenant.journal.pinned(target.id, tenant.clock());
-    missing.set(target.id, missingFrom(survey, target, state, pinned));
+    const absent = missingFrom(survey, target, state, pinned);
+    const outside = { survey, state, targets: states.size, note: options.lease !== null };
+    missing.set(target.id, [...absent, ...(await nextOutside(tenant, target, outside, absent))]);
   }
   const asked = new Map(missing).set(REMINDERS, await remindersMissing(tenant, survey));
   const absent = new Set([...asked.values()].flat());
@@ -114,7 +117,7 @@ export async function planCycle(
   const confirmations = await confirmAll(tenant, asked, signal);
   options.progress('planning');
   await keepLedgers(tenant, survey, confirmations, signal);
-  const known = { survey, confirmations, states, isForgotten: await tenant.tombstones.load() };
+  const known = { survey, confirmations, missing, states, isForgotten: await tenant.tombstones.load() };
   const { plans, failed } = await planTargets(tenant, known, signal);
   return { survey, confirmations, plans, missing, left: [...left, ...failed] };
 }

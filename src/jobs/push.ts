@@ -4,6 +4,7 @@ import type { Link, Operation, Outcome } from '../model/operations.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
+import type { TargetRecord } from '../state/targets.ts';
 import { HIGHEST_EPOCH, isSameContent } from '../sync/identity.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { differsByHand } from './marks.ts';
@@ -40,13 +41,41 @@ export async function pushTarget(
   const lease = await tenant.leases.tryTake(laneLease(target.id));
   if (lease === null) return { settled: 0, idle: true, nextInMs: SECOND_MS };
   try {
-    const { pausedUntil } = await tenant.records.read(target.id);
-    const restMs = (pausedUntil ?? 0) - tenant.clock();
+    const record = await tenant.records.read(target.id);
+    const restMs = (record.pausedUntil ?? 0) - tenant.clock();
     if (restMs > 0) return { settled: 0, idle: true, nextInMs: restMs };
+    if (!isPlanned(tenant, record) && !(await hasErasures(tenant, target))) {
+      return { settled: 0, idle: true, nextInMs: null };
+    }
     return await drain(tenant, target, lease, signals, progress);
   } finally {
     await lease.release();
   }
+}
+
+/**
+ * Whether a plan of this process's time, and not too old a one, stands behind what waits. Else the next cycle comes first: it replaces what
+ * was decided before a pause, a time away, or under other titles.
+ */
+function isPlanned({ openedAt, planLifeMs, clock }: OpenTenant, { lastPlannedAt }: TargetRecord): boolean {
+  const now = clock();
+  // A process that was started while the clock ran ahead can't tell what was planned before it.
+  const isOfThisTime = openedAt > now || (lastPlannedAt ?? 0) >= openedAt;
+  return lastPlannedAt !== null && isOfThisTime && lastPlannedAt >= now - planLifeMs;
+}
+
+/** A person asked for them: they wait for no plan. */
+async function hasErasures({ outbox }: OpenTenant, { id }: OpenTarget): Promise<boolean> {
+  return [...(await outbox.pending(id)).values()].some(({ reason }) => reason === 'forgotten');
+}
+
+/** What a turn may send now: without a plan, erasures alone. */
+async function dueEntries(tenant: OpenTenant, target: OpenTarget, limit: number): Promise<OutboxEntry[]> {
+  const { clock, outbox, records } = tenant;
+  if (isPlanned(tenant, await records.read(target.id))) return outbox.due(target.id, clock(), limit);
+  const { pending } = await outbox.counts(target.id);
+  const all = await outbox.due(target.id, clock(), pending);
+  return all.filter(({ reason }) => reason === 'forgotten').slice(0, limit);
 }
 
 async function drain(
@@ -89,7 +118,7 @@ async function pushBatch(
   abort: AbortSignal,
 ): Promise<number> {
   const { batchSize, concurrency } = target.supports;
-  const entries = await tenant.outbox.due(target.id, tenant.clock(), batchSize * concurrency);
+  const entries = await dueEntries(tenant, target, batchSize * concurrency);
   if (entries.length === 0) return 0;
   const links = await tenant.links.readSome(
     target.id,

@@ -12,7 +12,7 @@ import type {
 } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
-import type { Clock, TimeWindow } from '../model/time.ts';
+import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ChannelDirectory, ChannelStore, KeptChannel } from '../state/channels.ts';
 import type { HoldStore } from '../state/holds.ts';
@@ -107,6 +107,10 @@ export interface OpenTenant {
   reminders: OpenReminders | null;
   /** Null where none are configured. */
   triggers: OpenTriggers | null;
+  /** When this process opened the tenant: what was planned before, under settings that may be others, is planned anew before it is written. */
+  openedAt: Instant;
+  /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */
+  planLifeMs: number;
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;

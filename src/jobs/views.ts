@@ -26,6 +26,8 @@ export interface Known {
   survey: Survey;
   confirmations: Confirmations;
   states: ReadonlyMap<OpenTarget, TargetState>;
+  /** Records of each target that were read alone: absent ones, and some that lie outside the window. */
+  missing: ReadonlyMap<string, readonly string[]>;
   /** Whether an operator had a patient forgotten. */
   isForgotten(patientId: string): boolean;
   /** By target of contacts: patients whose contacts wait for a person's decision, or stay by it. */

@@ -16,8 +16,6 @@ import { slices } from './slices.ts';
 export interface OutboxEntry extends PendingChange {
   revision: number;
   item: Item | null;
-  /** It was sent before, so the target may hold something that no link tells of. */
-  sent: boolean;
   /** Epoch of the key to use; above the link's when the target burnt the last one. */
   epoch: number;
   /** The run that decided it; null when it was put in before runs were noted. */
@@ -370,6 +368,7 @@ function toPending(recordId: string, stored: StoredEntry): PendingChange {
     endAt: stored.t ?? stored.s,
     attempts: stored.n,
     lastError: stored.e ?? null,
+    sent: stored.i,
     parked: stored.p,
     enqueuedAt: stored.q,
     dueAt: stored.d,
@@ -393,7 +392,6 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     ...toPending(recordId, stored),
     revision: stored.r,
     item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as Item),
-    sent: stored.i,
     epoch: stored.k,
     run: stored.u ?? null,
   };

@@ -33,6 +33,8 @@ export interface TargetRecord {
   cursor: string | null;
   /** When everything was last read back; null before the first time. */
   readWholeAt: Instant | null;
+  /** The record outside the window that was looked at last; the next ones in order follow with the next cycle. */
+  lookedOutsideTo: string | null;
   /** The target asked to be left alone until then. */
   pausedUntil: Instant | null;
   created: number;
@@ -159,6 +161,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     pausedUntil: number('pausedUntil'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
+    lookedOutsideTo: fields.lookedOutsideTo ?? null,
     readWholeAt: number('readWholeAt'),
     trouble: fields.trouble === undefined ? null : (JSON.parse(fields.trouble) as TargetTrouble),
     ambiguous: number('ambiguous') ?? 0,

@@ -86,6 +86,16 @@ export function absentCandidates(
   return candidates;
 }
 
+/**
+ * Record ids of which no list of the window tells although the target has, or is about to have, something for them: what lies beyond its
+ * far end, and what waits to be written outside it. They are read alone, some at a time.
+ */
+export function outlying({ links, pending }: TargetState, window: TimeWindow): string[] {
+  const beyond = [...links.values()].filter((link) => link.startAt >= window.toAt && !pending.has(link.recordId));
+  const waiting = [...pending.values()].filter((entry) => entry.reason !== 'forgotten' && !overlaps(entry, window));
+  return [...beyond, ...waiting].map(({ recordId }) => recordId);
+}
+
 /** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
 export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   const result: Diff = { changes: [], released: [], timed: [], unchanged: 0 };
@@ -120,8 +130,9 @@ function compare(
 ): PlannedChange | null | 'leave' {
   const { id } = record;
   const effective = effectiveOf(id, input.state);
-  if (!overlaps(record, input.window) && (effective === null || hasLeft(effective, input.window))) {
-    return 'leave';
+  if (!overlaps(record, input.window)) {
+    const outside = outsideWindow(record, effective, input);
+    if (outside !== 'compare') return outside;
   }
   const epoch = input.state.links.get(id)?.epoch ?? 0;
   const ruling = rule(input.identity.key(id, epoch));
@@ -140,6 +151,19 @@ function compare(
     wanted: { want: 'present', item: ruling.item, fingerprint, startAt: record.startAt, endAt: record.endAt },
     fields: fieldsOf(input.identity, reason, effective, fingerprint),
   };
+}
+
+/**
+ * A record outside the window is compared while the target shows it there, or something waits for its object. What was not written
+ * before it left is not begun any more.
+ */
+function outsideWindow({ id }: SourceRecord, effective: Effective | null, input: Comparison): 'compare' | 'leave' {
+  const { links, pending } = input.state;
+  const waiting = pending.get(id);
+  if (waiting === undefined) return effective === null || hasLeft(effective, input.window) ? 'leave' : 'compare';
+  if (links.has(id) || waiting.sent || overlaps(waiting, input.window)) return 'compare';
+  if (waiting.want === 'present') input.onStopped?.(id);
+  return 'leave';
 }
 
 function withoutItem(

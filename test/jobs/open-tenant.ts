@@ -3,7 +3,7 @@ import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
-import type { Clock } from '../../src/model/time.ts';
+import { type Clock, HOUR_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
@@ -42,6 +42,8 @@ export interface TenantChoice {
   formerly?: string | undefined;
   paused?: boolean;
   slice?: OpenTenant['slice'];
+  /** When the process started; else now. */
+  openedAt?: number;
   leaseTtlMs?: number;
   log?: Logger;
   reminders?: OpenTenant['reminders'];
@@ -83,6 +85,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     },
     reminders: choice.reminders ?? null,
     triggers: choice.triggers ?? null,
+    openedAt: choice.openedAt ?? clock(),
+    planLifeMs: 2 * HOUR_MS,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,
     clock,

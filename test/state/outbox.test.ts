@@ -112,6 +112,7 @@ describe('what is put in', () => {
       endAt: NOW + 3_600_000,
       attempts: 0,
       lastError: null,
+      sent: false,
       parked: false,
       enqueuedAt: NOW,
       dueAt: NOW,

@@ -17,6 +17,7 @@ const UNTOUCHED: TargetRecord = {
   trouble: null,
   drift: null,
   cursor: null,
+  lookedOutsideTo: null,
   readWholeAt: null,
   pausedUntil: null,
   created: 0,

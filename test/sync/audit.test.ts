@@ -59,6 +59,7 @@ function pendingFor(recordId: string, want: PendingChange['want']): [string, Pen
       endAt: END_AT,
       attempts: 0,
       lastError: null,
+      sent: false,
       parked: false,
       enqueuedAt: NOW,
       dueAt: NOW,

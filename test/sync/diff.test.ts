@@ -77,6 +77,7 @@ function waiting(changes: readonly PlannedChange[]): Map<string, PendingChange> 
         endAt: wanted.endAt,
         attempts: 0,
         lastError: null,
+        sent: false,
         parked: false,
         enqueuedAt: NOW,
         dueAt: NOW,

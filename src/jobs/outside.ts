@@ -1,0 +1,41 @@
+import { outlying, type TargetState } from '../sync/diff.ts';
+import { listedIn, snapshotOf } from './plan.ts';
+import { type Survey, windowOf } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** Records outside the windows that are read alone in one cycle, over all targets of a tenant; they must leave room for absent ones. */
+const LOOKS_PER_CYCLE = 20;
+
+/**
+ * Records of a target that no list shows by their time, to be read alone with this cycle: what was moved beyond the window, or lies there
+ * since the window was made smaller, and what waits to be written outside it. A few at a time, each in its turn.
+ * @param cycle.note whether the next cycle is to go on behind them
+ * @param absent records that are read alone already
+ */
+export async function nextOutside(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  cycle: { survey: Survey; state: TargetState; targets: number; note: boolean },
+  absent: readonly string[],
+): Promise<string[]> {
+  const { survey, state, targets, note } = cycle;
+  const snapshot = snapshotOf(survey, target);
+  if (snapshot === null) return [];
+  const isListed = listedIn(snapshot);
+  const asked = new Set(absent);
+  const all = outlying(state, windowOf(target, survey.startedAt));
+  const ids = all.filter((id) => !isListed(id) && !asked.has(id));
+  if (ids.length === 0) return [];
+  const { lookedOutsideTo } = await tenant.records.read(target.id);
+  const next = inTurn(ids, lookedOutsideTo, Math.ceil(LOOKS_PER_CYCLE / targets));
+  if (note) await tenant.records.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
+  return next;
+}
+
+/** The ids that come next in order, from the first one again after the last. */
+export function inTurn(ids: readonly string[], after: string | null, count: number): string[] {
+  const ordered = [...new Set(ids)].sort();
+  const begin = after === null ? 0 : ordered.findIndex((id) => id > after);
+  const from = begin === -1 ? 0 : begin;
+  return [...ordered.slice(from), ...ordered.slice(0, from)].slice(0, count);
+}
