@@ -38,7 +38,7 @@ export interface Upload {
 }
 
 /** Codes of waits that are somebody else's: the operator stops, or the shared budget said how long. */
-const NOT_HERE = new Set(['aborted', 'budget-exhausted']);
+const NOT_HERE = new Set(['aborted', 'budget-exhausted', 'budget-paused']);
 
 /**
  * Sends a call with the login's token. A 401 is answered with one renewal and one replay. 429, 5xx and failures of the network

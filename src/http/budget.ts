@@ -3,9 +3,12 @@ export interface Budget {
   /**
    * Waits for a request's worth.
    * @param units what the remote side charges for it; one when absent
-   * @throws MirrorError `remote`, code `budget-exhausted`, with `retryAfterMs`, when the wait would be too long to sit through
+   * @throws MirrorError `remote` with `retryAfterMs` when the wait would be too long to sit through: code `budget-exhausted`, or
+   *   `budget-paused` when the other side asked for it. The signal's reason when it is aborted
    */
   take(signal: AbortSignal, units?: number): Promise<void>;
-  /** The other side said to wait this long: everybody who shares the budget does. */
-  pause(durationMs: number): Promise<void>;
+  /** The other side refused a request for haste and said to wait this long. */
+  refused(durationMs: number): Promise<void>;
+  /** The other side answered something else. */
+  accepted(): Promise<void>;
 }

@@ -23,7 +23,7 @@ export interface HttpRequest {
   timeoutMs?: number;
   /** An answer longer than this is refused. Default 64 MiB. */
   maxResponseBytes?: number;
-  /** Taken from before the request is sent; paused when the answer is 429. */
+  /** Taken from before the request is sent; told whether the answer is 429. */
   budget?: Budget;
   /** What the remote side charges for the request, such as the calls in a batch. Default 1. */
   units?: number;
@@ -66,11 +66,11 @@ export interface HttpDoor {
 }
 
 /**
- * The same door for one target, whose requests draw from a budget that others share. The budget is not paused for the others by a
- * 429: vendors say it of one user, mailbox or calendar, and the target that was told it rests.
+ * The same door for one target, whose requests draw from a budget that others share. A 429 doesn't pause the tenant's other targets:
+ * vendors say it of one user, mailbox or calendar, and the target that was told it rests.
  */
 export function withBudget(door: HttpDoor, budget: Budget): HttpDoor {
-  const drawn: Budget = { take: (signal, units) => budget.take(signal, units), pause: async () => {} };
+  const drawn: Budget = { ...budget, refused: async () => {} };
   return {
     send: (request) => door.send({ budget: drawn, ...request }),
     open: (request) => door.open({ budget: drawn, ...request }),
@@ -99,14 +99,14 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     request: HttpRequest,
     work: () => Promise<Answer>,
   ): Promise<Answer> {
-    await request.budget?.take(request.signal, request.units ?? 1);
+    await takeFrom(request);
     await overdueTimers();
     const startedAt = options.clock();
     let status = 0;
     try {
       const response = await work();
       status = response.status;
-      if (status === 429) await request.budget?.pause(response.retryAfterMs ?? MINUTE_MS);
+      await tell(request, response);
       return response;
     } finally {
       options.observe?.(request.label, status, options.clock() - startedAt);
@@ -118,6 +118,20 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     open: (request) => observed(request, () => openOnce(request, options)),
     asFetch: (label, budget) => fetchThrough(send, label, budget),
   };
+}
+
+async function takeFrom({ budget, signal, units }: HttpRequest): Promise<void> {
+  try {
+    await budget?.take(signal, units ?? 1);
+  } catch (error) {
+    throw signal.aborted ? stopped(false) : error;
+  }
+}
+
+/** What the budget can't be told, as while Redis is away, must not cost an answer that came. */
+async function tell({ budget }: HttpRequest, { status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>) {
+  const told = status === 429 ? budget?.refused(retryAfterMs ?? MINUTE_MS) : budget?.accepted();
+  await told?.catch(() => {});
 }
 
 async function openOnce(request: HttpRequest, options: HttpDoorOptions): Promise<HttpStream> {
@@ -182,9 +196,7 @@ async function* limited(body: AsyncIterable<Uint8Array> | [], limitBytes: number
 function networkError(error: unknown, request: HttpRequest, timeout: AbortSignal): MirrorError {
   if (error instanceof MirrorError) return error;
   const ambiguous = !IDEMPOTENT.has(request.method);
-  if (request.signal.aborted) {
-    return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
-  }
+  if (request.signal.aborted) return stopped(ambiguous);
   if (timeout.aborted) {
     return new MirrorError('no answer in time', { actor: 'remote', code: 'timeout', retry: 'later', ambiguous });
   }
@@ -195,6 +207,10 @@ function networkError(error: unknown, request: HttpRequest, timeout: AbortSignal
     ambiguous: ambiguous && !neverConnected(error),
     cause: error,
   });
+}
+
+function stopped(ambiguous: boolean): MirrorError {
+  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
 }
 
 function fetchThrough(send: HttpDoor['send'], label: string, budget: Budget | undefined): typeof fetch {

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
-import { MINUTE_MS } from '../model/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { ACCEPTED, REFUSED, TAKE } from './budget-scripts.ts';
 import { keys } from './keys.ts';
+import { pauseFor } from './pause.ts';
 import type { RedisClient } from './redis.ts';
 
 /** What an application may ask of a server. */
@@ -16,51 +19,32 @@ export type Priority = 'interactive' | 'background';
 /** One participant's access to a shared budget; fits `Budget` of the door. */
 export interface BudgetShare {
   take(signal: AbortSignal, units?: number): Promise<void>;
-  pause(durationMs: number): Promise<void>;
+  refused(durationMs: number): Promise<void>;
+  accepted(): Promise<void>;
 }
 
-/** A participant that asked within this time counts when the budget is divided. */
-const ACTIVE_MS = MINUTE_MS;
-/** A wait longer than this is a delayed job, not a sleeping worker. */
-const LONGEST_WAIT_MS = 10_000;
+/** A person is told rather than kept waiting for longer. */
+const LONGEST_INTERACTIVE_WAIT_MS = 30 * SECOND_MS;
+/** A pause that the other side asked for is sat through up to this long; a longer one is a job that comes back. */
+const LONGEST_PAUSE_WAIT_MS = 30 * SECOND_MS;
+/** Whatever the other side asks for, one request is tried after this time. */
+const LONGEST_PAUSE_MS = 15 * MINUTE_MS;
+/** So many participants refused within this time: it is said of all. */
+const SEVERAL = 3;
+const SHORT_TIME_MS = MINUTE_MS;
+/** A trial that nobody answered, as of a process that died, is made by another after this time. */
+const TRIAL_MS = 30 * SECOND_MS;
+/** A waiter that hasn't asked again for this long is dead. */
+const TICKET_LIFE_MS = 10 * SECOND_MS;
+/** Somebody ahead may give up: a waiter looks again after this time, or a quarter of its wait. */
+const LOOK_EVERY_MS = SECOND_MS;
 /** Part of the burst that background work leaves for a person who waits. */
 const RESERVED_SHARE = 0.1;
 
-// Generic cell rate algorithm, once for the whole budget and once for the participant's fair share of it. The share binds only
-// while the budget is short: more than half of the burst spent. KEYS: hash. ARGV: participant, interval ms, burst, reserved,
-// active ms, units. Times are Redis's own, so replicas need no common clock. Answers the wait in milliseconds, 0 when taken.
-const TAKE = `
-local t = redis.call('TIME')
-local now = t[1] * 1000 + t[2] / 1000
-local interval, burst, reserved = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local taken = interval * tonumber(ARGV[6])
-local paused = tonumber(redis.call('HGET', KEYS[1], 'paused') or 0)
-if paused > now then return math.ceil(paused - now) end
-redis.call('ZADD', KEYS[2], now, ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[5]))
-redis.call('PEXPIRE', KEYS[2], ARGV[5])
-local participants = redis.call('ZCARD', KEYS[2])
-local tat = math.max(tonumber(redis.call('HGET', KEYS[1], 'tat') or 0), now)
-local own_key = 'tat:' .. ARGV[1]
-local own = math.max(tonumber(redis.call('HGET', KEYS[1], own_key) or 0), now)
-local wait = tat + taken - now - interval * (burst - reserved)
-if tat - now > interval * burst / 2 then
-  wait = math.max(wait, own + taken * participants - now - interval * math.max(burst / 2, participants * tonumber(ARGV[6])))
-end
-if wait > 0 then return math.ceil(wait) end
-redis.call('HSET', KEYS[1], 'tat', tat + taken, own_key, own + taken * participants)
-redis.call('PEXPIRE', KEYS[1], 600000)
-return 0`;
-
-const PAUSE = `
-local t = redis.call('TIME')
-local untilAt = t[1] * 1000 + t[2] / 1000 + tonumber(ARGV[1])
-if tonumber(redis.call('HGET', KEYS[1], 'paused') or 0) < untilAt then redis.call('HSET', KEYS[1], 'paused', untilAt) end
-redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[1]) + 600000)
-return 1`;
-
 /**
- * Opens one participant's share of a budget that all tenants and replicas of one application draw from.
+ * Opens one participant's share of a budget that all tenants and replicas of one application draw from. A wait has a place of its own:
+ * whoever asks later goes later, but for those who had less than their share. Background work waits for its place as long as its signal
+ * lets it; a person is told when it takes more than half a minute. Nobody sits through a long pause.
  * @param budget names the budget: the application's client id
  * @param participant names who draws: the tenant
  */
@@ -71,52 +55,66 @@ export function openBudgetShare(
   limits: BudgetLimits,
   priority: Priority,
 ): BudgetShare {
-  const key = keys.budget(budget);
+  const places = keys.budget(budget);
+  const { waiting } = places;
+  const all = [places.budget, waiting, places.shares, places.refused];
   const intervalMs = MINUTE_MS / limits.requestsPerMinute;
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
+  let isOnTrial = false;
+
+  async function ask(ticket: string, units: number): Promise<Answer> {
+    const pace = [intervalMs, limits.burst, reserved, units];
+    const times = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS];
+    const answer = await redis.eval(TAKE, all.length, ...all, participant, ticket, priority, ...pace, ...times);
+    const [waitMs, isPause, isTrial] = answer as [number, number, number];
+    return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1 };
+  }
+
+  async function untilGranted(ticket: string, units: number, signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    for (;;) {
+      const { waitMs, isPause, isTrial } = await ask(ticket, units);
+      if (waitMs === 0) {
+        isOnTrial ||= isTrial;
+        return;
+      }
+      if (isPause && waitMs > LONGEST_PAUSE_WAIT_MS) throw paused(waitMs);
+      const waitedMs = performance.now() - startedAt;
+      if (priority === 'interactive' && waitedMs + waitMs > LONGEST_INTERACTIVE_WAIT_MS) throw exhausted(waitMs);
+      await pauseFor(Math.min(waitMs, Math.max(LOOK_EVERY_MS, waitMs / 4)), signal);
+    }
+  }
+
   return {
     async take(signal, units = 1) {
+      const ticket = randomUUID();
       // More than fits at once is taken as what fits: it could never be had otherwise.
       const taken = Math.max(1, Math.min(units, limits.burst - reserved));
-      const startedAt = performance.now();
-      for (;;) {
-        const answer = await redis.eval(
-          TAKE,
-          2,
-          key,
-          `${key}:active`,
-          participant,
-          intervalMs,
-          limits.burst,
-          reserved,
-          ACTIVE_MS,
-          taken,
-        );
-        const waitMs = Number(answer);
-        if (waitMs === 0) return;
-        if (performance.now() - startedAt + waitMs > LONGEST_WAIT_MS) throw exhausted(waitMs);
-        await pauseFor(waitMs, signal);
+      try {
+        await untilGranted(ticket, taken, signal);
+      } catch (error) {
+        // The place is free at once; where Redis is away it is in a little while.
+        await redis.hdel(waiting, ticket).catch(() => {});
+        throw error;
       }
     },
-    async pause(durationMs) {
-      await redis.eval(PAUSE, 1, key, durationMs);
+    async refused(durationMs) {
+      isOnTrial = false;
+      const pauseMs = Math.min(durationMs, LONGEST_PAUSE_MS);
+      await redis.eval(REFUSED, all.length, ...all, participant, pauseMs, SEVERAL, SHORT_TIME_MS);
+    },
+    async accepted() {
+      if (!isOnTrial) return;
+      isOnTrial = false;
+      await redis.eval(ACCEPTED, all.length, ...all, participant);
     },
   };
 }
 
-function pauseFor(durationMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve();
-    }, durationMs);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-  });
+interface Answer {
+  waitMs: number;
+  isPause: boolean;
+  isTrial: boolean;
 }
 
 function exhausted(waitMs: number): MirrorError {
@@ -125,5 +123,21 @@ function exhausted(waitMs: number): MirrorError {
     code: 'budget-exhausted',
     retry: 'later',
     retryAfterMs: waitMs,
+    remedy: `try again in ${inWords(waitMs)}; if it happens often, raise "budget" as far as the other side allows`,
   });
+}
+
+function paused(waitMs: number): MirrorError {
+  return new MirrorError('the other side has asked us to wait', {
+    actor: 'remote',
+    code: 'budget-paused',
+    retry: 'later',
+    retryAfterMs: waitMs,
+    remedy: `one request is tried in ${inWords(waitMs)}; if it happens often, lower "budget"`,
+  });
+}
+
+function inWords(durationMs: number): string {
+  const seconds = Math.ceil(durationMs / SECOND_MS);
+  return seconds <= 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 }

@@ -45,7 +45,10 @@
  * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
- * | `cm:{B}:budget`, `cm:{B}:budget:*`   | string | seconds           | budget            | budget                |
+ * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
+ * | `cm:{B}:budget:waiting`              | hash   | until granted     | budget            | budget                |
+ * | `cm:{B}:budget:shares`               | hash   | while some wait   | budget            | budget                |
+ * | `cm:{B}:budget:refused`              | zset   | one minute        | budget            | budget                |
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
  * shared budget, `H` is the hash of an address in a reminder. No value holds patient data or a secret in clear: items and credentials are sealed.
@@ -99,7 +102,10 @@ export const keys = {
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
-  budget: (budget: string) => `cm:{budget-${budget}}:budget`,
+  budget: (name: string) => {
+    const budget = `cm:{budget-${name}}:budget`;
+    return { budget, waiting: `${budget}:waiting`, shares: `${budget}:shares`, refused: `${budget}:refused` };
+  },
 } as const;
 
 /** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */

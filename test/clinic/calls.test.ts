@@ -148,7 +148,8 @@ describe('a clinic that can not answer now', () => {
         taken += 1;
         throw exhausted;
       },
-      async pause() {},
+      async refused() {},
+      async accepted() {},
     };
     const { client } = openClient('http://127.0.0.1:9', profileOf(), { budget });
     expect(await failureOf(client.userInfo(unhurried()))).toMatchObject({ code: 'budget-exhausted', retryAfterMs: 9 });

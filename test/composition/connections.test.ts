@@ -63,7 +63,11 @@ async function openTenant() {
     }),
     leases: createLeases(connection, tenant.id, 10_000),
     http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
-    budget: () => ({ take: async (_signal, units = 1) => void spent.push(units), pause: async () => {} }),
+    budget: () => ({
+      take: async (_signal, units = 1) => void spent.push(units),
+      refused: async () => {},
+      accepted: async () => {},
+    }),
     targetScopes: (id) =>
       [...tenant.targets.values()]
         .filter((target) => target.connection === id)

@@ -55,7 +55,11 @@ ${files.connections}
     }),
     leases: createLeases(connection, tenant.id, 10_000),
     http: createHttpDoor({ userAgent: 'test', clock: () => time.now }),
-    budget: (client) => ({ take: async () => void budgets.add(client), pause: async () => {} }),
+    budget: (client) => ({
+      take: async () => void budgets.add(client),
+      refused: async () => {},
+      accepted: async () => {},
+    }),
     targetScopes: () => [],
     clock: () => time.now,
     log: silentLogger,

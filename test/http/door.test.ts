@@ -54,8 +54,11 @@ function countingBudget() {
     async take() {
       seen.push('take');
     },
-    async pause(durationMs) {
+    async refused(durationMs) {
       seen.push(durationMs);
+    },
+    async accepted() {
+      seen.push('accepted');
     },
   };
   return { budget, seen };
@@ -163,7 +166,7 @@ describe('a budget', () => {
     const { budget, seen } = countingBudget();
     await door.send(request(url, { budget }));
     await door.asFetch('x', budget)(url);
-    expect(seen).toEqual(['take', 'take']);
+    expect(seen).toEqual(['take', 'accepted', 'take', 'accepted']);
   });
 
   test('that is used up keeps the request from being sent', async () => {
@@ -173,7 +176,7 @@ describe('a budget', () => {
       outgoing.end();
     });
     const exhausted = new MirrorError('x', { actor: 'remote', code: 'budget-exhausted', retry: 'later' });
-    const budget: Budget = { take: () => Promise.reject(exhausted), pause: async () => {} };
+    const budget: Budget = { take: () => Promise.reject(exhausted), refused: async () => {}, accepted: async () => {} };
     const { door } = openDoor();
     expect(await failure(door.send(request(url, { budget })))).toBe(exhausted);
     expect(asked).toBe(0);
@@ -182,8 +185,8 @@ describe('a budget', () => {
   test.each([
     [429, '3', ['take', 3_000]],
     [429, null, ['take', 60_000]],
-    [503, '3', ['take']],
-  ] as const)('after a %s that asks for %s seconds is paused for all: %j', async (status, seconds, expected) => {
+    [503, '3', ['take', 'accepted']],
+  ] as const)('after a %s that asks for %s seconds is told: %j', async (status, seconds, expected) => {
     const headers = seconds === null ? {} : { 'retry-after': seconds };
     const url = await serve((_, outgoing) => outgoing.writeHead(status, headers).end());
     const { door } = openDoor();

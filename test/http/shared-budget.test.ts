@@ -31,9 +31,31 @@ test('a target that is told to wait does not make the targets of other tenants w
   expect(await withBudget(door, share('studio-bianchi')).send(request())).toMatchObject({ status: 429 });
 });
 
-test('a clinic that tells one tenant to wait makes all wait who share the client', async () => {
-  await door.send({ ...request(), budget: share('studio-rossi') });
-  await expect(door.send({ ...request(), budget: share('studio-bianchi') })).rejects.toMatchObject({
-    code: 'budget-exhausted',
+test('D10: a clinic that tells one tenant to wait is asked on by the others; told so by three, all wait', async () => {
+  for (const tenant of ['studio-rossi', 'studio-bianchi', 'studio-verdi']) {
+    const budget = share(tenant);
+    expect(await door.send({ ...request(), budget })).toMatchObject({ status: 429 });
+    await expect(door.send({ ...request(), budget })).rejects.toMatchObject({ code: 'budget-paused' });
+  }
+  await expect(door.send({ ...request(), budget: share('studio-neri') })).rejects.toMatchObject({
+    code: 'budget-paused',
+    remedy: expect.stringContaining('15 min'),
   });
+});
+
+test('an answer is not lost when the budget can not be told of it', async () => {
+  const budget = share('studio-rossi');
+  const told = { ...budget, refused: () => Promise.reject(new Error('Redis is away')) };
+  expect(await door.send({ ...request(), budget: told })).toMatchObject({ status: 429 });
+});
+
+test('a wait for the budget that is stopped is a request that was stopped, and surely was not sent', async () => {
+  const stop = new AbortController();
+  const waiting = {
+    ...share('a'),
+    take: () => new Promise<void>((_, reject) => stop.signal.addEventListener('abort', reject)),
+  };
+  const sent = door.send({ ...request(), method: 'POST', signal: stop.signal, budget: waiting });
+  stop.abort();
+  await expect(sent).rejects.toMatchObject({ code: 'aborted', ambiguous: false });
 });

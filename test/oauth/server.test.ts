@@ -18,13 +18,13 @@ async function open(take: () => Promise<void> = async () => {}) {
   const server = createAuthorizationServer({
     provider: clinicProvider({ authUrl: scripted.url, clientId: 'client-1', clientSecret: null }),
     http,
-    budget: { take, pause: async (durationMs) => void paused.push(durationMs) },
+    budget: { take, refused: async (durationMs) => void paused.push(durationMs), accepted: async () => {} },
     clock,
   });
   return { scripted, server, time, paused, labels };
 }
 
-test('the token endpoint takes from the budget of the client id, and its 429 pauses all who share it', async () => {
+test('the token endpoint takes from the budget of the client id, and its 429 is told to it', async () => {
   let taken = 0;
   const { scripted, server, paused } = await open(async () => void taken++);
   await server.refresh('refresh-0', NEVER);

@@ -1,139 +1,386 @@
 import { describe, expect, test } from 'vitest';
-import { type BudgetLimits, type BudgetShare, openBudgetShare, type Priority } from '../../src/state/budget.ts';
+import { openBudgetShare } from '../../src/state/budget.ts';
 import { useRedis } from '../support/redis.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { useBudget } from './budget-time.ts';
 
 const redis = useRedis();
 const NEVER = new AbortController().signal;
+/** One request a minute: what the test itself takes is nothing beside it. */
+const SLOW = { requestsPerMinute: 1, burst: 1 };
+const MINUTE = 60_000;
 
-function open(tenant: string, limits: BudgetLimits, priority: Priority = 'background'): BudgetShare {
-  return openBudgetShare(redis.connect(), 'client-1', tenant, limits, priority);
+function budget(limits: { requestsPerMinute: number; burst: number } = SLOW) {
+  return useBudget(() => redis.connect(), limits);
 }
 
-/** Takes again and again, several at once, until it is told to stop. @returns how often it got one */
-function greedy(share: BudgetShare, atOnce: number, signal: AbortSignal, units = 1): { taken: number } {
-  const count = { taken: 0 };
-  const loop = async () => {
-    while (!signal.aborted) {
-      try {
-        await share.take(signal, units);
-        count.taken += 1;
-      } catch {
-        if (signal.aborted) return;
-      }
-    }
-  };
-  for (let index = 0; index < atOnce; index += 1) void loop();
-  return count;
-}
-
-async function timed(work: Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work;
-  return performance.now() - startedAt;
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 }
 
 describe('a budget', () => {
-  test('is not exceeded by many tenants over many connections, and not wasted either', async () => {
-    const limits = { requestsPerMinute: 3_000, burst: 10 };
-    const stop = new AbortController();
-    const startedAt = performance.now();
-    const counts = ['a', 'a', 'b', 'b', 'c', 'c'].map((tenant) => greedy(open(tenant, limits), 3, stop.signal));
-    const taken = () => counts.reduce((sum, count) => sum + count.taken, 0);
-    await waitFor(() => taken() >= 60, { what: 'sixty requests' });
-    const allowed = () => limits.burst + (performance.now() - startedAt) / 20 + 1;
-    expect(taken()).toBeLessThanOrEqual(allowed());
-    stop.abort();
-    expect(performance.now() - startedAt).toBeLessThan(2_500);
+  test('grants its burst at once and then at its rate, over many connections', async () => {
+    const { ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 3 });
+    for (const who of ['a', 'b', 'a', 'b', 'c']) await ask(who);
+    expect(granted).toEqual(['a', 'b', 'a']);
+    await pass(MINUTE - 10_000, 5_000);
+    expect(granted).toHaveLength(3);
+    await pass(10_000, 5_000);
+    expect(granted).toHaveLength(4);
+    await pass(MINUTE - 10_000, 5_000);
+    expect(granted).toHaveLength(4);
+    await pass(10_000, 5_000);
+    expect(granted).toHaveLength(5);
   });
 
-  test('is divided evenly among those that ask for more than there is', async () => {
-    const limits = { requestsPerMinute: 6_000, burst: 10 };
-    const stop = new AbortController();
-    const counts = [20, 5, 1].map((atOnce, index) => greedy(open(`t${index}`, limits), atOnce, stop.signal));
-    await waitFor(() => counts.reduce((sum, { taken }) => sum + taken, 0) >= 150, { what: '150 requests' });
-    stop.abort();
-    for (const { taken } of counts) expect(taken).toBeGreaterThan(30);
-  });
-
-  test.each([
-    [1, 5],
-    [10, 1],
-  ])('lets a modest tenant have its %i units in bounded time, however greedy another one is', async (units, times) => {
-    const limits = { requestsPerMinute: 6_000, burst: 20 };
-    const stop = new AbortController();
-    const other = greedy(open('greedy', limits), 30, stop.signal);
-    await waitFor(() => other.taken > 20, { what: 'the greedy one to be under way' });
-    const modest = open('modest', limits);
-    for (let index = 0; index < times; index += 1) {
-      // Two participants, ten milliseconds a unit: its share of the rate gives a unit in twenty.
-      expect(await timed(modest.take(NEVER, units))).toBeLessThan(20 * units * 2 + 200);
-    }
-    stop.abort();
-  });
-
-  test('lets whoever took nothing yet have a whole batch, also when it is short and many ask', async () => {
-    const limits = { requestsPerMinute: 60, burst: 20 };
-    for (let index = 0; index < 12; index += 1) await open(`t${index}`, limits).take(NEVER);
-    expect(await timed(open('last', limits).take(NEVER, 5))).toBeLessThan(500);
-  });
-
-  test('keeps a little for a person who waits', async () => {
-    const limits = { requestsPerMinute: 600, burst: 50 };
-    const stop = new AbortController();
-    const background = greedy(open('nightly', limits), 20, stop.signal);
-    await waitFor(() => background.taken >= 25, { what: 'the background to be under way' });
-    const interactive = open('person', limits, 'interactive');
-    const waits: number[] = [];
-    for (let index = 0; index < 5; index += 1) waits.push(await timed(interactive.take(NEVER)));
-    stop.abort();
-    expect(Math.max(...waits)).toBeLessThan(90);
+  test('saves up no more than its burst', async () => {
+    const { ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 2 });
+    await ask('a');
+    await pass(10 * MINUTE, MINUTE);
+    for (let index = 0; index < 4; index += 1) await ask('a');
+    expect(granted).toHaveLength(3);
   });
 
   test('of another application is another one', async () => {
-    const limits = { requestsPerMinute: 1, burst: 1 };
-    await open('a', limits).take(NEVER);
-    await openBudgetShare(redis.connect(), 'client-2', 'a', limits, 'background').take(NEVER);
+    await openBudgetShare(redis.connect(), 'client-1', 'a', SLOW, 'background').take(NEVER);
+    await openBudgetShare(redis.connect(), 'client-2', 'a', SLOW, 'background').take(NEVER);
+  });
+
+  test('charges a batch with what it counts, and what is more than fits at once with what fits', async () => {
+    const { ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 5 });
+    await ask('batch', undefined, { units: 3 });
+    await ask('two', undefined, { units: 2 });
+    expect(granted).toEqual(['batch', 'two']);
+    await ask('all', undefined, { units: 1_000 });
+    await pass(5 * MINUTE - 10_000, 10_000);
+    expect(granted).toHaveLength(2);
+    await pass(10_000);
+    expect(granted).toEqual(['batch', 'two', 'all']);
+  });
+
+  test('charges one at least', async () => {
+    const { ask, granted } = budget();
+    await ask('a', undefined, { units: 0 });
+    await ask('b');
+    expect(granted).toEqual(['a']);
   });
 });
 
-describe('a pause', () => {
-  test('that the other side asked for holds for everybody, the impatient included', async () => {
-    const limits = { requestsPerMinute: 6_000, burst: 10 };
-    await open('a', limits).pause(300);
-    const waits = [open('a', limits), open('b', limits), open('c', limits, 'interactive')].map((share) =>
-      timed(share.take(NEVER)),
-    );
-    for (const wait of await Promise.all(waits)) expect(wait).toBeGreaterThan(250);
+describe('D9: whoever waits for a budget', () => {
+  test('goes in the order of asking, and nobody who comes later passes', async () => {
+    const { ask, pass, granted } = budget();
+    const order = ['first', 'd', 'b', 'c', 'a'];
+    for (const who of order) await ask(who);
+    for (let minute = 1; minute <= 4; minute += 1) {
+      await ask(`late-${minute}`);
+      await pass(MINUTE, 5_000);
+      expect(granted).toEqual(order.slice(0, minute + 1));
+    }
+  });
+
+  test('waits for as long as it takes when nobody waits for it', async () => {
+    const { ask, pass, granted, failed } = budget();
+    for (let index = 0; index <= 30; index += 1) await ask(`t${index}`);
+    await pass(29 * MINUTE, 15_000);
+    expect(granted).toHaveLength(30);
+    await pass(MINUTE, 5_000);
+    expect(granted.at(-1)).toBe('t30');
+    expect(failed).toEqual([]);
+  });
+
+  test('has its share, however many requests another one has waiting', async () => {
+    const { open, ask, pass, granted } = budget();
+    const greedy = open('greedy');
+    for (let index = 0; index < 8; index += 1) await ask('greedy', greedy);
+    const modest = open('modest');
+    await ask('modest', modest);
+    await ask('modest', modest);
+    await pass(5 * MINUTE, 5_000);
+    expect(granted).toEqual(['greedy', 'greedy', 'modest', 'greedy', 'modest', 'greedy']);
+  });
+
+  test('has its share in units: a batch is answered by as many single requests of others', async () => {
+    const { open, ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 3 });
+    const batches = open('batches');
+    const singles = open('singles');
+    await ask('first', undefined, { units: 3 });
+    await ask('batches', batches, { units: 3 });
+    await ask('batches', batches, { units: 3 });
+    for (let index = 0; index < 4; index += 1) await ask('singles', singles);
+    await pass(10 * MINUTE, 10_000);
+    expect(granted.join(' ')).toBe('first batches singles singles singles batches singles');
+  });
+
+  test('has no debts from what it took while nobody else wanted it', async () => {
+    const { open, ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 20 });
+    const busy = open('busy');
+    for (let index = 0; index < 18; index += 1) await ask('busy', busy);
+    await ask('other', undefined, { units: 2 });
+    expect(granted).toHaveLength(19 - 1);
+    await pass(2 * MINUTE, 10_000);
+    for (let index = 0; index < 2; index += 1) await ask('busy', busy);
+    await ask('other');
+    await pass(3 * MINUTE, 10_000);
+    expect(granted.slice(18)).toEqual(['other', 'busy', 'other', 'busy']);
+  });
+
+  test('gives its place back when it is told to stop', async () => {
+    const { ask, pass, granted, failed, redis: connection } = budget();
+    const stop = new AbortController();
+    await ask('first');
+    await ask('stopped', undefined, { signal: stop.signal });
+    await ask('next');
+    stop.abort(new Error('stopped'));
+    await pass(MINUTE);
+    expect(granted).toEqual(['first', 'next']);
+    expect(failed).toEqual([{ who: 'stopped', error: new Error('stopped') }]);
+    expect(await connection.hlen('cm:{budget-client-1}:budget:waiting')).toBe(0);
+  });
+
+  test('takes no place at all when it was told to stop before', async () => {
+    const { ask, failed, redis: connection } = budget();
+    await ask('first');
+    await ask('stopped', undefined, { signal: AbortSignal.abort(new Error('stopped')) });
+    expect(failed).toEqual([{ who: 'stopped', error: new Error('stopped') }]);
+    expect(await connection.hlen('cm:{budget-client-1}:budget:waiting')).toBe(0);
+  });
+
+  test('and dies leaves its place to the next', async () => {
+    const { open, ask, pass, granted } = budget();
+    const process = { isDead: false };
+    await ask('first');
+    await ask('dead', open('dead', 'background', process));
+    await ask('next');
+    process.isDead = true;
+    await pass(MINUTE);
+    expect(granted).toEqual(['first', 'next']);
+  });
+
+  test('has its turn reserved while it is a little late, and the one after it goes by its own time', async () => {
+    const { open, ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 2 });
+    const process = { isDead: false };
+    await ask('first', undefined, { units: 2 });
+    await ask('late', open('late', 'background', process));
+    await ask('next');
+    process.isDead = true;
+    await pass(39_000);
+    process.isDead = false;
+    await pass(MINUTE - 39_000 - 1_000);
+    expect(granted).toEqual(['first']);
+    await pass(MINUTE + 1_000);
+    expect(granted).toContain('next');
+  });
+});
+
+describe('a person who waits', () => {
+  test('goes ahead of all background work, but every fourth unit is for that', async () => {
+    const { open, ask, pass, granted } = budget({ requestsPerMinute: 6, burst: 1 });
+    await ask('first');
+    for (let index = 0; index < 3; index += 1) await ask(`job-${index}`);
+    const person = open('person', 'interactive');
+    const wanted = async () => {
+      for (let index = granted.filter((who) => who === 'person').length; index < 7; index += 1) {
+        await ask('person', person);
+        await pass(10_000);
+      }
+    };
+    await wanted();
+    await pass(30_000);
+    expect(granted.join(' ')).toBe('first person person person job-0 person person person job-1 person job-2');
+  });
+
+  test('finds a part of the burst that background work leaves alone', async () => {
+    const { open, ask, granted } = budget({ requestsPerMinute: 1, burst: 20 });
+    const job = open('job');
+    for (let index = 0; index < 20; index += 1) await ask('job', job);
+    expect(granted).toHaveLength(18);
+    const person = open('person', 'interactive');
+    for (let index = 0; index < 3; index += 1) await ask('person', person);
+    expect(granted.slice(18)).toEqual(['person', 'person']);
+  });
+
+  test('is told how long it takes when that is more than half a minute, and leaves no place behind', async () => {
+    const { open, ask, failed, granted, redis: connection } = budget();
+    await ask('first');
+    await ask('person', open('person', 'interactive'));
+    expect(failed).toMatchObject([
+      {
+        error: {
+          actor: 'remote',
+          code: 'budget-exhausted',
+          retry: 'later',
+          retryAfterMs: expect.closeTo(60_000, -3),
+          remedy: expect.stringContaining('try again in 60 s'),
+        },
+      },
+    ]);
+    expect(granted).toEqual(['first']);
+    expect(await connection.hlen('cm:{budget-client-1}:budget:waiting')).toBe(0);
+  });
+
+  test('is told so too when it has waited already', async () => {
+    const { open, ask, pass, failed, granted } = budget({ requestsPerMinute: 6, burst: 1 });
+    const person = open('person', 'interactive');
+    await ask('first');
+    await ask('person', person);
+    await ask('person', person);
+    await pass(15_000);
+    expect(failed).toEqual([]);
+    // These had nothing yet, so they go first. The second request would go after 40 seconds, 25 from now.
+    for (const who of ['a', 'b']) await ask(who, open(who, 'interactive'));
+    await pass(10_000);
+    expect(granted).toEqual(['first', 'person', 'a']);
+    expect(failed).toMatchObject([{ who: 'person', error: { code: 'budget-exhausted' } }]);
+  });
+});
+
+describe('D10: a pause that the other side asked for', () => {
+  const WIDE = { requestsPerMinute: 60_000, burst: 1_000 };
+
+  test('is for whoever was told, in both classes, and for nobody else', async () => {
+    const { open } = budget(WIDE);
+    const told = open('told');
+    await told.take(NEVER);
+    await told.refused(5 * MINUTE);
+    for (const share of [told, open('told'), open('told', 'interactive')]) {
+      expect(await failureOf(share.take(NEVER))).toMatchObject({
+        actor: 'remote',
+        code: 'budget-paused',
+        retry: 'later',
+        retryAfterMs: expect.closeTo(5 * MINUTE, -3),
+        remedy: expect.stringContaining('5 min'),
+      });
+    }
+    await open('other').take(NEVER);
+    await open('person', 'interactive').take(NEVER);
   });
 
   test('is not cut short by a shorter one', async () => {
-    const share = open('a', { requestsPerMinute: 6_000, burst: 10 });
-    await share.pause(60_000);
-    await share.pause(1);
-    await expect(share.take(NEVER)).rejects.toMatchObject({ code: 'budget-exhausted' });
-  });
-});
-
-describe('a wait', () => {
-  test('too long to sit through is an error that says how long', async () => {
-    const share = open('a', { requestsPerMinute: 1, burst: 1 });
-    await share.take(NEVER);
-    const failure = await share.take(NEVER).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ actor: 'remote', code: 'budget-exhausted', retry: 'later' });
-    expect(failure).toHaveProperty('retryAfterMs', expect.closeTo(60_000, -4));
+    const { open } = budget(WIDE);
+    const share = open('a');
+    await share.refused(MINUTE);
+    await share.refused(1);
+    expect(await failureOf(share.take(NEVER))).toMatchObject({ retryAfterMs: expect.closeTo(MINUTE, -3) });
   });
 
-  test('ends when it is told to, and takes nothing', async () => {
-    const share = open('a', { requestsPerMinute: 12, burst: 1 });
-    await share.take(NEVER);
-    const stop = new AbortController();
-    const waiting = share.take(stop.signal);
-    stop.abort(new Error('stopped'));
-    await expect(waiting).rejects.toThrow('stopped');
+  test('of half a minute is sat through, a longer one is not', async () => {
+    const { open, ask, pass, granted, failed } = budget(WIDE);
+    const short = open('short');
+    await short.refused(30_000);
+    await ask('short', short);
+    await pass(20_000);
+    expect(granted).toEqual([]);
+    await pass(10_000);
+    expect(granted).toEqual(['short']);
+    const long = open('long');
+    await long.refused(40_000);
+    await ask('long', long);
+    expect(failed).toHaveLength(1);
   });
 
-  test('for more than fits at once is for what fits', async () => {
-    await open('a', { requestsPerMinute: 60, burst: 10 }).take(NEVER, 1_000);
+  test('ends in a quarter of an hour at the latest, and then one request is tried before the rest', async () => {
+    const { open, ask, pass, granted } = budget(WIDE);
+    const told = open('told');
+    await told.refused(24 * 60 * MINUTE);
+    await pass(14 * MINUTE, MINUTE);
+    expect(await failureOf(told.take(NEVER))).toMatchObject({ code: 'budget-paused' });
+    await pass(MINUTE);
+    await ask('trial', told);
+    await ask('second', open('told'));
+    await ask('third', told);
+    await pass(3_000);
+    expect(granted).toEqual(['trial']);
+    await told.accepted();
+    await pass(2_000);
+    expect(granted.sort()).toEqual(['second', 'third', 'trial']);
+    await ask('after', told);
+    expect(granted).toHaveLength(4);
+  });
+
+  test('begins again when the trial is refused too', async () => {
+    const { open, ask, pass, granted, failed } = budget(WIDE);
+    const told = open('told');
+    await told.refused(MINUTE);
+    await pass(MINUTE, 10_000);
+    await ask('trial', told);
+    await told.refused(2 * MINUTE);
+    await ask('second', told);
+    expect(granted).toEqual(['trial']);
+    expect(failed).toMatchObject([{ who: 'second', error: { code: 'budget-paused' } }]);
+    await pass(2 * MINUTE, 10_000);
+    await ask('again', told);
+    expect(granted).toEqual(['trial', 'again']);
+  });
+
+  test('is tried by somebody else when nobody answers the trial', async () => {
+    const { open, ask, pass, granted } = budget(WIDE);
+    const told = open('told');
+    await told.refused(MINUTE);
+    await pass(MINUTE, 10_000);
+    await ask('trial', told);
+    await ask('next', open('told'));
+    await pass(20_000);
+    expect(granted).toEqual(['trial']);
+    await pass(11_000);
+    expect(granted).toEqual(['trial', 'next']);
+  });
+
+  test('is not ended by an answer to what was sent before it', async () => {
+    const { open } = budget(WIDE);
+    const told = open('told');
+    await told.take(NEVER);
+    await told.refused(MINUTE);
+    await told.accepted();
+    expect(await failureOf(told.take(NEVER))).toMatchObject({ code: 'budget-paused' });
+  });
+
+  test('is for all once three were told so within a minute, until the first of them may ask again', async () => {
+    const { open, ask, pass, granted } = budget(WIDE);
+    await open('a').refused(10 * MINUTE);
+    await open('b').refused(2 * MINUTE);
+    await open('b').refused(2 * MINUTE);
+    await open('other').take(NEVER);
+    await open('c').refused(20 * MINUTE);
+    expect(await failureOf(open('other').take(NEVER))).toMatchObject({
+      code: 'budget-paused',
+      retryAfterMs: expect.closeTo(2 * MINUTE, -3),
+    });
+    await pass(2 * MINUTE, 10_000);
+    const other = open('other');
+    await ask('trial', other);
+    await ask('person', open('person', 'interactive'));
+    await ask('fourth', open('fourth'));
+    await pass(2_000);
+    expect(granted).toEqual(['trial']);
+    await other.accepted();
+    await pass(2_000);
+    expect(granted.sort()).toEqual(['fourth', 'person', 'trial']);
+    expect(await failureOf(open('a').take(NEVER))).toMatchObject({ code: 'budget-paused' });
+  });
+
+  test('is not for all when three were told so over a longer time', async () => {
+    const { open, pass } = budget(WIDE);
+    for (const who of ['a', 'b', 'c', 'd']) {
+      await open(who).refused(10 * MINUTE);
+      await pass(31_000, 31_000);
+    }
+    await open('other').take(NEVER);
+  });
+
+  test('of all is not prolonged by one who is always refused: the next one tries at once', async () => {
+    const { open, ask, pass, granted } = budget(WIDE);
+    for (const who of ['a', 'b', 'c']) await open(who).refused(MINUTE);
+    await pass(MINUTE, 10_000);
+    const refused = open('d');
+    await ask('refused', refused);
+    await refused.refused(10 * MINUTE);
+    const next = open('e');
+    await ask('next', next);
+    expect(granted).toEqual(['refused', 'next']);
+    await next.accepted();
+    await ask('rest', open('f'));
+    expect(granted).toEqual(['refused', 'next', 'rest']);
   });
 });

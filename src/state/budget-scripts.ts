@@ -1,0 +1,143 @@
+/*
+ * The scripts of a budget. Times are Redis's own, in milliseconds, so replicas need no common clock.
+ *
+ * KEYS of all: 1 the budget (hash), 2 who waits (hash: ticket → JSON), 3 how far each participant is (hash), 4 who was refused of late
+ * (sorted set).
+ */
+
+const NOW = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + t[2] / 1000
+local who = ARGV[1]
+local function number(key, field) return tonumber(redis.call('HGET', key, field) or 0) end
+`;
+
+/**
+ * Asks for a grant, or asks again with the same ticket. The order of grants, anew at each question, so that a dead waiter leaves no trace:
+ * - Within a class, by start-time fair queueing (Goyal, Vin and Cheng 1996): a participant's next request starts where its last one
+ *   ended, but never before the start of what was granted last, so that what it took while nobody waited isn't held against it. Equal
+ *   starts go in the order of asking.
+ * - A person's work goes first, until three units of it have gone ahead of waiting background work; then that has a turn.
+ * Whoever is ahead has its units reserved, also when its holder is a little late: the others wait as if it had taken them. Grants come
+ * at the rate of the budget (generic cell rate algorithm).
+ *
+ * ARGV: participant, ticket, class, interval ms, burst, units kept for persons, units, life of a ticket ms, time for a trial ms, pause
+ * between two looks whether a trial was answered.
+ * Answers the wait in ms (0: granted), whether that is a pause, and whether the grant is the one trial after a pause.
+ */
+export const TAKE = `${NOW}
+local id, class = ARGV[2], ARGV[3]
+local interval, burst, kept, units = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+
+local function pauseOf(suffix)
+  local endsAt = redis.call('HGET', KEYS[1], 'paused' .. suffix)
+  if not endsAt then return 0, false, false end
+  if tonumber(endsAt) > now then return endsAt - now, true, true end
+  local trialLeft = number(KEYS[1], 'trial' .. suffix) - now
+  return math.max(0, math.min(trialLeft, tonumber(ARGV[10]))), false, true
+end
+local ownWait, isPaused, isOwnTrial = pauseOf(':' .. who)
+if ownWait > 0 then
+  redis.call('HDEL', KEYS[2], id)
+  return {math.ceil(ownWait), isPaused and 1 or 0, 0}
+end
+local clientWait, isClientPaused, isClientTrial = pauseOf('')
+
+local tickets, mine = {}, nil
+local stored = redis.call('HGETALL', KEYS[2])
+for index = 1, #stored, 2 do
+  local ticket = cjson.decode(stored[index + 1])
+  ticket.id = stored[index]
+  if ticket.id == id then mine = ticket end
+  if ticket.id == id or ticket.expiresAt > now then
+    tickets[#tickets + 1] = ticket
+  else
+    redis.call('HDEL', KEYS[2], ticket.id)
+  end
+end
+if not mine then
+  mine = {id = id, seq = redis.call('HINCRBY', KEYS[1], 'seq', 1), who = who, class = class, units = units}
+  tickets[#tickets + 1] = mine
+end
+
+local lines, ends = {interactive = {}, background = {}}, {}
+table.sort(tickets, function(one, other) return one.seq < other.seq end)
+for _, ticket in ipairs(tickets) do
+  local flow = ticket.class .. ':' .. ticket.who
+  ticket.start = ends[flow] or math.max(number(KEYS[3], 'start:' .. ticket.class), number(KEYS[3], flow))
+  ends[flow] = ticket.start + ticket.units
+  table.insert(lines[ticket.class], ticket)
+end
+for _, line in pairs(lines) do
+  table.sort(line, function(one, other)
+    if one.start ~= other.start then return one.start < other.start end
+    return one.seq < other.seq
+  end)
+end
+
+local passed, ahead, person, job = number(KEYS[3], 'passed'), 0, 1, 1
+local turn
+repeat
+  local hurried, patient = lines.interactive[person], lines.background[job]
+  if patient and (not hurried or passed >= 3 * patient.units) then
+    turn, job, passed = patient, job + 1, 0
+  else
+    turn, person, passed = hurried, person + 1, patient and passed + hurried.units or 0
+  end
+  ahead = ahead + turn.units
+until turn == mine
+
+local takenUntil = math.max(number(KEYS[1], 'takenUntil'), now)
+local wait = math.max(takenUntil + interval * ahead - now - interval * (burst - kept), clientWait)
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end
+if wait > 0 then
+  local expiresAt = now + tonumber(ARGV[8]) + wait / 2
+  local ticket = cjson.encode({seq = mine.seq, who = who, class = class, units = units, expiresAt = expiresAt})
+  redis.call('HSET', KEYS[2], id, ticket)
+  return {math.ceil(wait), isClientPaused and 1 or 0, 0}
+end
+redis.call('HDEL', KEYS[2], id)
+redis.call('HSET', KEYS[1], 'takenUntil', takenUntil + interval * units)
+if #tickets == 1 then
+  redis.call('DEL', KEYS[3])
+else
+  local start = math.max(mine.start, number(KEYS[3], 'start:' .. class))
+  redis.call('HSET', KEYS[3], 'start:' .. class, start, class .. ':' .. who, mine.start + units)
+  if class == 'background' then
+    redis.call('HSET', KEYS[3], 'passed', 0)
+  elseif #lines.background > 0 then
+    redis.call('HINCRBY', KEYS[3], 'passed', units)
+  end
+end
+if isOwnTrial then redis.call('HSET', KEYS[1], 'trial:' .. who, now + ARGV[9]) end
+if isClientTrial then redis.call('HSET', KEYS[1], 'trial', now + ARGV[9]) end
+return {0, 0, (isOwnTrial or isClientTrial) and 1 or 0}`;
+
+/**
+ * The other side told a participant to wait. Several who are told so within a short time mean that it is said of all: then all wait
+ * until the first of these may ask again.
+ * ARGV: participant, pause ms, how many are several, short time ms.
+ */
+export const REFUSED = `${NOW}
+local function pause(field, endsAt)
+  if number(KEYS[1], field) < endsAt then redis.call('HSET', KEYS[1], field, endsAt) end
+end
+pause('paused:' .. who, now + ARGV[2])
+redis.call('HDEL', KEYS[1], 'trial', 'trial:' .. who)
+redis.call('ZADD', KEYS[4], now, who)
+redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now - ARGV[4])
+local refused = redis.call('ZRANGE', KEYS[4], 0, -1)
+if #refused >= tonumber(ARGV[3]) then
+  local first = math.huge
+  for _, each in ipairs(refused) do first = math.min(first, number(KEYS[1], 'paused:' .. each)) end
+  pause('paused', first)
+  redis.call('DEL', KEYS[4])
+end
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end`;
+
+/** The trial after a pause was answered: the pause is over for the participant, and for all when they waited too. ARGV: participant. */
+export const ACCEPTED = `${NOW}
+redis.call('ZREM', KEYS[4], who)
+for _, suffix in ipairs({'', ':' .. who}) do
+  if number(KEYS[1], 'paused' .. suffix) <= now then redis.call('HDEL', KEYS[1], 'paused' .. suffix, 'trial' .. suffix) end
+end`;

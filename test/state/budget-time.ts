@@ -1,0 +1,81 @@
+import { vi } from 'vitest';
+import type { BudgetShare } from '../../src/state/budget.ts';
+import { openBudgetShare, type Priority } from '../../src/state/budget.ts';
+import { keys } from '../../src/state/keys.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { untilSeen, useFakeTime } from '../support/fake-time.ts';
+
+const MOVE = `
+local ms = tonumber(ARGV[1])
+local noted = redis.call('HGETALL', KEYS[1])
+for index = 1, #noted, 2 do
+  if noted[index] ~= 'seq' then redis.call('HSET', KEYS[1], noted[index], noted[index + 1] - ms) end
+end
+local tickets = redis.call('HGETALL', KEYS[2])
+for index = 1, #tickets, 2 do
+  local ticket = cjson.decode(tickets[index + 1])
+  ticket.expiresAt = ticket.expiresAt - ms
+  redis.call('HSET', KEYS[2], tickets[index], cjson.encode(ticket))
+end
+for _, who in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do redis.call('ZINCRBY', KEYS[3], -ms, who) end`;
+
+/** A budget whose minutes pass at once: Redis' own clock can't be set, so what it has noted is moved into the past instead. */
+export function useBudget(connect: () => RedisClient, limits: { requestsPerMinute: number; burst: number }) {
+  const time = useFakeTime();
+  const redis = connect();
+  const places = keys.budget('client-1');
+  const asked: { settled: boolean }[] = [];
+  const granted: string[] = [];
+  const failed: { who: string; error: unknown }[] = [];
+
+  /** Waits until every question that is under way is answered. */
+  async function settled(): Promise<void> {
+    await untilSeen(() => asked.every((one) => one.settled), 'Redis to answer');
+    await new Promise((resolve) => setImmediate(resolve));
+    if (!asked.every((one) => one.settled)) await settled();
+  }
+
+  const move = (ms: number) => redis.eval(MOVE, 3, places.budget, places.waiting, places.refused, ms);
+
+  /** A share over a connection of its own, as in another process. `isDead`: the process asks no more. */
+  function open(who: string, priority: Priority = 'background', dead: { isDead: boolean } = { isDead: false }) {
+    const connection = connect();
+    for (const command of ['eval', 'hdel'] as const) {
+      const run = connection[command].bind(connection) as (...args: unknown[]) => Promise<never>;
+      vi.spyOn(connection, command).mockImplementation((...args: unknown[]) => {
+        if (dead.isDead) return new Promise(() => {});
+        const question = { settled: false };
+        asked.push(question);
+        return run(...args).finally(() => {
+          question.settled = true;
+        });
+      });
+    }
+    return openBudgetShare(connection, 'client-1', who, limits, priority);
+  }
+
+  return {
+    redis,
+    granted,
+    failed,
+    open,
+    settled,
+    /** Asks, and goes on when the question has its place or its grant. */
+    async ask(who: string, share: BudgetShare = open(who), { units = 1, signal = new AbortController().signal } = {}) {
+      share.take(signal, units).then(
+        () => void granted.push(who),
+        (error: unknown) => void failed.push({ who, error }),
+      );
+      await settled();
+    },
+    /** Lets minutes pass, second by second, as all processes see them. */
+    async pass(ms: number, stepMs = 1_000) {
+      for (let left = ms; left > 0; left -= stepMs) {
+        const step = Math.min(left, stepMs);
+        await move(step);
+        await time.pass(step);
+        await settled();
+      }
+    },
+  };
+}
