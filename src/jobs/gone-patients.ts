@@ -17,7 +17,7 @@ const found = new WeakMap<StreamReading<Patient>, Map<string, Set<string>>>();
 
 /**
  * Tells for an activity or a deal whether its patient is gone. So is one who was read alone and is there no more; and, later, one whom a
- * list does not show that is newer than the appointments, and whose contact was removed, while the activity is still there: its
+ * list of this cycle does not show, and whose contact was removed, while the activity is still there: its
  * removal waits, or could not be planned when that of the contact was.
  * @param target that of activities or deals
  * @param contacts that of their contacts
@@ -32,7 +32,7 @@ export function gonePatients(
   const { vanished } = confirmations.patients;
   if (reading === null) return (patientId) => vanished.has(patientId);
   const gone = foundBy(reading, contacts.id);
-  const isTelling = reading.snapshot.completeness === 'complete' && reading.readAt >= survey.startedAt;
+  const isTelling = reading.snapshot.completeness === 'complete' && reading.readAt >= survey.begunAt;
   const unusable = new Set(reading.snapshot.setAside.map(({ recordId }) => recordId));
   const [its, theirs] = [states.get(target), states.get(contacts)];
   const isOrphan = (patientId: string, recordId: string) => {

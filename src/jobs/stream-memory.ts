@@ -40,9 +40,12 @@ export interface StreamMemory extends StreamReadings {
   failures: Map<keyof StreamReadings, FailedReading>;
   /** How many appointments the past that was taken last held. */
   historySize: Doubted;
+  /** Whether the appointments that were read last lacked names of patients: the list of patients is then read before them. */
+  lacksNames: boolean;
 }
 
 /** Nothing is read yet. */
 export function emptyStreamMemory(): StreamMemory {
-  return { patients: null, invoices: null, history: null, failures: new Map(), historySize: createDoubted() };
+  const nothing = { patients: null, invoices: null, history: null, lacksNames: false };
+  return { ...nothing, failures: new Map(), historySize: createDoubted() };
 }

@@ -22,6 +22,9 @@ export interface Survey {
   clinic: ClinicSeen;
   /** What targets in CRMs need beside. */
   streams: Streams;
+  /** When the first of the readings began. */
+  begunAt: Instant;
+  /** When reading the appointments began: what is planned from them is as of then. */
   startedAt: Instant;
 }
 
@@ -43,22 +46,30 @@ export interface SurveyOptions {
   fresh?: boolean;
 }
 
-/** Reads the clinic: the catalogue, every appointment that any of the targets may show, and the streams that CRMs follow. */
+/**
+ * Reads the clinic: the streams that CRMs follow, the catalogue, and every appointment that any of the targets may show. Appointments
+ * come last: a registry of patients takes minutes, and what was cancelled meanwhile must not be written.
+ */
 export async function surveyClinic(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
   { besides = [], fresh = false }: SurveyOptions,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const startedAt = tenant.clock();
-  const readings = [...targets.flatMap((target) => readingsOf(target, startedAt)), ...besides];
-  const { catalogue, withheld, clinic } = await readCatalogue(tenant, targets, signal);
-  const snapshot = await readAppointments(tenant, readings, startedAt, signal);
-  const needsNames = namesPatients(targets) && lacksNames(snapshot);
-  const patients = await part('patients', needsNames, withheld, () => tenant.clinic.patients(signal));
+  const begunAt = tenant.clock();
   const streams = await readStreams(tenant, targets, { fresh }, signal);
+  const { catalogue, withheld, clinic } = await readCatalogue(tenant, targets, signal);
   for (const [name, { code, remedy }] of streams.failed) withheld.push({ part: name, code, remedy: remedy ?? null });
-  return { snapshot, directory: { ...catalogue, patients }, withheld, clinic, streams, startedAt };
+  const readNames = (needed: boolean) => part('patients', needed, withheld, () => tenant.clinic.patients(signal));
+  const lacked = namesPatients(targets) && tenant.memory.lacksNames;
+  let patients = await readNames(lacked);
+  let appointments = await readAppointments(tenant, targets, besides, signal);
+  tenant.memory.lacksNames = lacksNames(appointments.snapshot);
+  if (!lacked && namesPatients(targets) && tenant.memory.lacksNames) {
+    patients = await readNames(true);
+    appointments = await readAppointments(tenant, targets, besides, signal);
+  }
+  return { ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams, begunAt };
 }
 
 /** The appointments that a target follows, or reckons its properties from. */
@@ -73,19 +84,25 @@ function readingsOf(target: OpenTarget, now: Instant): Reading[] {
 
 async function readAppointments(
   tenant: OpenTenant,
-  readings: readonly Reading[],
-  now: Instant,
+  targets: readonly OpenTarget[],
+  besides: readonly Reading[],
   signal: AbortSignal,
-): Promise<AppointmentSnapshot> {
+): Promise<Pick<Survey, 'snapshot' | 'startedAt'>> {
+  const now = tenant.clock();
+  const readings = [...targets.flatMap((target) => readingsOf(target, now)), ...besides];
   const window = {
     fromAt: Math.min(...readings.map((reading) => reading.window.fromAt)),
     toAt: Math.max(...readings.map((reading) => reading.window.toAt)),
   };
   if (readings.length > 0) {
-    return tenant.clinic.readAppointments({ agendaIds: agendasOf(readings), window }, signal);
+    const question = { agendaIds: agendasOf(readings), window };
+    return { snapshot: await tenant.clinic.readAppointments(question, signal), startedAt: now };
   }
   const empty = { records: new Map(), setAside: [], unidentified: 0, pages: 0, requests: 0 };
-  return { ...empty, completeness: 'complete', window: { fromAt: now, toAt: now }, agendaIds: [] };
+  return {
+    snapshot: { ...empty, completeness: 'complete', window: { fromAt: now, toAt: now }, agendaIds: [] },
+    startedAt: now,
+  };
 }
 
 type Catalogue = Omit<Directory, 'patients'>;
