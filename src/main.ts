@@ -22,6 +22,7 @@ import { refreshTokens } from './jobs/refresh-tokens.ts';
 import { remind } from './jobs/remind.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
+import { createTurns } from './jobs/turns.ts';
 import type { JobHandlers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
@@ -45,8 +46,10 @@ export interface Daemon {
 
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
 const STOP_GRACE_MS = 7 * SECOND_MS;
-/** Tenants that are read, and logins that are looked after, at once. */
-const PULL_CONCURRENCY = 4;
+/** Tenants that are read at once, and those among them that wait for the budget of one clinic client. */
+const PULL_CONCURRENCY = 12;
+const PULLS_PER_CLIENT = 4;
+/** Logins that are looked after at once. */
 const REFRESH_CONCURRENCY = 2;
 /** Tenants whose targets are read back at once. */
 const AUDIT_CONCURRENCY = 1;
@@ -200,13 +203,16 @@ function loginNames({ composed }: Composition, tenant: string): string[] {
 
 function handlersOf(composition: Composition): JobHandlers {
   const { queues, estate, composed } = composition;
+  const turns = createTurns(PULLS_PER_CLIENT, (tenant) => queues.pullNow(tenant));
   return {
     async pull({ tenant: id, asked = false }, { stop }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      const run = await pullTenant(tenant, { wait: false }, stop);
-      // The cycle that is under way may have begun before what the asker knows of.
-      if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
+      await turns.take(tenant.configuration.clinic.client, id, async () => {
+        const run = await pullTenant(tenant, { wait: false }, stop);
+        // The cycle that is under way may have begun before what the asker knows of.
+        if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
+      });
       await wakeLanes(composition, tenant);
     },
     async push({ tenant: id, target: targetId }, signals) {

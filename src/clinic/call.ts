@@ -76,7 +76,9 @@ async function deliver<Answer extends Pick<HttpResponse, 'status'>>(
       randomize: true,
       signal: call.signal,
       shouldRetry: async ({ error, retryDelay }) => {
-        const isShort = isRepeatable(call, error) && isWorthWaiting(error, limits.longestWaitMs);
+        if (!isRepeatable(call, error)) return false;
+        if (context.budget !== null && isRefusedForHaste(error)) return true;
+        const isShort = isWorthWaiting(error, limits.longestWaitMs);
         if (isShort)
           await sleep(Math.max(0, (error.retryAfterMs ?? 0) - retryDelay), undefined, { signal: call.signal });
         return isShort;
@@ -90,7 +92,12 @@ async function deliver<Answer extends Pick<HttpResponse, 'status'>>(
 
 /** A refusal for haste was surely not carried out; PUT and DELETE come to the same when they are. */
 function isRepeatable({ method }: ClinicCall, error: Error): boolean {
-  return method !== 'POST' || (error instanceof MirrorError && error.status === 429);
+  return method !== 'POST' || isRefusedForHaste(error);
+}
+
+/** The budget was told so, and knows how long to wait before the next try. */
+function isRefusedForHaste(error: Error): boolean {
+  return error instanceof MirrorError && error.status === 429;
 }
 
 /** Whether the same request may go out again after a wait that can be sat through. */

@@ -23,7 +23,7 @@ import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { openBudgetShare, type Priority } from '../state/budget.ts';
+import { LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
 import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
@@ -178,17 +178,20 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     workedIn: async () => (await bound.read()) ?? (await runs.list(1))[0]?.clinic?.tenantId ?? null,
     bind: bound.bind,
   };
+  // A cycle that gave up during a pause would have to read its pages again; whoever else waits there comes back later.
+  const share = (priority: Priority, pauseWaitMs?: number) =>
+    openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, priority, pauseWaitMs);
   const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
     baseUrl: client.baseUrl,
     http,
-    budget: connection(CLINIC_CONNECTION).budget,
+    budget: share(shared.priority, LONGEST_PAUSE_MS),
     authorization: connection(CLINIC_CONNECTION).authorizer(CLINIC_CONNECTION),
     clock,
     log,
   };
   const clinic = openClinic(tenant, memory, context);
-  const ahead = openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, 'interactive');
+  const hurried = openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget });
   const identityKey = settings.secrets.identityKey.reveal();
   const parts = {
     tenant: tenant.formerly ?? tenant.id,
@@ -204,10 +207,10 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   return {
     connections,
     credentials,
-    promptClinic: openClinic(tenant, memory, { ...context, budget: ahead }),
+    promptClinic: openClinic(tenant, memory, { ...context, budget: share('interactive') }),
     async verifyClinicLogin(accessToken, signal) {
       const header = async () => `Bearer ${accessToken}`;
-      const login = { ...context, budget: ahead, authorization: { header, renew: header } };
+      const login = { ...context, budget: share('interactive'), authorization: { header, renew: header } };
       await openClinic(tenant, memory, login).tenantId(signal);
     },
     tenant: {
@@ -244,7 +247,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         observeLag: shared.observeLag ?? (() => {}),
         publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
-      triggers: openTriggers({ tenant, identityKey, redis, sealer, source: clinic, queues: shared.queues, http }),
+      triggers: openTriggers({ tenant, identityKey, redis, sealer, source: hurried, queues: shared.queues, http }),
       openedAt: clock(),
       planLifeMs: Math.max(HOUR_MS, 2 * settings.schedule.pullEverySeconds * SECOND_MS),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },

@@ -25,10 +25,10 @@ export interface BudgetShare {
 
 /** A person is told rather than kept waiting for longer. */
 const LONGEST_INTERACTIVE_WAIT_MS = 30 * SECOND_MS;
-/** A pause that the other side asked for is sat through up to this long; a longer one is a job that comes back. */
-const LONGEST_PAUSE_WAIT_MS = 30 * SECOND_MS;
+/** A pause that the other side asked for is sat through up to this long, unless told; a longer one is a job that comes back. */
+const PAUSE_WAIT_MS = 30 * SECOND_MS;
 /** Whatever the other side asks for, one request is tried after this time. */
-const LONGEST_PAUSE_MS = 15 * MINUTE_MS;
+export const LONGEST_PAUSE_MS = 15 * MINUTE_MS;
 /** So many participants refused within this time: it is said of all. */
 const SEVERAL = 3;
 const SHORT_TIME_MS = MINUTE_MS;
@@ -44,9 +44,10 @@ const RESERVED_SHARE = 0.1;
 /**
  * Opens one participant's share of a budget that all tenants and replicas of one application draw from. A wait has a place of its own:
  * whoever asks later goes later, but for those who had less than their share. Background work waits for its place as long as its signal
- * lets it; a person is told when it takes more than half a minute. Nobody sits through a long pause.
+ * lets it; a person is told when it takes more than half a minute.
  * @param budget names the budget: the application's client id
  * @param participant names who draws: the tenant
+ * @param pauseWaitMs the longest pause that is sat through, for work that would have to begin from its start again
  */
 export function openBudgetShare(
   redis: RedisClient,
@@ -54,12 +55,14 @@ export function openBudgetShare(
   participant: string,
   limits: BudgetLimits,
   priority: Priority,
+  pauseWaitMs = PAUSE_WAIT_MS,
 ): BudgetShare {
   const places = keys.budget(budget);
   const { waiting } = places;
   const all = [places.budget, waiting, places.shares, places.refused];
   const intervalMs = MINUTE_MS / limits.requestsPerMinute;
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
+  const longestPauseMs = priority === 'interactive' ? Math.min(pauseWaitMs, LONGEST_INTERACTIVE_WAIT_MS) : pauseWaitMs;
   let isOnTrial = false;
 
   async function ask(ticket: string, units: number): Promise<Answer> {
@@ -78,7 +81,7 @@ export function openBudgetShare(
         isOnTrial ||= isTrial;
         return;
       }
-      if (isPause && waitMs > LONGEST_PAUSE_WAIT_MS) throw paused(waitMs);
+      if (isPause && waitMs > longestPauseMs) throw paused(waitMs);
       const waitedMs = performance.now() - startedAt;
       if (priority === 'interactive' && waitedMs + waitMs > LONGEST_INTERACTIVE_WAIT_MS) throw exhausted(waitMs);
       await pauseFor(Math.min(waitMs, Math.max(LOOK_EVERY_MS, waitMs / 4)), signal);

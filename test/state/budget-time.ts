@@ -37,8 +37,8 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
 
   const move = (ms: number) => redis.eval(MOVE, 3, places.budget, places.waiting, places.refused, ms);
 
-  /** A share over a connection of its own, as in another process. `isDead`: the process asks no more. */
-  function open(who: string, priority: Priority = 'background', dead: { isDead: boolean } = { isDead: false }) {
+  /** A connection of its own, as in another process. `isDead`: the process asks no more. */
+  function connectTold(dead: { isDead: boolean } = { isDead: false }): RedisClient {
     const connection = connect();
     for (const command of ['eval', 'hdel'] as const) {
       const run = connection[command].bind(connection) as (...args: unknown[]) => Promise<never>;
@@ -51,11 +51,16 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
         });
       });
     }
-    return openBudgetShare(connection, 'client-1', who, limits, priority);
+    return connection;
+  }
+
+  function open(who: string, priority: Priority = 'background', dead?: { isDead: boolean }) {
+    return openBudgetShare(connectTold(dead), 'client-1', who, limits, priority);
   }
 
   return {
     redis,
+    connect: connectTold,
     granted,
     failed,
     open,

@@ -280,6 +280,20 @@ describe('D10: a pause that the other side asked for', () => {
     expect(failed).toHaveLength(1);
   });
 
+  test('D9: is sat through to its end by a cycle, which would have to read its pages again, and not by a person', async () => {
+    const { connect, ask, pass, granted, failed } = budget(WIDE);
+    const cycle = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'background', 15 * MINUTE);
+    await cycle.refused(60 * MINUTE);
+    await ask('cycle', cycle);
+    const person = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'interactive', 15 * MINUTE);
+    await ask('person', person);
+    expect(failed).toMatchObject([{ who: 'person', error: { code: 'budget-paused' } }]);
+    await pass(14 * MINUTE, 30_000);
+    expect(granted).toEqual([]);
+    await pass(MINUTE, 10_000);
+    expect(granted).toEqual(['cycle']);
+  });
+
   test('ends in a quarter of an hour at the latest, and then one request is tried before the rest', async () => {
     const { open, ask, pass, granted } = budget(WIDE);
     const told = open('told');
