@@ -6,7 +6,7 @@ import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange } from '../../src/model/plan.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { type AuditInput, audit, fieldsByHand } from '../../src/sync/audit.ts';
-import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
 import { asOfFirstVersion, items, NOW, recordIds } from './arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
@@ -214,6 +214,14 @@ describe('an object with a link', () => {
     },
   );
 
+  test('D8: that began before the window is missed while it reaches into it; in a CRM, which shows starts alone, it is not', () => {
+    const links = [link('1', { startAt: WINDOW.fromAt - DAY_MS, endAt: WINDOW.fromAt + 1 })];
+    expect(missingFrom(inputOf([], links))).toEqual(links);
+    const crm = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'crm', crmForm('appointments', ['title']));
+    expect(missingFrom({ ...inputOf([], links), identity: crm })).toEqual([]);
+    expect(missingFrom({ ...inputOf([], [link('2')]), identity: crm })).toEqual([link('2')]);
+  });
+
   test('that lies outside the window of a whole reading is as it was', () => {
     const links = [
       link('1', { startAt: WINDOW.fromAt - 1, endAt: WINDOW.fromAt }),
@@ -224,7 +232,44 @@ describe('an object with a link', () => {
   });
 });
 
+describe('marks', () => {
+  test('are told of links with and without something on its way, and of no others', () => {
+    const links = [link('1'), link('2'), link('3')];
+    const items = [remote('1'), edited('2', { title: 'Lunch' }), edited('3', { title: 'Lunch' })];
+    const { marked } = atOnce(audit(inputOf(items, links, [pendingFor('3', 'present')])));
+    expect(marked.map(({ recordId }) => recordId)).toEqual(['2', '3']);
+  });
+});
+
+describe('an object that another one took the place of', () => {
+  const replaced = (before: Partial<Link>, remoteId?: string) =>
+    compare([remote('1', remoteId === undefined ? {} : { remoteId })], [link('1', before)]).changed;
+
+  test('is a new generation: what belongs to it must be joined again', () => {
+    const after = link('1', { remoteId: 'vendor-2', generation: 1 });
+    expect(replaced({ remoteId: 'vendor-1' }, 'vendor-2')).toEqual([after]);
+    expect(replaced({ remoteId: 'vendor-1', generation: 2 }, 'vendor-2')).toEqual([{ ...after, generation: 3 }]);
+  });
+
+  test('is the same one under the id that was learned, or under its key', () => {
+    expect(replaced({ remoteId: null }, 'vendor-2')).toEqual([link('1', { remoteId: 'vendor-2' })]);
+    expect(replaced({ remoteId: 'vendor-1' })).toEqual([link('1')]);
+    expect(replaced({ remoteId: 'vendor-1' }, 'vendor-1')).toEqual([]);
+  });
+
+  test.for(['first', 'last'])('is told from the linked one by its id under the vendor, read %s', (position) => {
+    const copy = { ...edited('1', { title: 'Copy' }), remoteId: 'vendor-2' };
+    const linked = remote('1', { remoteId: 'vendor-1' });
+    const read = position === 'first' ? [copy, linked] : [linked, copy];
+    expect(compare(read, [link('1', { remoteId: 'vendor-1' })])).toEqual({ checked: 1, ...NOTHING, ambiguous: 1 });
+  });
+});
+
 describe('a feed', () => {
+  test('that names an object without a link has it planned like any other', () => {
+    expect(since([remote('1')], [link('2')])).toEqual({ checked: 1, ...NOTHING, unlinked: [link('1')] });
+  });
+
   test('that names nothing vouches for everything', () => {
     expect(since([], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING });
   });
@@ -261,6 +306,16 @@ describe('an object without a link', () => {
   test('that lies before the window was let go of, and stays so', () => {
     const time = { kind: 'all-day', startDate: '2026-01-01', endDate: '2026-01-02' } as const;
     expect(compare([edited('1', { time })], [])).toEqual({ checked: 0, ...NOTHING });
+  });
+
+  test('of which there are two is linked to the one that was read first, and counted', () => {
+    const both = [remote('1'), remote('1', { epoch: 1 })];
+    expect(compare(both, [])).toEqual({ checked: 0, ...NOTHING, unlinked: [link('1')], ambiguous: 1 });
+  });
+
+  test('D8: that began before the window and reaches into it is to be planned too', () => {
+    const time = { kind: 'all-day', startDate: '2026-06-01', endDate: '2026-06-10' } as const;
+    expect(compare([edited('1', { time })], []).unlinked).toMatchObject([{ recordId: '1' }]);
   });
 
   test('is not linked while its creation is on its way', () => {

@@ -5,7 +5,7 @@ import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
-import { absentCandidates, type DiffInput, diff, type TargetState } from '../../src/sync/diff.ts';
+import { absentCandidates, type DiffInput, diff, outlying, type TargetState } from '../../src/sync/diff.ts';
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { project } from '../../src/sync/project.ts';
@@ -272,6 +272,79 @@ describe('what version 0.1.0 wrote', () => {
   });
 });
 
+describe('what rules keep as it is', () => {
+  const told = (state: Partial<TargetState>, stopsWriting?: boolean) => {
+    const stopped: string[] = [];
+    const keep = stopsWriting === undefined ? { keep: 'later' } : { keep: 'later', stopsWriting };
+    const { changes } = compare([appointmentOf('1')], state, { rule: () => keep, onStopped: (id) => stopped.push(id) });
+    expect(changes).toEqual([]);
+    return stopped;
+  };
+
+  test('stops a waiting write where the rule says so, never a waiting removal', () => {
+    const links = written(appointmentOf('1'));
+    const pending = waiting(compare([appointmentOf('1', { inHours: 30 })], { links }).changes);
+    const removal = waiting(compare([appointmentOf('1', { status: 'cancelled' })], { links }).changes);
+    expect(told({ links, pending }, true)).toEqual(['1']);
+    expect(told({ links, pending }, false)).toEqual([]);
+    expect(told({ links, pending })).toEqual([]);
+    expect(told({ links, pending: removal }, true)).toEqual([]);
+    expect(told({ links }, true)).toEqual([]);
+  });
+});
+
+describe('what lies outside the window', () => {
+  const { fromAt, toAt } = WINDOW;
+  const at = (recordId: string, startAt: number, endAt = startAt + 1): [string, Link] => [
+    recordId,
+    linkOf(recordId, 'f', { startAt, endAt }),
+  ];
+  const entry = (recordId: string, startAt: number, changes: Partial<PendingChange> = {}): [string, PendingChange] => {
+    const [waits] = waiting(compare([appointmentOf(recordId)]).changes).values();
+    return [recordId, { ...waits!, startAt, endAt: startAt + 1, ...changes }];
+  };
+
+  test('D8: is to be looked at beyond the far end, and wherever something waits', () => {
+    const links = new Map([at('past', fromAt - 2), at('in', fromAt), at('last', toAt - 1), at('beyond', toAt)]);
+    const pending = new Map([
+      entry('waits before', fromAt - 2),
+      entry('waits in', fromAt),
+      entry('waits beyond', toAt),
+      entry('goes', toAt, { want: 'absent' }),
+      entry('erased', toAt, { want: 'absent', reason: 'forgotten' }),
+    ]);
+    const outside = ['beyond', 'waits before', 'waits beyond', 'goes'];
+    expect(outlying({ links, pending }, WINDOW)).toEqual(outside);
+    const both = new Map([...links, at('waits beyond', toAt), at('erased', toAt)]);
+    expect(outlying({ links: both, pending }, WINDOW)).toEqual(outside);
+  });
+
+  test('D21: is not begun any more, and brought to its end where it was', () => {
+    const before = appointmentOf('1', { inHours: -8 * 24 });
+    const compared = (state: Partial<TargetState>, appointment = before) => {
+      const stopped: string[] = [];
+      const { changes } = compare([appointment], state, { onStopped: (id) => stopped.push(id) });
+      return { reasons: reasons(changes), stopped };
+    };
+    const inPast = before.time.startAt;
+    const links = written(appointmentOf('1'));
+    const nothing = { reasons: [], stopped: [] };
+    expect(compared({ pending: new Map([entry('1', inPast)]) })).toEqual({ reasons: [], stopped: ['1'] });
+    expect(compared({ pending: new Map([entry('1', inPast, { want: 'absent' })]) })).toEqual(nothing);
+    const changed = { reasons: ['1 content-changed'], stopped: [] };
+    expect(compared({ pending: new Map([entry('1', inPast, { sent: true })]) })).toEqual(changed);
+    expect(compared({ pending: new Map([entry('1', inPast)]), links })).toEqual(changed);
+    expect(compared({ pending: new Map([entry('1', NOW)]) })).toEqual(changed);
+    const removal = new Map([entry('1', inPast, { want: 'absent' })]);
+    expect(compared({ pending: removal, links })).toEqual({ reasons: ['1 new'], stopped: [] });
+    const cancelled = { ...before, status: 'cancelled' as const };
+    expect(compared({ pending: new Map([entry('1', inPast)]), links }, cancelled)).toEqual({
+      reasons: ['1 cancelled'],
+      stopped: [],
+    });
+  });
+});
+
 describe('what a person did to an object', () => {
   const touched = (drift: 'edited' | 'removed', found?: string) => {
     const [link] = [...written(appointmentOf('1')).values()];
@@ -294,6 +367,11 @@ describe('what a person did to an object', () => {
       expect(kept).toEqual({ changes: [], released: [], timed: [], unchanged: 1 });
     },
   );
+
+  test('beyond reading is told as not known', () => {
+    const { changes } = compare([appointmentOf('1')], { links: touched('edited') });
+    expect(changes[0]?.fields).toEqual(['unknown']);
+  });
 
   test('is named by the fields that a person changed', () => {
     const { changes } = compare([appointmentOf('1')], { links: touched('edited', other) });
