@@ -71,6 +71,7 @@ export function resolveOptions(options: ClinicSandboxOptions) {
     timestamps: options.timestamps ?? dialect !== 'bare',
     updatedSinceFilter: options.updatedSinceFilter ?? false,
     maxWindowDays: options.maxWindowDays ?? (dialect === 'hostile' ? 30 : undefined),
+    linkPages: options.linkPages,
   };
   const authorization: AuthorizationOptions = {
     port: options.authPort ?? 0,

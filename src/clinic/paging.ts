@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
+import { nextLink, parseLinks } from '../http/link-header.ts';
+import { MirrorError } from '../model/errors.ts';
 import type { PartialReason } from '../model/snapshots.ts';
 import type { EndRule, Paging } from '../settings/clinic-paging.ts';
+import { type PageAnswer, tellsMore } from './more-told.ts';
 import { valueAt } from './rows.ts';
 
 /** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */
@@ -15,12 +18,23 @@ export interface Page {
   end: ListEnd | null;
 }
 
+/**
+ * What a list's answers showed of the way to the next page: `seen`, there is such a field or header; `unseen` so far; `not-told`, the
+ * clinic was asked for one row of several and did not show it, `not-asked`, it gave them all.
+ */
+export interface PagingMemory {
+  next: 'seen' | 'unseen' | 'not-told' | 'not-asked';
+}
+
 /** What the walk through a list's pages needs. */
 export interface PageSource {
   paging: Paging;
   maxPages: number;
-  /** Asks for one page and gives the parsed answer. */
-  load(target: PageTarget): Promise<unknown>;
+  memory: PagingMemory;
+  /** Rows of each page of the same reading; this walk's are added. */
+  pageSizes: number[];
+  /** Asks for one page. */
+  load(target: PageTarget): Promise<PageAnswer>;
   /** Finds the rows in an answer; throws when there are none to find. */
   rowsOf(answer: unknown): unknown[];
   /** The id of a row, null when it has none. */
@@ -37,6 +51,8 @@ interface Progress {
   seen: Set<string>;
   lastTotal: number | null;
   totalFell: boolean;
+  /** Most rows of a page before the one at hand. */
+  fullest: number;
 }
 
 /**
@@ -49,11 +65,13 @@ export async function* readPages(source: PageSource): AsyncGenerator<Page, void>
   let target: PageTarget | null = firstTarget(paging);
   while (target !== null) {
     const answer = await source.load(target);
-    const rows = source.rowsOf(answer);
+    const rows = source.rowsOf(answer.body);
     note(progress, rows, answer, source);
     const next: PageTarget | null = nextTarget(paging, progress, answer);
     const isCircle = rows.length === 0 ? goesBack(progress, next) : isRepeated(progress, rows, source);
-    const end = isCircle ? partial('repeated-page') : endOf(source, progress, { rows, answer, next });
+    const end = isCircle ? partial('repeated-page') : await endOf(source, progress, { rows, answer, next });
+    source.pageSizes.push(rows.length);
+    progress.fullest = Math.max(progress.fullest, rows.length);
     yield { rows, end };
     target = end === null ? next : null;
   }
@@ -73,11 +91,13 @@ function startProgress(): Progress {
     seen: new Set(),
     lastTotal: null,
     totalFell: false,
+    fullest: 0,
   };
 }
 
-function note(progress: Progress, rows: unknown[], answer: unknown, source: PageSource): void {
-  const total = source.paging.totalPath === null ? null : asCount(valueAt(answer, source.paging.totalPath));
+function note(progress: Progress, rows: unknown[], answer: PageAnswer, source: PageSource): void {
+  if (showsNext(source.paging, answer)) source.memory.next = 'seen';
+  const total = source.paging.totalPath === null ? null : asCount(valueAt(answer.body, source.paging.totalPath));
   progress.pages += 1;
   progress.rows += rows.length;
   for (const row of rows) {
@@ -110,20 +130,101 @@ function cameBefore(progress: Progress, text: string): boolean {
 /** A page just received, and where the next one would be. */
 interface Received {
   rows: unknown[];
-  answer: unknown;
+  answer: PageAnswer;
   next: PageTarget | null;
 }
 
-function endOf(source: PageSource, progress: Progress, page: Received): ListEnd | null {
+async function endOf(source: PageSource, progress: Progress, page: Received): Promise<ListEnd | null> {
   const isLast = judge(source.paging, progress, page);
   if (isLast === true) {
     if (!agreesWithTotal(progress)) return partial('total-mismatch');
-    return hasMoved(progress) ? partial('repeated-page') : { proved: true };
+    if (hasMoved(progress)) return partial('repeated-page');
+    const doubt = await doubtOf(source, progress, page);
+    return doubt === null ? { proved: true } : partial(doubt);
   }
   if (isLast === null || page.next === null) return partial('end-unproved');
   const standsStill = page.rows.length === 0 && 'parameters' in page.next && source.paging.style !== 'cursor';
   if (standsStill) return partial('end-unproved');
   return progress.pages >= source.maxPages ? partial('page-cap') : null;
+}
+
+/**
+ * What speaks against an end that a rule found. A `Link` header that the style doesn't follow always does. Where no total and no word of
+ * more bears the end out, so does what the answer tells in any usual way, and a page as full as pages get; and a field or header that no
+ * answer ever held proves nothing by its absence.
+ */
+async function doubtOf(source: PageSource, progress: Progress, page: Received): Promise<PartialReason | null> {
+  const { paging, memory } = source;
+  const { rows, answer } = page;
+  if (paging.style !== 'link-header' && nextLink(answer.headers.get('link')) !== null) return 'next-page-told';
+  if (progress.lastTotal !== null || hasMore(paging, answer) === false) return null;
+  if (tellsMore(answer, progress.rows)) return 'next-page-told';
+  if (rows.length === 0 || paging.style === 'offset-limit' || paging.style === 'page-size') return null;
+  if (paging.style !== 'none') {
+    if (memory.next === 'unseen') memory.next = await askForNext(source, paging, rows);
+    if (memory.next === 'seen') return null;
+    if (memory.next === 'not-told' && rows.length > 1) return 'end-unproved';
+  }
+  return isFull(source, rows.length) ? 'full-page' : null;
+}
+
+/** Asks for one row of several, so that a server that pages must show how. */
+async function askForNext(
+  { load, rowsOf }: PageSource,
+  paging: Followed,
+  rows: readonly unknown[],
+): Promise<PagingMemory['next']> {
+  if (rows.length < 2) return 'unseen';
+  if (paging.sizeParameter === null) return 'not-asked';
+  const answer = await load({ parameters: [[paging.sizeParameter, '1']] }).catch(refusedSize);
+  if (answer === null) return 'not-asked';
+  if (showsNext(paging, answer)) return 'seen';
+  return rowsOf(answer.body).length < rows.length ? 'not-told' : 'not-asked';
+}
+
+/** A size that the clinic does not take tells nothing. */
+function refusedSize(error: unknown): null {
+  if (error instanceof MirrorError && (error.status === 400 || error.status === 422)) return null;
+  throw error;
+}
+
+/** Whether an answer holds what the style follows, be it the end of it. */
+function showsNext(paging: Paging, { body, headers }: PageAnswer): boolean {
+  switch (paging.style) {
+    case 'cursor':
+      return valueAt(body, paging.cursorPath) !== undefined;
+    case 'next-link':
+      return valueAt(body, paging.linkPath) !== undefined;
+    case 'link-header':
+      return parseLinks(headers.get('link')).some(({ relations }) => relations.some((one) => PAGES.has(one)));
+    default:
+      return false;
+  }
+}
+
+/** Relations between pages (RFC 5005, RFC 8288). */
+const PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
+
+/** Page sizes that servers have. */
+const USUAL_SIZES: ReadonlySet<number> = new Set([
+  10, 20, 25, 30, 50, 100, 150, 200, 250, 300, 400, 500, 1_000, 2_000, 2_500, 5_000, 10_000,
+]);
+/** Smaller pages are alike by chance. */
+const TELLING_SIZE = 10;
+
+/**
+ * Whether a page is as full as pages get: by the known cap; else by a size that servers have, or because another page of the same reading
+ * was exactly as full and none was fuller.
+ */
+function isFull({ paging, pageSizes }: PageSource, size: number): boolean {
+  if (paging.cap !== null) return size >= paging.cap;
+  if (USUAL_SIZES.has(size) || (paging.style !== 'none' && size >= paging.size)) return true;
+  return size >= TELLING_SIZE && pageSizes.includes(size) && Math.max(...pageSizes) <= size;
+}
+
+/** A page of a usual size, or no shorter than one before it, may be full: the cap need not be what the profile says. */
+function isShort(paging: { size: number; cap: number | null }, { pages, fullest }: Progress, size: number): boolean {
+  return size < askedSize(paging) && !USUAL_SIZES.has(size) && (pages === 1 || size < fullest);
 }
 
 /** Whether the page is the last: true, false, or null when no rule can tell. */
@@ -150,7 +251,7 @@ function applyRule(
     case 'total':
       return progress.lastTotal === null ? null : progress.rows >= progress.lastTotal || page.rows.length === 0;
     case 'short-page':
-      return paging.cap === null ? null : page.rows.length < Math.min(paging.size, paging.cap);
+      return paging.cap === null ? null : isShort(paging, progress, page.rows.length);
     case 'empty-page':
       return page.rows.length === 0;
     case 'no-next':
@@ -182,12 +283,13 @@ function firstTarget(paging: Paging): PageTarget {
       return atPage(paging, paging.startIndex);
     case 'cursor':
     case 'next-link':
+    case 'link-header':
       return { parameters: sizeParameter(paging) };
   }
 }
 
 /** Where the next page would be; null when the style knows of none. `progress` includes the page just read. */
-function nextTarget(paging: Paging, progress: Progress, answer: unknown): PageTarget | null {
+function nextTarget(paging: Paging, progress: Progress, { body, headers }: PageAnswer): PageTarget | null {
   switch (paging.style) {
     case 'none':
       return null;
@@ -196,11 +298,15 @@ function nextTarget(paging: Paging, progress: Progress, answer: unknown): PageTa
     case 'page-size':
       return atPage(paging, paging.startIndex + progress.pages);
     case 'cursor': {
-      const cursor = asCursor(valueAt(answer, paging.cursorPath));
+      const cursor = asCursor(valueAt(body, paging.cursorPath));
       return cursor === null ? null : { parameters: [...sizeParameter(paging), [paging.cursorParameter, cursor]] };
     }
     case 'next-link': {
-      const link = asCursor(valueAt(answer, paging.linkPath));
+      const link = asCursor(valueAt(body, paging.linkPath));
+      return link === null ? null : { link };
+    }
+    case 'link-header': {
+      const link = nextLink(headers.get('link'));
       return link === null ? null : { link };
     }
   }
@@ -224,7 +330,10 @@ function atPage(paging: Extract<Paging, { style: 'page-size' }>, page: number): 
   };
 }
 
-function sizeParameter(paging: Extract<Paging, { style: 'cursor' | 'next-link' }>): [string, string][] {
+/** Styles that go where the last page leads. */
+type Followed = Extract<Paging, { style: 'cursor' | 'next-link' | 'link-header' }>;
+
+function sizeParameter(paging: Followed): [string, string][] {
   return paging.sizeParameter === null ? [] : [[paging.sizeParameter, String(askedSize(paging))]];
 }
 
@@ -232,8 +341,8 @@ function askedSize(paging: { size: number; cap: number | null }): number {
   return paging.cap === null ? paging.size : Math.min(paging.size, paging.cap);
 }
 
-function hasMore(paging: Paging, answer: unknown): boolean | null {
-  const value = paging.hasMorePath === null ? null : valueAt(answer, paging.hasMorePath);
+function hasMore(paging: Paging, { body }: PageAnswer): boolean | null {
+  const value = paging.hasMorePath === null ? null : valueAt(body, paging.hasMorePath);
   if (typeof value === 'boolean') return value;
   if (value === 'true') return true;
   return value === 'false' ? false : null;

@@ -51,8 +51,9 @@ export async function readSnapshot(
     gathered.requests += 1;
   };
   const isWanted = wantedBy(question);
+  const pageSizes: number[] = [];
   for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
-    const call: ListCall = { list: 'appointments', tenantId, parameters, signal, onRequest };
+    const call: ListCall = { list: 'appointments', tenantId, parameters, signal, onRequest, pageSizes };
     const reason = await readCall(context, call, gathered, (row) => keep(gathered, map(row), isWanted));
     gathered.reason ??= reason;
   }

@@ -72,7 +72,7 @@ export async function probeClinic(access: ClinicAccess, progress: Progress, sign
   const operations = [
     ...catalogues.operations.map((each) => ({ ...each, query: paging.query })),
     operation(profile, 'appointments', query, answer, singles.failures),
-  ];
+  ].map((each) => ({ ...each, hasLinkHeader: paging.hasLinkHeader }));
   const compared = compareSpecification({ operations, remarks: [] }, profile);
   const seen = {
     agenda,
@@ -132,7 +132,7 @@ function operation(
   failures: ReadonlyMap<string, ValueSchema> = new Map(),
 ): SpecifiedOperation {
   const path = `${pathPrefix}/tenants/{tenantId}/${RESOURCE_PATHS[list].join('/')}`;
-  return { method: 'GET', path, query, answer, failures, bodies: new Map(), scopes: [] };
+  return { method: 'GET', path, query, answer, hasLinkHeader: false, failures, bodies: new Map(), scopes: [] };
 }
 
 /** Reads one appointment alone, and one that is not there. */

@@ -6,9 +6,17 @@ import type { TimeWindow } from './time.ts';
  * - `total-mismatch`: the clinic told a total that the rows received do not make up, or that fell meanwhile;
  * - `repeated-page`: a page came again, so the pages after it were never seen, or rows of one did, so others may have been skipped;
  * - `page-cap`: the profile's limit of pages was reached;
- * - `end-unproved`: no rule of the profile could tell that the last page was the last.
+ * - `end-unproved`: no rule of the profile could tell that the last page was the last;
+ * - `next-page-told`: the answer names a next page, or more rows than came, in a way that the profile's paging doesn't follow;
+ * - `full-page`: nothing tells that more follow, but the last page is as full as pages get.
  */
-export type PartialReason = 'total-mismatch' | 'repeated-page' | 'page-cap' | 'end-unproved';
+export type PartialReason =
+  | 'total-mismatch'
+  | 'repeated-page'
+  | 'page-cap'
+  | 'end-unproved'
+  | 'next-page-told'
+  | 'full-page';
 
 /** What every reading of a list holds, complete or not. */
 export interface SnapshotContent<Source> {

@@ -26,16 +26,25 @@ const pageSize = {
   size: z.int().min(1).max(10_000).default(200).describe('Rows asked for per page.'),
   cap: z.int().min(1).nullable().default(null).describe('Most rows that the server gives per page; null = not known.'),
 };
+const unpagedCap = z
+  .int()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe(
+    'Most rows that the server gives in one answer: one with so many is not taken for whole. A number that no list reaches says that there is no limit; null = not known.',
+  );
 const countingEnds = endings.ends.default(['has-more', 'empty-page']);
 const followingEnds = endings.ends.default(['no-next']);
 
-/** How a list pages: one of five styles, with the names of its parameters and the rules that prove its end. */
+/** How a list pages: one of six styles, with the names of its parameters and the rules that prove its end. */
 export const pagingSchema = z
   .discriminatedUnion('style', [
     z.strictObject({
       style: z.literal('none'),
       hasMorePath: endings.hasMorePath,
       totalPath: endings.totalPath,
+      cap: unpagedCap,
     }),
     z.strictObject({
       style: z.literal('offset-limit'),
@@ -72,15 +81,23 @@ export const pagingSchema = z
       linkPath: path.default('links.next').describe('Where a page holds the address of the next.'),
       sizeParameter: parameter.nullable().default('limit'),
     }),
+    z.strictObject({
+      style: z.literal('link-header'),
+      ...endings,
+      ...pageSize,
+      ends: followingEnds,
+      sizeParameter: parameter.nullable().default('limit'),
+    }),
   ])
   .superRefine((paging, context) => {
     if (paging.style === 'none') return;
-    const follows = paging.style === 'cursor' || paging.style === 'next-link';
+    const follows = !['offset-limit', 'page-size'].includes(paging.style);
     const complain = (message: string) => context.addIssue({ code: 'custom', path: ['ends'], message });
     if (paging.ends.includes('short-page') && paging.cap === null) {
       complain('short-page needs cap: without it a capped page looks like the last one; use empty-page');
     }
-    if (paging.ends.includes('no-next') && !follows) complain('no-next is for the styles cursor and next-link');
+    if (paging.ends.includes('no-next') && !follows)
+      complain('no-next is for the styles cursor, next-link and link-header');
     if (paging.ends.includes('empty-page') && follows) complain('empty-page is for the styles that count');
     if (paging.ends.includes('has-more') && paging.hasMorePath === null) complain('has-more needs hasMorePath');
     if (paging.ends.includes('total') && paging.totalPath === null) complain('total needs totalPath');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ListEnd, type PageTarget, readPages } from '../../src/clinic/paging.ts';
+import { type ListEnd, type PageSource, type PageTarget, readPages } from '../../src/clinic/paging.ts';
 import { isJsonObject } from '../../src/clinic/rows.ts';
 import type { Paging } from '../../src/settings/clinic-paging.ts';
 import { profileOf, type WrittenProfile } from './open-client.ts';
@@ -30,7 +30,8 @@ function listServer(rows: readonly Row[], paging: Paging, cap: number, tamper: T
     };
     pages += 1;
     tamper(answer, pages);
-    return answer;
+    if (paging.style !== 'link-header') return answer;
+    return withHeaders(answer, hasMore ? { link: `</list?cursor=${start + size}>; rel="next"` } : {});
   };
 }
 
@@ -40,14 +41,33 @@ function startOf(told: URLSearchParams, paging: Paging, cap: number): number {
   return Number(told.get('cursor') ?? 0);
 }
 
-async function readAll(load: (target: PageTarget) => Promise<unknown>, paging: Paging, maxPages = 1_000) {
+/** Answers with headers, as a server of `Link` headers gives them. */
+function withHeaders(body: unknown, headers: Record<string, string>) {
+  return { body, headers: new Headers(headers) };
+}
+
+async function readAll(
+  load: (target: PageTarget) => Promise<unknown>,
+  paging: Paging,
+  maxPages = 1_000,
+  more: Partial<PageSource> = {},
+) {
   const rows: unknown[] = [];
   let end: ListEnd | null = null;
   let pages = 0;
-  const source = {
+  const source: PageSource = {
     paging,
     maxPages,
-    load,
+    memory: { next: 'unseen' },
+    pageSizes: [],
+    ...more,
+    async load(target) {
+      const answer = await load(target);
+      if (isJsonObject(answer) && answer.headers instanceof Headers) {
+        return { body: answer.body, headers: answer.headers };
+      }
+      return { body: answer, headers: new Headers() };
+    },
     rowsOf: (answer: unknown) => (isJsonObject(answer) && Array.isArray(answer.data) ? answer.data : []),
     idOf: (row: unknown) => (isJsonObject(row) && typeof row.id === 'string' ? row.id : null),
   };
@@ -72,6 +92,7 @@ const anyPaging = fc.oneof(
   ),
   fc.constant({ style: 'cursor' as const }),
   fc.constant({ style: 'next-link' as const }),
+  fc.constant({ style: 'link-header' as const }),
 );
 
 describe('a list that stands still', () => {

@@ -37,7 +37,7 @@ describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('a probe of a
   const requests: HttpRequest[] = [];
   const steps: string[] = [];
   beforeAll(async () => {
-    sandbox = await startClinicSandbox({ tenants: 1, appointments: 400, now: NOW, dialect });
+    sandbox = await startClinicSandbox({ tenants: 1, appointments: 407, now: NOW, dialect });
     token = await frontDeskToken(sandbox);
     const access = openClinicAccess(sandbox, token, DOCUMENTED, { clock: () => NOW });
     const context = { ...access.context, http: watched(access.context.http, requests) };

@@ -23,6 +23,8 @@ export interface WireOptions {
   updatedSinceFilter: boolean;
   /** Appointment lists want `from` and `to` at most so many days apart, else 400. */
   maxWindowDays: number | undefined;
+  /** Lists are bare arrays of at most so many rows, and a `Link` header (RFC 8288) leads to the next. */
+  linkPages: number | undefined;
 }
 
 /** What the routes work with. */

@@ -16,7 +16,8 @@ export function answerList<T>(
   read: (offset: number, limit: number) => Slice<T>,
   toWire: (rows: T[]) => object[],
 ): ListPage {
-  const { offset, limit } = context.dialect.paging(rawQueryOf(request.url));
+  const { offset, limit: wanted } = context.dialect.paging(rawQueryOf(request.url));
+  const limit = Math.min(wanted, context.wire.linkPages ?? wanted);
   const asked = faultable(context, request);
   const isRepeated = offset > 0 && repeats(context, asked);
   const start = isRepeated ? Math.max(0, offset - limit) : offset;

@@ -5,7 +5,7 @@ import { type ApiContext, isApiPath, resourceOf } from './context.ts';
 import { ListPage } from './list-page.ts';
 
 /** Puts the dialect between the API's routes and the wire: bodies on their way in, answers and errors on their way out. */
-export function speakDialect(app: FastifyInstance, { dialect }: ApiContext): void {
+export function speakDialect(app: FastifyInstance, { dialect, wire }: ApiContext): void {
   app.addHook('preValidation', async (request) => {
     const { body } = request;
     if (!isApiPath(request.url) || body instanceof Readable) return;
@@ -15,7 +15,10 @@ export function speakDialect(app: FastifyInstance, { dialect }: ApiContext): voi
     if (!isApiPath(request.url) || reply.statusCode >= 400) return payload;
     const resource = resourceOf(request);
     if (!(payload instanceof ListPage)) return dialect.record(payload, resource);
-    return dialect.list(payload.with(payload.data.map((row) => dialect.record(row, resource))));
+    const page = payload.with(payload.data.map((row) => dialect.record(row, resource)));
+    if (wire.linkPages === undefined) return dialect.list(page);
+    reply.header('link', linksOf(request.url, page));
+    return page.data;
   });
   app.addHook('onSend', async (request, reply, payload) => {
     const isWrite = request.method === 'POST' || request.method === 'PUT';
@@ -36,6 +39,19 @@ export function speakDialect(app: FastifyInstance, { dialect }: ApiContext): voi
     if (body === undefined) return reply.send();
     return reply.type(contentType).send(typeof body === 'string' ? body : JSON.stringify(body));
   }
+}
+
+/** Relative addresses, several relations in one link, and a text with a comma, as RFC 8288 allows. */
+function linksOf(url: string, { offset, limit, hasMore, isRepeated }: ListPage): string {
+  const at = (start: number) => {
+    const [path, query] = url.split('?');
+    const parameters = new URLSearchParams(query);
+    parameters.set('offset', String(start));
+    parameters.set('limit', String(limit));
+    return `<${path}?${parameters}>`;
+  };
+  const first = `${at(0)}; title="first, of all"; rel="first${offset === 0 ? ' self' : ''}"`;
+  return hasMore || isRepeated ? `${first}, ${at(offset + limit)}; rel="next"` : first;
 }
 
 function toClinicError(error: unknown): ClinicError {

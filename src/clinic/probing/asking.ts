@@ -1,4 +1,5 @@
 import { isHtml } from '../../http/json.ts';
+import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../../settings/clinic-resources.ts';
 import { addressOf } from '../addresses.ts';
@@ -13,6 +14,8 @@ export interface Told {
   status: number;
   /** Parsed JSON; undefined when it is none. */
   body: unknown;
+  /** Whether a `Link` header leads to a next page. */
+  linksNext: boolean;
 }
 
 /** Asks the clinic, with GET alone, and counts. */
@@ -48,7 +51,8 @@ export function createAsker(context: ClinicContext, tenantId: string, signal: Ab
           requests += 1;
         },
       });
-      return { status: answer.status, body: isHtml(answer) ? undefined : parsed(answer.body) };
+      const linksNext = nextLink(answer.headers.get('link')) !== null;
+      return { status: answer.status, body: isHtml(answer) ? undefined : parsed(answer.body), linksNext };
     },
   };
 }

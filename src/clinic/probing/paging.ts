@@ -19,6 +19,8 @@ const MANY = 1_000;
 export interface PagingSeen {
   query: QueryParameter[];
   envelope: Envelope;
+  /** A `Link` header leads from page to page. */
+  hasLinkHeader: boolean;
   /** All that can be asked for at once. */
   largest: readonly Asked[];
   /** As many rows as came at once. */
@@ -32,14 +34,15 @@ export interface RowsSeen {
   rows: unknown[];
   envelope: Envelope;
   body: unknown;
+  linksNext: boolean;
 }
 
 /** The rows of an answer, with what stands around them; null when there are none to find. */
-export function rowsIn({ status, body }: Told, list: string): RowsSeen | null {
+export function rowsIn({ status, body, linksNext }: Told, list: string): RowsSeen | null {
   const envelope = status >= 200 && status < 300 ? envelopeOf(sampled([body]), list) : null;
   if (envelope === null) return null;
   const rows = envelope.listPath === null ? body : valueAt(body, envelope.listPath);
-  return Array.isArray(rows) ? { rows, envelope, body } : null;
+  return Array.isArray(rows) ? { rows, envelope, body, linksNext } : null;
 }
 
 /** Finds out how the list of appointments pages, by asking for two rows at a time. Null without enough rows to tell. */
@@ -52,7 +55,7 @@ export async function probePaging(
   const first = await ask();
   if (first === null || first.rows.length <= FEW * 2) return null;
   const { envelope, rows } = first;
-  const none = { query: [], envelope, largest: [], rows, bodies: [first.body] };
+  const none = { query: [], envelope, hasLinkHeader: first.linksNext, largest: [], rows, bodies: [first.body] };
   const now = namesOf(profile);
   let size: string | null = null;
   for (const name of candidates(now, SIZES)) {
@@ -60,15 +63,19 @@ export async function probePaging(
   }
   if (size === null) return none;
   const few: Asked = [size, `${FEW}`];
-  const position = await probePosition(ask, few, now, rows);
+  const hasLinkHeader = first.linksNext || (await ask(few))?.linksNext === true;
+  const position = hasLinkHeader ? null : await probePosition(ask, few, now, rows);
   const cursor =
-    position !== null || envelope.cursorPath === null ? null : await probeCursor(ask, few, envelope, asker, base);
+    hasLinkHeader || position !== null || envelope.cursorPath === null
+      ? null
+      : await probeCursor(ask, few, envelope, asker, base);
   const many = await ask([size, `${MANY}`]);
   const cap = many === null || many.rows.length >= MANY || !hasMore(many) ? null : many.rows.length;
   const found = [named(size, { maximum: cap }), ...[position, cursor].filter((one) => one !== null)];
   return {
     query: found,
     envelope,
+    hasLinkHeader,
     largest: [[size, `${Math.min(MANY, cap ?? MANY)}`]],
     rows: many?.rows ?? rows,
     bodies: [first.body, many?.body ?? null],
@@ -117,9 +124,9 @@ async function probeCursor(
 }
 
 /** Whether a page tells that it is not all. */
-function hasMore({ rows, envelope: { hasMorePath, totalPath }, body }: RowsSeen): boolean {
+function hasMore({ rows, envelope: { hasMorePath, totalPath }, body, linksNext }: RowsSeen): boolean {
   const isTold = hasMorePath !== null && valueAt(body, hasMorePath) === true;
-  return isTold || (totalPath !== null && Number(valueAt(body, totalPath)) > rows.length);
+  return linksNext || isTold || (totalPath !== null && Number(valueAt(body, totalPath)) > rows.length);
 }
 
 function named(name: string, more: Partial<QueryParameter>): QueryParameter {

@@ -61,7 +61,8 @@ function compareLists(lists: readonly ListOperation[], profile: ClinicProfile): 
   const comparison = new Comparison();
   const seen = lists.flatMap(({ list, operation }) => {
     const envelope = operation.answer === null ? null : envelopeOf(operation.answer, list);
-    if (envelope !== null) return [{ list, operation, envelope, found: pagingOf(operation.query, envelope) }];
+    if (envelope !== null)
+      return [{ list, operation, envelope, found: pagingOf(operation.query, envelope, operation.hasLinkHeader) }];
     const place = { area: 'lists', place: `${list} (list)`, here: '–', there: '–' } as const;
     comparison.undecided({ ...place, ask: 'where does the answer hold its rows? The document does not say' });
     return [];
@@ -70,7 +71,7 @@ function compareLists(lists: readonly ListOperation[], profile: ClinicProfile): 
   comparePaging(comparison, seen, profile);
   for (const { list, operation, found } of seen) {
     if (list !== 'appointments' && list !== 'availabilities') continue;
-    const names: unknown[] = Object.values(found.paging);
+    const names: unknown[] = Object.values(found.paging ?? {});
     comparison.add(compareFilters(list, operation.query, profile, (name) => names.includes(name)));
   }
   return comparison;
@@ -103,18 +104,27 @@ function compareListPath(comparison: Comparison, seen: readonly SeenList[], prof
 
 /** The paging that most lists have is the profile's; each other list gets its own. */
 function comparePaging(comparison: Comparison, seen: readonly SeenList[], profile: ClinicProfile) {
-  const kinds = Map.groupBy(seen, ({ found }) => JSON.stringify(found.paging));
+  for (const { list, operation, found } of seen) {
+    if (found.paging !== null) continue;
+    for (const ask of found.asks) {
+      comparison.undecided({ area: 'paging', place: `${list}.paging`, here: '–', there: operation.path, ask });
+    }
+  }
+  const known = seen.flatMap(({ found: { paging, asks }, ...one }) =>
+    paging === null ? [] : [{ ...one, paging, asks }],
+  );
+  const kinds = Map.groupBy(known, (one) => JSON.stringify(one.paging));
   const [usual] = [...kinds.values()].sort((a, b) => b.length - a.length);
   const first = usual?.[0];
   if (first === undefined) return;
-  const paging = settled(profile.paging, first.found.paging);
+  const paging = settled(profile.paging, first.paging);
   tellPaging(comparison, ['paging'], profile.paging, paging);
-  for (const ask of first.found.asks) {
+  for (const ask of first.asks) {
     comparison.undecided({ area: 'paging', place: 'paging', here: '–', there: first.operation.path, ask });
   }
-  for (const { list, found } of seen) {
+  for (const { list, paging: found } of known) {
     const own = profile[list].paging;
-    const wanted = settled(own ?? profile.paging, found.paging);
+    const wanted = settled(own ?? profile.paging, found);
     if (JSON.stringify(wanted) === JSON.stringify(paging)) {
       if (own !== null) tellPaging(comparison, [list, 'paging'], own, null);
     } else tellPaging(comparison, [list, 'paging'], own, wanted);
@@ -125,6 +135,7 @@ type Paging = ClinicProfile['paging'];
 
 /** What a document can't tell of paging stays as the profile has it, as long as the style is the same. */
 function settled(now: Paging, there: Paging): Paging {
+  if (now.style === 'none' && there.style === 'none') return { ...there, cap: now.cap };
   if (now.style === 'none' || there.style === 'none' || now.style !== there.style) return there;
   const cap = there.cap ?? now.cap;
   const size = there.cap === null ? now.size : Math.min(now.size, there.cap);
@@ -133,7 +144,15 @@ function settled(now: Paging, there: Paging): Paging {
 }
 
 function tellPaging(comparison: Comparison, path: string[], now: Paging | null, there: Paging | null) {
-  const told = { area: 'paging', place: path.join('.'), here: pagingText(now), there: pagingText(there) } as const;
+  // A document that is silent on paging may have left it out.
+  const certainty = there?.style === 'none' ? 'likely' : 'sure';
+  const told = {
+    area: 'paging',
+    place: path.join('.'),
+    here: pagingText(now),
+    there: pagingText(there),
+    certainty,
+  } as const;
   if (JSON.stringify(sorted(now)) === JSON.stringify(sorted(there))) comparison.fits(told);
   else comparison.differs(told, { path, value: there, comment: `not ${told.here}` });
 }

@@ -61,29 +61,32 @@ function lastOf(path: string): string {
   return joined.replace(BESIDE, '') || joined;
 }
 
-const OFFSETS = words('offset skip startindex startrow firstresult first from_index');
+const OFFSETS = words('offset pageoffset skip startindex startrow firstresult first from_index');
 const PAGES = words('page pagenumber pageindex pageno pagina numeropagina p currentpage');
 const CURSOR_PARAMETERS = words(
-  'cursor after pagetoken continuation continuationtoken startingafter nextcursor nexttoken',
+  'cursor pagecursor after pageafter pagetoken continuation continuationtoken startingafter nextcursor nexttoken',
 );
 const SIZES = words(
-  'limit take pagesize perpage size top count maxresults max rows pagelength itemsperpage numrows righeperpagina dimensionepagina',
+  'limit pagelimit take pagesize perpage size top count maxresults max rows pagelength itemsperpage numrows righeperpagina dimensionepagina',
 );
 
 /** How a list pages, and what could not be told of it. */
 export interface PagingFound {
-  paging: Paging;
+  /** Null: it has parameters of paging, and nothing tells how they work. */
+  paging: Paging | null;
   asks: string[];
 }
 
 /** Tells the paging of a list from its parameters and its envelope, in the terms of the profile. */
-export function pagingOf(query: readonly QueryParameter[], envelope: Envelope): PagingFound {
-  const find = (names: readonly string[]) => query.find(({ name }) => names.includes(folded(name)));
+export function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkHeader: boolean): PagingFound {
+  const find = (names: readonly string[]) => query.find(({ name }) => names.includes(plain(name)));
   const [offset, page, cursor, size] = [find(OFFSETS), find(PAGES), find(CURSOR_PARAMETERS), find(SIZES)];
   const { hasMorePath, totalPath, cursorPath, linkPath } = envelope;
   const told = { hasMorePath, totalPath };
   const counted = { ...told, ...sizesOf(size), ends: endsOf(envelope) };
   const asks = size !== undefined && size.maximum === null ? [`what is the largest ${size.name}?`] : [];
+  const followed = { ...told, ...sizesOf(size), sizeParameter: size?.name ?? null, ends: ['no-next'] };
+  if (hasLinkHeader) return { paging: pagingSchema.parse({ style: 'link-header', ...followed }), asks };
   if (page !== undefined && size !== undefined) {
     const startIndex = (page.minimum ?? page.default) === 0 ? 0 : 1;
     const isTold = page.minimum !== null || page.default !== null;
@@ -96,15 +99,23 @@ export function pagingOf(query: readonly QueryParameter[], envelope: Envelope): 
     const names = { offsetParameter: offset.name, limitParameter: size.name, startIndex };
     return { paging: pagingSchema.parse({ style: 'offset-limit', ...names, ...counted }), asks };
   }
-  const followed = { ...told, ...sizesOf(size), sizeParameter: size?.name ?? null, ends: ['no-next'] };
   if (cursor !== undefined && cursorPath !== null) {
     const names = { cursorParameter: cursor.name, cursorPath };
     return { paging: pagingSchema.parse({ style: 'cursor', ...names, ...followed }), asks };
   }
   if (linkPath !== null) return { paging: pagingSchema.parse({ style: 'next-link', linkPath, ...followed }), asks };
   const half = [offset, page, cursor, size].flatMap((one) => (one === undefined ? [] : [one.name]));
-  if (half.length > 0) asks.push(`how does the list page? Of its parameters only ${half.join(', ')} speaks of it`);
+  if (half.length > 0) {
+    asks.push(`how does the list page? Of its parameters only ${half.join(', ')} speaks of it`);
+    return { paging: null, asks };
+  }
+  asks.push('does it give every list whole, however long? Then set paging.cap to a number that no list reaches');
   return { paging: pagingSchema.parse({ style: 'none', ...told }), asks };
+}
+
+/** `$top` (OData) and `page[size]` (JSON:API) as `top` and `pagesize`. */
+function plain(name: string): string {
+  return folded(name.replaceAll(/[$[\]]/g, ''));
 }
 
 function endsOf({ hasMorePath, totalPath }: Envelope): string[] {

@@ -23,6 +23,8 @@ export interface SpecifiedOperation {
   query: readonly QueryParameter[];
   /** What a success holds as JSON; null when the document does not say. */
   answer: ValueSchema | null;
+  /** A success bears a `Link` header. */
+  hasLinkHeader: boolean;
   /** What a failure holds, by status (`default` too). */
   failures: ReadonlyMap<string, ValueSchema>;
   /** A form's fields, or what JSON is sent; by media type. */
@@ -105,16 +107,25 @@ function readOperation(
     const schema = version === 2 ? response.schema : jsonOf(response.content, reader);
     return [status, schema === undefined ? null : reader.schema(schema)] as const;
   });
+  const headers = responses.flatMap(([status, value]) => {
+    const all = isSuccess(status) ? reader.resolve(value)?.headers : undefined;
+    return isJsonObject(all) ? Object.keys(all) : [];
+  });
   const byName = new Map(
     parameters.filter((each) => each.in === 'query').map((each) => [String(each.name), queryParameter(each, reader)]),
   );
   return {
     query: [...byName.values()],
-    answer: told.find(([status, schema]) => /^2(\d\d|XX)$/i.test(status) && schema !== null)?.[1] ?? null,
+    answer: told.find(([status, schema]) => isSuccess(status) && schema !== null)?.[1] ?? null,
+    hasLinkHeader: headers.some((name) => name.toLowerCase() === 'link'),
     failures: new Map(told.flatMap(([status, schema]) => (isFailure(status) && schema ? [[status, schema]] : []))),
     bodies: version === 2 ? bodiesOfForms(document, operation, parameters, reader) : bodiesOf(operation, reader),
     scopes: scopesOf(operation.security ?? document.security),
   };
+}
+
+function isSuccess(status: string): boolean {
+  return /^2(\d\d|XX)$/i.test(status);
 }
 
 function isFailure(status: string): boolean {

@@ -1,0 +1,58 @@
+/** One link of a `Link` header. */
+export interface WebLink {
+  /** As it stands between the angle brackets; it may be relative to the address that was asked. */
+  target: string;
+  /** Relation types in lower case, such as `next`. */
+  relations: readonly string[];
+}
+
+/** A parameter: its name, and a quoted or a bare value. */
+const PARAMETER = /\s*;\s*([!#$%&'*+\-.^_`|~\w]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y;
+const TARGET = /[\s,]*<([^>]*)>/y;
+/**
+ * Reads a `Link` header (RFC 8288 section 3; several headers joined by commas are one). A link without `rel` or with another context
+ * (`anchor`) says nothing of the answer and is left out; of a repeated parameter the first counts.
+ */
+export function parseLinks(header: string | null): WebLink[] {
+  const links: WebLink[] = [];
+  const text = header ?? '';
+  let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text);
+    if (found !== null) at = pattern.lastIndex;
+    return found;
+  };
+  while (at < text.length) {
+    const target = take(TARGET)?.[1];
+    const parameters = new Map<string, string>();
+    for (let found = take(PARAMETER); found !== null; found = take(PARAMETER)) {
+      const [, name = '', quoted, bare = ''] = found;
+      const value = quoted?.replaceAll(/\\(.)/g, '$1') ?? bare;
+      if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), value);
+    }
+    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+    if (target !== undefined && relations.length > 0 && !parameters.has('anchor')) links.push({ target, relations });
+    at = afterComma(text, at);
+  }
+  return links;
+}
+
+/** Past the comma that ends a link, whatever stands before it; commas in quoted texts and addresses don't. */
+function afterComma(text: string, from: number): number {
+  let within: string | null = null;
+  for (let at = from; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === within) within = null;
+    else if (within === '"' && character === '\\') at += 1;
+    else if (within === null && character === ',') return at + 1;
+    else if (within === null && character === '"') within = '"';
+    else if (within === null && character === '<') within = '>';
+  }
+  return text.length;
+}
+
+/** The address of the next page by a `Link` header; null when it names none. */
+export function nextLink(header: string | null): string | null {
+  return parseLinks(header).find(({ relations }) => relations.includes('next'))?.target ?? null;
+}
