@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startRadicale } from '../../tools/radicale.ts';
-import { resolveRedisServer } from '../../tools/redis.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
-import { Reporter, renderReport } from './report.ts';
+import { type Report, Reporter, renderReport } from './report.ts';
 import { play, type RunResult } from './run/run.ts';
 import { describeScript, type Script, scriptOf } from './script/generate.ts';
 import { shrink } from './script/shrink.ts';
-import { DAV_USERS, type Park } from './world/world.ts';
+import { checkRewrites } from './without/mechanisms.ts';
+import { focusedScript } from './without/scripts.ts';
+import { openPark, type Park } from './world/park.ts';
 
 const MINUTE_MS = 60_000;
 /** Beyond so many failing scripts the rest is not made shorter: something is wrong everywhere. */
@@ -18,18 +18,17 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 async function main(): Promise<number> {
   const options = understood();
   if (options === null) return process.exitCode === undefined ? 0 : 2;
-  const started = await startRadicale({ users: DAV_USERS });
-  if ('unavailable' in started) say(`No CalDAV server can be had, going on without: ${started.unavailable}`);
-  const park: Park = {
-    radicale: 'unavailable' in started ? null : started,
-    redisServer: await resolveRedisServer(),
-  };
+  if (options.without !== null) await checkRewrites(options.without);
+  const park = await openPark(say);
   try {
     const report = await runAll(park, options);
     process.stdout.write(`${options.json ? JSON.stringify(report) : renderReport(report)}\n`);
-    return report.examples.length === 0 ? 0 : 1;
+    const failed = report.examples.length;
+    if (options.without === null) return failed === 0 ? 0 : 1;
+    say(`without ${options.without}: a defect in ${failed} of ${report.runs} runs`);
+    return failed === report.runs ? 0 : 1;
   } finally {
-    await park.radicale?.stop();
+    await park.close();
   }
 }
 
@@ -46,26 +45,27 @@ function understood(): Options | null {
   }
 }
 
-async function runAll(park: Park, options: Options) {
+async function runAll(park: Park, options: Options): Promise<Report> {
   const reporter = new Reporter();
   const startedAt = performance.now();
   const endsAt = options.minutes === null ? Infinity : startedAt + options.minutes * MINUTE_MS;
-  let shrunk = 0;
+  const { without } = options;
+  let failing = 0;
   for (let run = 1; run <= options.runs && performance.now() < endsAt; run += 1) {
-    const script = scriptOf(options.seed + run - 1, options.choice);
+    const seed = options.seed + run - 1;
+    const script = without === null ? scriptOf(seed, options.choice) : focusedScript(without, seed);
     let log = '';
-    const result = await play(park, script, {
-      onLog: (text) => {
-        log = text;
-      },
-    });
+    const onLog = (text: string) => {
+      log = text;
+    };
+    const result = await play(park, script, { without, onLog });
     say(`${run}/${options.runs} ${describeResult(result)}`);
+    await keepLog(options, script, log);
     let shortest: Script | null = null;
     if (result.defects.length > 0) {
-      say(describeScript(script));
-      await keepLog(options, script, log);
-      if (options.shrink && shrunk < MOST_SHRUNK) shortest = await shorten(park, result);
-      shrunk += 1;
+      failing += 1;
+      if (without === null) say(describeScript(script));
+      if (without === null && options.shrink && failing <= MOST_SHRUNK) shortest = await shorten(park, result);
     }
     reporter.add(result, shortest);
   }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { GROUPS } from './faults/fault.ts';
 import { FAULTS } from './faults/index.ts';
 import { type Choice, choiceOf } from './script/generate.ts';
+import { MECHANISMS } from './without/mechanisms.ts';
 
 /** What was asked for on the command line. */
 export interface Options {
@@ -10,9 +11,11 @@ export interface Options {
   /** No run begins after this; null without a limit. */
   minutes: number | null;
   choice: Choice;
+  /** A safety that the daemons run without; null for none. */
+  without: string | null;
   json: boolean;
   shrink: boolean;
-  /** Where the daemons' log of a failing run goes; null: nowhere. */
+  /** Where the daemons' logs go; null: nowhere. */
   logs: string | null;
 }
 
@@ -28,11 +31,14 @@ Then everything comes to rest, and both sides are read and compared by code that
   --minutes n   begins no further run after so many minutes
   --only a,b    draws from these alone: ${GROUPS.join(', ')};
                 or faults by name: ${fold([...FAULTS.keys()], 18)}
+  --without s   the daemons run without one safety, which is taken out from outside, and scripts go for
+                what it catches: ${fold(Object.keys(MECHANISMS), 16)}
   --no-shrink   a script that fails is not played again with fewer steps
-  --logs dir    keeps what the daemons of a failing run logged
+  --logs dir    keeps what the daemons logged, a file for each seed
   --json        figures as JSON
 
 Figures go to standard output, progress to standard error. Exit code: 0 no defects, 1 defects, 2 not understood.
+With --without: 0 when a defect was found in every run, else 1.
 The daemons run from the sources as they are on disk: don't edit them meanwhile.`;
 
 const MOST_RUNS = 100_000;
@@ -45,6 +51,7 @@ export function readOptions(args: readonly string[]): Options | null {
     seed: whole(values.seed, '--seed', Number.MAX_SAFE_INTEGER),
     runs: whole(values.runs, '--runs', MOST_RUNS),
     minutes: values.minutes === undefined ? null : whole(values.minutes, '--minutes', MOST_RUNS),
+    without: safety(values.without),
     choice: choiceOf(values.only === undefined ? [] : values.only.split(',')),
     json: values.json,
     shrink: values.shrink,
@@ -62,6 +69,7 @@ function parse(args: readonly string[]) {
         seed: { type: 'string', default: '1' },
         minutes: { type: 'string' },
         only: { type: 'string' },
+        without: { type: 'string' },
         logs: { type: 'string' },
         shrink: { type: 'boolean', default: true },
         json: { type: 'boolean', default: false },
@@ -71,6 +79,11 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new RangeError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function safety(name: string | undefined): string | null {
+  if (name !== undefined && !Object.hasOwn(MECHANISMS, name)) throw new RangeError(`--without ${name}`);
+  return name ?? null;
 }
 
 function whole(text: string, name: string, most: number): number {

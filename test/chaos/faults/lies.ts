@@ -30,6 +30,8 @@ interface Story {
   page(list: List, request: ProxiedRequest): List | Promise<List>;
   /** Whether a record that was not in the pages is not there when it is read alone either. */
   hides: boolean;
+  /** The answers contradict themselves: nobody has to believe them, and nobody may. */
+  isBetrayed: boolean;
 }
 
 /** Every lie is about one tenant, or about all. */
@@ -61,12 +63,12 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
     return owner !== undefined && singles && story.hides && !shown.has(id) ? NOT_FOUND : null;
   };
   scene.world.lies.add(lie);
-  scene.beginLie();
+  if (!story.isBetrayed) scene.beginLie();
   const ceasing: Ceasing = {
     struck: heard.promise,
     cease() {
       scene.world.lies.delete(lie);
-      scene.endLie();
+      if (!story.isBetrayed) scene.endLie();
     },
   };
   return ceasing;
@@ -81,6 +83,7 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
     play: async (scene, given) =>
       tell(scene, 'list-truncated', given, {
         hides: true,
+        isBetrayed: given.betrayed,
         page(list) {
           const rows = list.data.slice(0, Math.max(0, given.keep - list.offset));
           const isLast = list.offset + list.data.length >= given.keep || !list.hasMore;
@@ -94,6 +97,7 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
     play: async (scene, given) =>
       tell(scene, 'list-empty', given, {
         hides: true,
+        isBetrayed: false,
         page: (list) => ({ ...list, data: [], hasMore: false, total: 0 }),
       }),
   }),
@@ -104,6 +108,7 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
       const random = seededRandom(given.seed);
       return tell(scene, 'rows-dropped', given, {
         hides: true,
+        isBetrayed: false,
         page: ({ total: _told, ...list }) => ({ ...list, data: list.data.filter(() => random() >= given.share) }),
       });
     },
@@ -115,6 +120,7 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
       const random = seededRandom(given.seed);
       return tell(scene, 'list-shuffled', given, {
         hides: false,
+        isBetrayed: true,
         async page(list, request) {
           const all = await wholeList(scene, request);
           const rows = all.map((row) => ({ row, at: random() })).sort((one, other) => one.at - other.at);
@@ -131,6 +137,7 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
       const [own, other] = [desks[given.tenant % desks.length], desks[(given.tenant + 1) % desks.length]];
       return tell(scene, 'list-foreign', given, {
         hides: true,
+        isBetrayed: false,
         async page(list, request) {
           const foreign = await wholeList(scene, request, other?.tenantId);
           const rows = foreign.slice(list.offset, list.offset + list.limit);

@@ -65,6 +65,12 @@ export const PROCESS_FAULTS: Readonly<Record<string, Fault>> = {
       return { struck };
     },
   }),
+  pause: fault({
+    group: 'kills',
+    draw: () => ({}),
+    // Nothing goes wrong for a while, so that what went wrong before can show.
+    play: async (scene) => ({ struck: scene.quiet() }),
+  }),
   stop: fault({
     group: 'kills',
     draw: (draw) => ({ daemon: draw.upTo(4), afterMs: draw.upTo(900) }),

@@ -24,12 +24,16 @@ export interface Scene {
   readonly dismissed: Set<CalendarTarget>;
   /** From when to when the clinic told lies, epoch ms; the last may be open. */
   readonly lying: { from: number; to: number }[];
+  /** Times that are waited at most are so many times longer, on a machine that is so much busier. */
+  pace: number;
   /** A fault struck. */
   count(fault: string, where?: string): void;
   doubt(doubt: Doubt): void;
   after<Result>(ms: number, what: () => Result | Promise<Result>): Promise<Result>;
   /** Until so many awaits have passed; not for ever, since nothing may be alive that waits. */
   passed(awaits: number): Promise<void>;
+  /** Until every target says that it is in sync, for a while at most. */
+  quiet(): Promise<void>;
   /** Every tenant is read soon, as far as Redis can be told so. */
   wake(): Promise<void>;
   beginLie(): void;
@@ -47,6 +51,8 @@ export interface Scene {
 const LONGEST_PASS_MS = 2_500;
 const LOOK_MS = 10;
 const WAKE_MS = 400;
+const LONGEST_QUIET_MS = 2_500;
+const LOOK_AGAIN_MS = 80;
 
 /** Opens the scene of a world. */
 export function openScene(world: World): Scene {
@@ -59,6 +65,7 @@ export function openScene(world: World): Scene {
   const dismissed = new Set<CalendarTarget>();
   let lies = 0;
   const scene: Scene = {
+    pace: 1,
     ...{ world, operator, byFault, doubts, lying, touched, dismissed, revoked: new Set(), tokens: world.clinicTokens },
     count: (fault) => void byFault.set(fault, (byFault.get(fault) ?? 0) + 1),
     doubt: (doubt) => void doubts.add(doubt),
@@ -67,8 +74,19 @@ export function openScene(world: World): Scene {
       return what();
     },
     async passed(awaits) {
-      const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS];
+      const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS * scene.pace];
       while (world.hub.total < until && performance.now() < deadline) await delay(LOOK_MS);
+    },
+    async quiet() {
+      const deadline = performance.now() + LONGEST_QUIET_MS * scene.pace;
+      const since = Date.now();
+      for (;;) {
+        const view = await Promise.race([operator.status().catch(() => null), delay(WAKE_MS, null)]);
+        const targets = view?.tenants.flatMap((tenant) => tenant.targets) ?? [];
+        const isFresh = targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) > since);
+        if ((view !== null && isFresh) || performance.now() > deadline) return;
+        await delay(LOOK_AGAIN_MS);
+      }
     },
     wake: () => Promise.race([operator.wake().catch(() => {}), delay(WAKE_MS)]),
     beginLie() {

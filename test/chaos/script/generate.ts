@@ -29,7 +29,7 @@ export interface Choice {
   steps: { least: number; most: number };
 }
 
-const STEPS = { least: 3, most: 6 };
+const STEPS = { least: 4, most: 8 };
 const WORK_SEEDS = 1_000_000;
 
 /** All faults, or those of the named groups and names. @throws RangeError for a name that is neither */
@@ -65,8 +65,8 @@ function stepOf(draw: Draw, faults: Choice['faults']): Step {
     fault: name,
     given: faults.get(name)?.draw(draw) ?? {},
     work: draw.upTo(WORK_SEEDS),
-    pieces: draw.upTo(5),
-    awaits: draw.between(20, 250),
+    pieces: draw.between(1, 6),
+    awaits: draw.between(15, 150),
   };
 }
 

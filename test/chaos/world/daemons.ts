@@ -29,11 +29,14 @@ export interface DaemonOptions {
   configDir: string;
   env: Readonly<Record<string, string>>;
   logFile: string;
-  /** Modules that are loaded before the product. */
-  preload: readonly string[];
+  /** A safety that they run without. */
+  without: string | null;
+  /** Where compiled code is kept between starts. */
+  compileCache: string;
 }
 
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
+const WITHOUT = fileURLToPath(new URL('../preload/without.ts', import.meta.url));
 const CLOCK = fileURLToPath(new URL('../preload/clock.ts', import.meta.url));
 
 /** Makes the places; no daemon runs yet. */
@@ -80,10 +83,17 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
   };
 }
 
-function launch({ configDir, env, logFile, preload }: DaemonOptions, redisUrl: string): ChildProcess {
-  const imports = [CLOCK, ...preload].flatMap((file) => ['--import', file]);
+function launch(options: DaemonOptions, redisUrl: string): ChildProcess {
+  const { configDir, env, logFile, without, compileCache } = options;
+  const imports = [CLOCK, ...(without === null ? [] : [WITHOUT])].flatMap((file) => ['--import', file]);
   const child = spawn(process.execPath, [...imports, CLI, '--config', configDir, 'run'], {
-    env: { ...process.env, ...env, REDIS_URL: redisUrl },
+    env: {
+      ...process.env,
+      ...env,
+      REDIS_URL: redisUrl,
+      NODE_COMPILE_CACHE: compileCache,
+      ...(without === null ? {} : { CHAOS_WITHOUT: without }),
+    },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const log = createWriteStream(logFile, { flags: 'a' });

@@ -7,7 +7,6 @@ import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/ind
 import type { FaultProxy, ProxiedAnswer, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { type SmsSandbox, startSmsSandbox } from '../../../sandbox/sms/index.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
-import type { ServerCommand } from '../../../tools/server-command.ts';
 import { startHubSpotSide } from '../crm/hubspot.ts';
 import { startSalesforceSide } from '../crm/salesforce.ts';
 import type { CrmSide } from '../crm/side.ts';
@@ -16,6 +15,7 @@ import { type ClinicDesk, openClinicDesk } from './clinic-desk.ts';
 import { type TenantFile, writeConfiguration } from './configuration.ts';
 import { type DaemonPlace, openDaemonPlaces, ownerOf } from './daemons.ts';
 import { openHttpGate } from './http-gate.ts';
+import type { Park } from './park.ts';
 import { openRedisGate, type RedisGate } from './redis-gate.ts';
 import { openRedisHouse, type RedisHouse } from './redis-house.ts';
 import { remindersOf, secretsOf, settingsOf } from './settings.ts';
@@ -28,13 +28,6 @@ import {
   graphTarget,
   type OpenGate,
 } from './targets.ts';
-
-/** What outlives a run. */
-export interface Park {
-  /** Null where it can't be had: rooms are then at Google. */
-  radicale: PrivateRadicale | null;
-  redisServer?: ServerCommand;
-}
 
 /** A login that a person makes. */
 export interface Login {
@@ -88,8 +81,8 @@ export interface WorldOptions {
   daemons: number;
   /** The clinic's tokens end soon, so that they are refreshed all the time. */
   shortTokens: boolean;
-  /** Modules that are loaded into each daemon. */
-  preload?: readonly string[];
+  /** A safety that the daemons run without. */
+  without: string | null;
 }
 
 /** The daemon's tenants, and what begins every surname there. */
@@ -105,7 +98,7 @@ const PER_AGENDA = 9;
 const SHORT_TOKEN_SECONDS = 34;
 
 /** Starts the servers and writes a configuration. Nobody is logged in, no daemon runs. */
-export async function openWorld(park: Park, options: WorldOptions): Promise<World> {
+export async function openWorld(park: Omit<Park, 'close'>, options: WorldOptions): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-chaos-'));
   const servers = await startServers(park, options);
   const { clinic, google, graph, sms, redis } = servers;
@@ -124,8 +117,10 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   );
   const logFile = join(dir, 'daemons.log');
   const redisPort = () => redis.port;
-  const places = { count: options.daemons, hub: wire.hub, redisPort, configDir, env, logFile };
-  wire.daemons.push(...(await openDaemonPlaces({ ...places, preload: options.preload ?? [] })));
+  const { daemons: count, without } = options;
+  const { compileCache } = park;
+  const places = { count, hub: wire.hub, redisPort, configDir, env, logFile, without, compileCache };
+  wire.daemons.push(...(await openDaemonPlaces(places)));
   const operatorGate = await openRedisGate({ port: redisPort });
   return {
     ...{ ...servers, ...wire, ...built, operatorGate, configDir, logFile, env },
@@ -141,7 +136,10 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
 
 type Servers = Pick<World, 'clinic' | 'google' | 'graph' | 'sms' | 'redis' | 'radicale'>;
 
-async function startServers({ radicale, redisServer }: Park, { seed, shortTokens }: WorldOptions): Promise<Servers> {
+async function startServers(
+  { radicale, redisServer }: Omit<Park, 'close'>,
+  { seed, shortTokens }: WorldOptions,
+): Promise<Servers> {
   const [clinic, google, graph, sms, redis] = await Promise.all([
     startClinicSandbox({
       tenants: Object.keys(TENANTS).map((name) => ({ name, patients: 0, appointments: 0 })),

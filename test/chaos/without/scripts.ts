@@ -1,0 +1,43 @@
+import { seededRandom } from '../../../sandbox/kit/random.ts';
+import { type Draw, drawFrom, type Given } from '../faults/fault.ts';
+import type { Script, Step } from '../script/generate.ts';
+import type { Mechanism } from './mechanisms.ts';
+
+const WORK_SEEDS = 1_000_000;
+
+/** Faults that a safety is there for, as they come to one who lacks it. */
+const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { steps: Step[] }>> = {
+  guard: (draw) => ({
+    steps: [
+      step(draw, draw.pick(['list-empty', 'list-truncated']), { tenant: 2, singles: true, keep: 2, betrayed: false }),
+      step(draw, 'pause', {}),
+    ],
+  }),
+  'own-keys': (draw) => ({
+    steps: Array.from({ length: 4 }, () =>
+      step(draw, 'answer-lost', {
+        ...{ service: draw.pick(['google', 'graph', 'caldav']), side: 'before', write: true, fresh: false },
+        ...{ skip: draw.upTo(2), times: 2 },
+      }),
+    ),
+  }),
+  completeness: (draw) => ({
+    steps: [
+      step(draw, 'list-truncated', { tenant: 2, singles: false, keep: 12, betrayed: true, lasting: true }),
+      step(draw, 'pause', {}),
+      step(draw, 'pause', {}),
+    ],
+  }),
+};
+
+function step(draw: Draw, fault: string, given: Given): Step {
+  return { fault, given, work: draw.upTo(WORK_SEEDS), pieces: draw.between(6, 9), awaits: draw.between(60, 120) };
+}
+
+/** The script of a seed that goes for what a safety catches. */
+export function focusedScript(mechanism: Mechanism, seed: number): Script {
+  const draw = drawFrom(seededRandom(seed));
+  const focus = FOCUS[mechanism];
+  if (focus === undefined) throw new RangeError(`nothing is known that goes for "${mechanism}"`);
+  return { seed, daemons: draw.pick([1, 2]), shortTokens: false, warm: true, ...focus(draw) };
+}
