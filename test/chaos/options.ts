@@ -22,23 +22,26 @@ export interface Options {
 /** Shown by `--help`, and when something can't be understood. */
 export const USAGE = `npm run chaos -- [--runs 10] [--seed 1] [--minutes 10] [--only kills,redis] [--json]
 
-Runs daemons against a clinic, calendars, CRMs, a gateway of text messages and a Redis of their own, while
-things go wrong as a script says. A script follows from its seed alone: run n has the seed --seed + n - 1.
-Then everything comes to rest, and both sides are read and compared by code that shares nothing with src/.
+Runs daemons against a clinic, calendars, CRMs, a gateway of text messages and a Redis of their own,
+while things go wrong as a script says. A script follows from its seed alone: run n has the seed
+--seed + n - 1. Then everything comes to rest, and both sides are read and compared by code that
+shares nothing with src/.
 
   --runs n      how many scripts are played (10)
   --seed n      seed of the first (1)
   --minutes n   begins no further run after so many minutes
-  --only a,b    draws from these alone: ${GROUPS.join(', ')};
-                or faults by name: ${fold([...FAULTS.keys()], 18)}
-  --without s   the daemons run without one safety, which is taken out from outside, and scripts go for
-                what it catches: ${fold(Object.keys(MECHANISMS), 16)}
+  --only a,b    draws from these alone, groups or single faults:
+                ${fold([...GROUPS], 16)};
+                ${fold([...FAULTS.keys()], 16)}
+  --without s   the daemons run without one safety, which is taken out from outside; scripts go for
+                what it catches:
+                ${fold(Object.keys(MECHANISMS), 16)}
   --no-shrink   a script that fails is not played again with fewer steps
   --logs dir    keeps what the daemons logged, a file for each seed
   --json        figures as JSON
 
-Figures go to standard output, progress to standard error. Exit code: 0 no defects, 1 defects, 2 not understood.
-With --without: 0 when a defect was found in every run, else 1.
+Figures go to standard output, progress to standard error. Exit code: 0 no defects, 1 defects, 2 not
+understood. With --without: 0 when there was a defect in every run, else 1.
 The daemons run from the sources as they are on disk: don't edit them meanwhile.`;
 
 const MOST_RUNS = 100_000;

@@ -5,7 +5,7 @@ import { type Fault, fault } from './fault.ts';
 import { drawMoment, momentOf } from './moments.ts';
 
 /** A lease ends meanwhile, or nearly does. */
-const FROZEN_MS = [300, 900, 1_600, 2_600] as const;
+const FROZEN_MS = [300, 1_200, 2_300, 3_500] as const;
 const CLOCK_JUMPS_S = [-600, -61, 45, 130, 3_700, 90_000] as const;
 
 /** Whoever waits there; where that can't be told, the first that runs. */

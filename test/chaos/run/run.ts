@@ -95,7 +95,9 @@ async function takeStep(scene: Scene, { fault: name, given, work, pieces, awaits
   for (const [index, desk] of [...world.tenants.values()].entries()) desk.work(work + index, pieces);
   await scene.wake();
   const passed = scene.passed(awaits);
-  await (struck === undefined ? passed : Promise.race([struck.then(() => passed), scene.after(4_000 * scene.pace, () => {})]));
+  await (struck === undefined
+    ? passed
+    : Promise.race([struck.then(() => passed), scene.after(4_000 * scene.pace, () => {})]));
   if (given.lasting === true) scene.atEnd(() => cease?.());
   else await cease?.();
 }

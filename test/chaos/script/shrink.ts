@@ -36,7 +36,8 @@ export async function shrink(
       else at += size;
     }
   }
-  for (const simpler of simplerThan(shortest)) {
+  for (const simplify of SIMPLER) {
+    const simpler = simplify(shortest);
     if (tries < mostTries && (await failsAgain(simpler))) shortest = simpler;
   }
   return { script: shortest, tries, fails: true };
@@ -46,10 +47,8 @@ function without(steps: readonly Step[], at: number, size: number): Step[] {
   return steps.filter((_, index) => index < at || index >= at + size);
 }
 
-/** Each a try of its own. */
-function simplerThan(script: Script): Script[] {
-  return [
-    ...(script.daemons > 1 ? [{ ...script, daemons: 1 }] : []),
-    { ...script, steps: script.steps.map((step) => ({ ...step, pieces: 0 })) },
-  ];
-}
+/** One after another, each a try of its own. */
+const SIMPLER: readonly ((script: Script) => Script)[] = [
+  (script) => ({ ...script, daemons: 1 }),
+  (script) => ({ ...script, steps: script.steps.map((step) => ({ ...step, pieces: 0 })) }),
+];

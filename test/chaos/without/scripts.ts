@@ -4,12 +4,15 @@ import type { Script, Step } from '../script/generate.ts';
 import type { Mechanism } from './mechanisms.ts';
 
 const WORK_SEEDS = 1_000_000;
+/** About all tenants, until everything comes to rest. */
+const LASTING = { tenant: 2, lasting: true };
 
 /** Faults that a safety is there for, as they come to one who lacks it. */
 const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { steps: Step[] }>> = {
   guard: (draw) => ({
     steps: [
-      step(draw, draw.pick(['list-empty', 'list-truncated']), { tenant: 2, singles: true, keep: 2, betrayed: false }),
+      step(draw, draw.pick(['list-empty', 'list-truncated']), { ...LASTING, singles: true, keep: 2, betrayed: false }),
+      step(draw, 'pause', {}),
       step(draw, 'pause', {}),
     ],
   }),
@@ -23,7 +26,7 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
   }),
   completeness: (draw) => ({
     steps: [
-      step(draw, 'list-truncated', { tenant: 2, singles: false, keep: 12, betrayed: true, lasting: true }),
+      step(draw, 'list-truncated', { ...LASTING, singles: false, keep: 12, betrayed: true }),
       step(draw, 'pause', {}),
       step(draw, 'pause', {}),
     ],

@@ -4,7 +4,8 @@ import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
 
-const LEASE_TTL_MS = 1_000;
+/** Long enough for a busy machine, short enough to be waited for. */
+const LEASE_TTL_MS = 2_000;
 
 /** Servers that the settings name. */
 export interface SettingServers {

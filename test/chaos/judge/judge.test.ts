@@ -1,0 +1,198 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index.ts';
+import { importsOf, tokensOf } from '../../support/source-scanner.ts';
+import type { RemoteObject } from './compare.ts';
+import { History } from './history.ts';
+import { tallyOf } from './tally.ts';
+import { type Claim, type JudgedCalendar, judgeCalendar, judgeClaim, judgeLeaks, judgeReminders } from './verdict.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = Date.parse('2026-03-20T10:00:00Z');
+const RULES = { agendaIds: ['one'], window: { pastDays: 10, futureDays: 80 } };
+
+/** A clinic whose books are two lists. */
+function useBooks() {
+  const appointments: TrueAppointment[] = [];
+  const patients: Pick<TruePatient, 'id' | 'firstName' | 'lastName'>[] = [];
+  const history = new History(
+    { appointments: () => appointments, patients: () => patients as TruePatient[] },
+    'clinic',
+  );
+  const book = (number: number, at = NOW - DAY_MS) => {
+    const start = NOW + number * DAY_MS;
+    patients.push({ id: `pat${number}`, firstName: 'Ada', lastName: `Qzxa000${number}` });
+    const times = { start, end: start + 1_800_000, allDay: false };
+    appointments.push({
+      ...{ id: `apt${number}`, agendaId: 'one', patientId: `pat${number}`, status: 'Booked', deleted: false },
+      ...times,
+    });
+    history.note(at);
+  };
+  const change = (number: number, changes: Partial<TrueAppointment>, at: number) => {
+    const index = appointments.findIndex(({ id }) => id === `apt${number}`);
+    appointments[index] = { ...(appointments[index] as TrueAppointment), ...changes };
+    history.note(at);
+  };
+  return { history, book, change };
+}
+
+function objectOf(number: number, changes: Partial<RemoteObject> = {}): RemoteObject {
+  const startAt = NOW + number * DAY_MS;
+  const times = { startAt, endAt: startAt + 1_800_000 };
+  return { id: `object-${number}`, container: 'calendar', title: `Ada Qzxa000${number}`, ...times, ...changes };
+}
+
+function judged(history: History, changes: Partial<JudgedCalendar>) {
+  const nobody = { strangers: new Set<string>(), touched: new Set<string>() };
+  return tallyOf(
+    judgeCalendar({
+      ...nobody,
+      name: 'calendar',
+      history,
+      rules: RULES,
+      remote: [],
+      removals: [],
+      at: NOW,
+      ...changes,
+    }),
+  );
+}
+
+function claimed(history: History, changes: Partial<Claim>) {
+  const nobody = { strangers: new Set<string>(), touched: new Set<string>() };
+  const claim = { name: 'calendar', history, rules: RULES, remote: [], asOf: NOW, readAt: NOW + 500 };
+  return tallyOf(judgeClaim({ ...nobody, ...claim, ...changes }));
+}
+
+const NONE = tallyOf([]);
+
+describe('a calendar at rest', () => {
+  test('is exact with one object for each appointment, as it is', () => {
+    const { history, book } = useBooks();
+    book(1);
+    book(2);
+    expect(judged(history, { remote: [objectOf(1), objectOf(2)] })).toEqual(NONE);
+  });
+
+  test.for([
+    ['missing', [objectOf(1)]],
+    ['duplicates', [objectOf(1), objectOf(2), objectOf(2, { id: 'again' })]],
+    ['duplicates', [objectOf(1), objectOf(2), objectOf(3)]],
+    ['wrong', [objectOf(1), objectOf(2, { title: 'Bea Qzxa0002' })]],
+    ['wrong', [objectOf(1), objectOf(2, { startAt: NOW })]],
+  ] as const)('has one defect: %s', ([kind, remote]) => {
+    const { history, book } = useBooks();
+    book(1);
+    book(2);
+    expect(judged(history, { remote })).toEqual({ ...NONE, [kind]: 1 });
+  });
+
+  test('holds nothing of what was cancelled, deleted, moved to another agenda or lies beyond the window', () => {
+    const { history, book, change } = useBooks();
+    for (const number of [1, 2, 3, 4]) book(number);
+    change(1, { status: 'Cancelled' }, NOW - 5_000);
+    change(2, { deleted: true }, NOW - 5_000);
+    change(3, { agendaId: 'two' }, NOW - 5_000);
+    change(4, { start: NOW + 100 * DAY_MS, end: NOW + 101 * DAY_MS }, NOW - 5_000);
+    expect(judged(history, {})).toEqual(NONE);
+    expect(judged(history, { remote: [1, 2, 3, 4].map((number) => objectOf(number)) }).duplicates).toBe(4);
+  });
+
+  test('shows what overlaps the window, and at its very ends either is right', () => {
+    const { history, book, change } = useBooks();
+    book(1);
+    const block = { start: NOW - 20 * DAY_MS, end: NOW + 10 * DAY_MS };
+    change(1, block, NOW - 5_000);
+    expect(judged(history, {}).missing).toBe(1);
+    expect(judged(history, { remote: [objectOf(1, { startAt: block.start, endAt: block.end })] })).toEqual(NONE);
+    change(1, { end: NOW - 10 * DAY_MS }, NOW - 4_000);
+    expect(judged(history, {})).toEqual(NONE);
+  });
+});
+
+describe('removals', () => {
+  const removal = { at: NOW, tenant: 'aurora', account: 'doctor', mark: 'Qzxa0001' };
+
+  test('of what the clinic had all the time are defects', () => {
+    const { history, book } = useBooks();
+    book(1);
+    expect(judged(history, { remote: [objectOf(1)], removals: [removal] })).toEqual({ ...NONE, unjustifiedDeletes: 1 });
+  });
+
+  test('are right when it was cancelled shortly before, even if it came back', () => {
+    const { history, book, change } = useBooks();
+    book(1);
+    change(1, { status: 'Cancelled' }, NOW - 3_000);
+    change(1, { status: 'Booked' }, NOW - 1_000);
+    expect(judged(history, { remote: [objectOf(1)], removals: [removal] })).toEqual(NONE);
+  });
+});
+
+describe('a target that says in sync as of a time', () => {
+  test('is believed when it holds what the books said then', () => {
+    const { history, book } = useBooks();
+    book(1);
+    expect(claimed(history, { remote: [objectOf(1)] })).toEqual(NONE);
+  });
+
+  test.for([
+    ['lacks one', []],
+    ['holds another time', [objectOf(1, { endAt: NOW })]],
+    ['holds one too many', [objectOf(1), objectOf(1, { id: 'again' })]],
+  ] as const)('is caught when it %s', ([, remote]) => {
+    const { history, book } = useBooks();
+    book(1);
+    expect(claimed(history, { remote })).toEqual({ ...NONE, falseInSync: 1 });
+  });
+
+  test('need not hold what changed since, but nothing else than what it was or is', () => {
+    const { history, book, change } = useBooks();
+    book(1);
+    book(2, NOW + 200);
+    change(1, { start: NOW + 5 * DAY_MS, end: NOW + 5 * DAY_MS + 1_800_000 }, NOW + 200);
+    const moved = objectOf(5, { title: 'Ada Qzxa0001' });
+    for (const remote of [[objectOf(1)], [moved], [moved, objectOf(2)]])
+      expect(claimed(history, { remote })).toEqual(NONE);
+    expect(claimed(history, { remote: [objectOf(9, { title: 'Ada Qzxa0001' })] }).falseInSync).toBe(1);
+  });
+
+  test('is caught when the time is yet to come', () => {
+    const { history } = useBooks();
+    expect(claimed(history, { asOf: NOW + 60_000 })).toEqual({ ...NONE, falseInSync: 1 });
+  });
+
+  test('is not blamed for what a person changed there', () => {
+    const { history, book } = useBooks();
+    book(1);
+    expect(claimed(history, { touched: new Set(['apt1']) })).toEqual(NONE);
+  });
+});
+
+test('a message is a double when the same words come to the same phone', () => {
+  const one = { to: '+39 1', body: 'tomorrow at nine' };
+  expect(tallyOf(judgeReminders([one, { ...one, to: '+39 2' }, { ...one, body: 'at ten' }]))).toEqual(NONE);
+  expect(tallyOf(judgeReminders([one, one, one]))).toEqual({ ...NONE, doubleReminders: 2 });
+});
+
+test('a name is found in the log and in addresses, also encoded', () => {
+  const places = [
+    { name: 'the log', text: '{"msg":"sent to qzxa0001"}' },
+    { name: 'addresses', text: `GET /v2/patients?name=${encodeURIComponent('Qzxa0002 è')}` },
+    { name: 'Redis', text: Buffer.from('Qzxa0003').toString('hex') },
+  ];
+  const planted = ['Qzxa0001', 'Qzxa0002 è', 'Qzxa0003', 'Qzxa0004'];
+  expect(tallyOf(judgeLeaks(places, planted))).toEqual({ ...NONE, leaks: 3 });
+});
+
+test('nothing of the product is used to judge it', () => {
+  for (const folder of ['', '../crm/']) {
+    const files = readdirSync(new URL(`./${folder}`, import.meta.url)).filter((file) => !file.includes('.test.'));
+    for (const file of files) {
+      const source = readFileSync(new URL(`./${folder}${file}`, import.meta.url), 'utf8');
+      const others = importsOf(tokensOf(source)).map(({ specifier }) => specifier);
+      expect(others.filter((specifier) => /\/(src|demo)\//.test(specifier))).toEqual([]);
+      expect(others.filter((specifier) => !/^\.\.?\/|^ical\.js$/.test(specifier))).toEqual([]);
+    }
+  }
+});

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Await, AwaitHub, type Moment, operationOf } from './awaits.ts';
+import { commandReader } from './redis-gate.ts';
+
+const MOMENT: Moment = { service: null, write: false, skip: 0, side: 'before', fresh: false };
+
+function at(name: string, isWrite = false): Await {
+  const service = name.startsWith('redis') ? 'redis' : 'google';
+  return { service, name, isWrite, pid: () => null };
+}
+
+describe('an await', () => {
+  test('is named without what differs from record to record', () => {
+    expect(operationOf('GET', '/v2/tenants/tnt0000001/appointments/apt0000007?x=1')).toBe(
+      'GET /v2/tenants/*/appointments/*',
+    );
+    expect(operationOf('POST', '/batch/calendar/v3')).toBe('POST /batch/calendar/v3');
+  });
+
+  test('is struck at as often as was said, when enough were let pass', () => {
+    const hub = new AwaitHub();
+    const snare = hub.lay({ moment: { ...MOMENT, service: 'google', write: true, skip: 1 }, times: 2 });
+    const met = [at('redis get'), at('google a'), at('google b', true), at('google c', true), at('google d', true)];
+    expect(met.map((one) => hub.meet(one) !== null)).toEqual([false, false, false, true, true]);
+    expect(hub.meet(at('google e', true))).toBeNull();
+    expect(snare.struck).toEqual(['google c', 'google d']);
+  });
+
+  test('that was never struck at is preferred where that is wanted', () => {
+    const hub = new AwaitHub();
+    hub.lay({ moment: MOMENT, times: 1 });
+    expect(hub.meet(at('google a'))).not.toBeNull();
+    hub.lay({ moment: { ...MOMENT, fresh: true }, times: 1 });
+    expect([at('google a'), at('google b')].map((one) => hub.meet(one) !== null)).toEqual([false, true]);
+  });
+});
+
+test('commands are read out of a stream, however it is cut into pieces', () => {
+  const word = fc.string({ maxLength: 12, unit: 'binary-ascii' }).filter((text) => text !== '');
+  const command = fc.array(word, { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 6 }), fc.array(fc.nat(40)), (commands, cuts) => {
+      const bytes = Buffer.from(
+        commands
+          .map((words) => `*${words.length}\r\n${words.map((one) => `$${one.length}\r\n${one}\r\n`).join('')}`)
+          .join(''),
+        'latin1',
+      );
+      const read = commandReader();
+      const found: string[][] = [];
+      let from = 0;
+      for (const cut of cuts) {
+        found.push(...read(bytes.subarray(from, from + cut)));
+        from += cut;
+      }
+      found.push(...read(bytes.subarray(from)));
+      expect(found).toEqual(commands.map(([first = '', ...rest]) => [first.toLowerCase(), ...rest]));
+    }),
+  );
+});
