@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Budget } from '../../src/http/budget.ts';
 import { createHttpDoor, type HttpRequest } from '../../src/http/door.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const servers: Server[] = [];
 const NEVER = new AbortController().signal;
@@ -205,13 +206,42 @@ test('D18: nothing goes out once a deadline has passed, not even from a process 
   const { door } = openDoor();
   await door.send(request(`${url}/before`));
   const lease = new AbortController();
+  const { granted, answer } = await twoAnswersAtOnce();
+  const budget: Budget = { take: () => granted, refused: async () => {}, accepted: async () => {} };
   setTimeout(() => lease.abort(), 50);
-  // Nothing of this process runs meanwhile, its timers included; the connection stays open and could be written to at once.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
-  expect(await failure(door.send(request(`${url}/late`, { signal: lease.signal })))).toMatchObject({ code: 'aborted' });
+  answer();
+  expect(await failure(door.send(request(`${url}/late`, { signal: lease.signal, budget })))).toMatchObject({
+    code: 'aborted',
+  });
   await door.send(request(`${url}/after`));
   expect(asked).toEqual(['/before', '/after']);
 });
+
+/** Two answers that come in together. The process stands still on the first, its timers included, and goes on with the second. */
+async function twoAnswersAtOnce(): Promise<{ granted: Promise<void>; answer: () => void }> {
+  const far: Socket[] = [];
+  const server = createTcpServer((socket) => far.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const near = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+  await waitFor(() => far.length === 2, { what: 'two connections' });
+  onTestFinished(() => {
+    for (const socket of [...near, ...far]) socket.destroy();
+    server.close();
+  });
+  let isFirst = true;
+  const granted = new Promise<void>((resolve) => {
+    for (const socket of near) {
+      socket.on('data', () => {
+        if (!isFirst) return resolve();
+        isFirst = false;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+      });
+    }
+  });
+  return { granted, answer: () => void far.map((socket) => socket.write('+OK')) };
+}
 
 describe('the door as fetch', () => {
   test('carries method, headers and body, and decodes what was packed', async () => {
