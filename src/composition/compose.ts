@@ -17,7 +17,7 @@ import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Clock } from '../model/time.ts';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { missingScopes } from '../oauth/scopes.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
@@ -46,6 +46,11 @@ import { openReminders } from './reminders.ts';
 import { openTriggers } from './triggers.ts';
 
 const USER_AGENT = 'clinic-mirror';
+/**
+ * A record is missed twice by readings that are half the interval of cycles apart, so that the next cycle counts although it may begin a
+ * little early, and a command that is given twice does not. Where cycles are rare, a command after this counts.
+ */
+const LONGEST_MISS_MS = 5 * MINUTE_MS;
 
 /** A tenant with its logins. */
 export interface ComposedTenant {
@@ -228,6 +233,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       holds: createHoldStore(redis, tenant.id),
       runs,
       leases,
+      missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
       memory: emptyStreamMemory(),
       tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey),
       notifications: {

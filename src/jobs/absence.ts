@@ -1,87 +1,203 @@
 import { asMirrorError } from '../model/errors.ts';
+import type { Hold } from '../model/plan.ts';
 import type { Lookup } from '../model/snapshots.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import { type AbsenceEvidence, goneShareOf } from '../sync/guard.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** What reading absent records of one stream alone told. */
 export interface Confirmation<Source> {
   /** They are there after all; the list did not show them. */
   found: Source[];
-  /** They are gone: 404 or 410 for the record itself. */
+  /** They are there and can't be used. */
+  unusable: Set<string>;
+  /** They are gone: 404 or 410 for the record itself, by two readings; by one where a person approved the removal. */
   vanished: Set<string>;
-  /** They could not be asked for now: nothing is said of them. */
+  /** They are gone for the first time: believed when a later reading finds the same. */
+  missedOnce: Set<string>;
+  /** A hold keeps them wherever they are missing: nothing new is said of them. */
+  kept: Set<string>;
+  /** Asked for by chance, and answered: they tell of those that nobody asked for. */
+  sampled: Set<string>;
+  /** Absent records that nothing can be done about yet: missed once, unusable, or not asked for. */
   unconfirmed: number;
 }
 
-/** Nothing was missing. */
-export function nothingMissing(): Confirmation<never> {
-  return { found: [], vanished: new Set(), unconfirmed: 0 };
+/** What is known of absent records from the readings before. */
+export interface Misses {
+  /** Records that were gone when they were read alone: when the first reading began that missed them. */
+  known: ReadonlyMap<string, Instant>;
+  /** When the reading began that misses them now. */
+  readAt: Instant;
 }
 
 /** Absent records of a stream that are read alone in one cycle; more wait for the next. */
 const CONFIRMATIONS_PER_CYCLE = 200;
+/** As many of these at most are second looks while others were not looked at once. */
+const SECOND_LOOKS_PER_CYCLE = 100;
+/** Records in holds that are read alone all the same, and more for as long as any is there: those leave the hold. */
+const KEPT_LOOKS_PER_CYCLE = 20;
 /** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
 const FAILURES_IN_TURN = 3;
+/** A first miss that is older is forgotten: what is missed then is missed anew. */
+const MISS_LIFE_MS = 7 * DAY_MS;
+
+/** Nothing was missing. */
+export function nothingMissing<Source>(): Confirmation<Source> {
+  const none = () => new Set<string>();
+  const sets = { unusable: none(), vanished: none(), missedOnce: none(), kept: none(), sampled: none() };
+  return { found: [], ...sets, unconfirmed: 0 };
+}
 
 /**
- * Reads records alone that a complete snapshot should have shown and did not. Those that a hold keeps in every target that misses
- * them are not read while nobody decides; the rest is asked for in an order of chance, so that each gets its turn.
+ * Reads records alone that a complete snapshot should have shown and did not. One that is gone is believed to be gone when a reading
+ * that began at least `missedForMs` earlier missed it as well. Of what a hold keeps in every target that misses it a few are
+ * asked for; the rest in an order of chance, target by target in turn, so that each gets its turn.
  * @param missing absent records by target; all of one stream
  */
-export async function confirmAbsence<Source>(
+export async function confirmAbsence<Source extends { id: string }>(
   tenant: OpenTenant,
   missing: ReadonlyMap<string, readonly string[]>,
+  { known, readAt }: Misses,
   readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
-  if (candidates.size === 0) return nothingMissing();
-  const heldBack = await heldWhereverMissing(tenant, missing);
-  const vanished = new Set([...candidates].filter((recordId) => heldBack.has(recordId)));
-  const toAsk = shuffled(
-    [...candidates].filter((recordId) => !heldBack.has(recordId)),
-    tenant.random,
-  );
-  const asked = toAsk.slice(0, CONFIRMATIONS_PER_CYCLE);
-  const confirmation: Confirmation<Source> = { found: [], vanished, unconfirmed: toAsk.length - asked.length };
-  let failedInTurn = 0;
-  for (const recordId of asked) {
-    if (failedInTurn === FAILURES_IN_TURN) {
-      confirmation.unconfirmed += 1;
-      continue;
-    }
-    try {
-      const answer = await readAlone(recordId, signal);
-      failedInTurn = 0;
-      if ('found' in answer) confirmation.found.push(answer.found);
-      else if ('absent' in answer) confirmation.vanished.add(recordId);
-      else confirmation.unconfirmed += 1;
-    } catch (error) {
-      signal.throwIfAborted();
-      tenant.log.warn({ code: asMirrorError(error).code }, 'an absent record could not be read alone');
-      confirmation.unconfirmed += 1;
-      failedInTurn += 1;
-    }
+  const confirmation = nothingMissing<Source>();
+  if (candidates.size === 0) return confirmation;
+  const { kept, approved } = await decidedWhereverMissing(tenant, missing);
+  const isDue = (id: string) => approved.has(id) || (known.get(id) ?? Infinity) + tenant.missedForMs <= readAt;
+  const unkept = [...candidates].filter((id) => !kept.has(id));
+  const second = shuffled(unkept.filter(isDue), tenant.random);
+  const first = inTurn(missing, (id) => !kept.has(id) && !known.has(id) && !isDue(id), tenant.random);
+  const early = second.slice(0, Math.max(SECOND_LOOKS_PER_CYCLE, CONFIRMATIONS_PER_CYCLE - first.length));
+  const byChance = new Set(first.slice(0, CONFIRMATIONS_PER_CYCLE - early.length));
+  const ask = asker(tenant, readAlone, signal);
+  for (const id of unkept) if (known.has(id) && !isDue(id)) confirmation.missedOnce.add(id);
+  for (const id of [...early, ...byChance]) {
+    const answer = await ask(id);
+    if (answer === null) continue;
+    if (byChance.has(id)) confirmation.sampled.add(id);
+    if ('found' in answer) confirmation.found.push(answer.found);
+    else if ('setAside' in answer) confirmation.unusable.add(id);
+    else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
   }
+  confirmation.kept = await lookAtKept(shuffled([...kept], tenant.random), ask, confirmation.found);
+  const { found, vanished } = confirmation;
+  confirmation.unconfirmed = candidates.size - found.length - vanished.size - confirmation.kept.size;
   return confirmation;
 }
 
+/** Tells, for one target, what its absent records are. */
+export function evidenceOf(confirmation: Confirmation<unknown>, missing: readonly string[]): AbsenceEvidence {
+  const { vanished, missedOnce, kept, sampled } = confirmation;
+  const isGone = (id: string) => vanished.has(id) || missedOnce.has(id);
+  const asked = missing.filter((id) => sampled.has(id));
+  return {
+    isProven: (id) => vanished.has(id),
+    isUnknown: (id) => !isGone(id) && !kept.has(id),
+    goneShare: goneShareOf(asked.length, asked.filter(isGone).length),
+  };
+}
+
 /**
- * Absent records that an open or rejected hold keeps in each target that misses them. A hold speaks for its own target only:
- * another one would lose its object without anybody having looked.
+ * The misses that the next cycle should know. One that was seen, or is there, is no miss any more.
+ * @param isSeen whether the reading shows a row of it
  */
-async function heldWhereverMissing(
+export function missesAfter(
+  { known, readAt }: Misses,
+  { found, unusable, missedOnce }: Confirmation<{ id: string }>,
+  isSeen: (recordId: string) => boolean,
+): Map<string, Instant> {
+  const isThere = new Set([...found.map(({ id }) => id), ...unusable]);
+  const lasting = [...known].filter(
+    ([id, missedAt]) => !isSeen(id) && !isThere.has(id) && missedAt > readAt - MISS_LIFE_MS,
+  );
+  const next = new Map(lasting);
+  for (const id of missedOnce) if (!next.has(id)) next.set(id, readAt);
+  return next;
+}
+
+/** Asks until the clinic fails too often in turn; null: no answer. */
+function asker<Source>(
   tenant: OpenTenant,
-  missing: ReadonlyMap<string, readonly string[]>,
+  readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
+  signal: AbortSignal,
+): (recordId: string) => Promise<Lookup<Source> | null> {
+  let failedInTurn = 0;
+  return async (recordId) => {
+    if (failedInTurn === FAILURES_IN_TURN) return null;
+    try {
+      const answer = await readAlone(recordId, signal);
+      failedInTurn = 0;
+      return answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      tenant.log.warn({ code: asMirrorError(error).code }, 'an absent record could not be read alone');
+      failedInTurn += 1;
+      return null;
+    }
+  };
+}
+
+/** @returns what stays kept: those that are there are put to the found ones */
+async function lookAtKept<Source extends { id: string }>(
+  kept: readonly string[],
+  ask: (recordId: string) => Promise<Lookup<Source> | null>,
+  found: Source[],
 ): Promise<Set<string>> {
-  const holds = (await tenant.holds.list()).filter(({ kind, state }) => kind === 'vanished' && state !== 'approved');
-  const kept = new Set<string>();
-  const unkept = new Set<string>();
-  for (const [target, recordIds] of missing) {
-    const heldHere = new Set(holds.filter((hold) => hold.target === target).flatMap((hold) => hold.recordIds));
-    for (const recordId of recordIds) (heldHere.has(recordId) ? kept : unkept).add(recordId);
+  const staying = new Set(kept);
+  let looks = KEPT_LOOKS_PER_CYCLE;
+  for (const [index, id] of kept.entries()) {
+    if (index >= looks) break;
+    const answer = await ask(id);
+    if (answer === null || !('found' in answer)) continue;
+    found.push(answer.found);
+    staying.delete(id);
+    looks = CONFIRMATIONS_PER_CYCLE;
   }
-  for (const recordId of unkept) kept.delete(recordId);
-  return kept;
+  return staying;
+}
+
+/**
+ * Absent records that an open or rejected hold keeps in each target that misses them, and those whose removal was approved in each. A
+ * hold speaks for its own target only: another one would lose its object without anybody having looked.
+ */
+async function decidedWhereverMissing(tenant: OpenTenant, missing: ReadonlyMap<string, readonly string[]>) {
+  const holds = await tenant.holds.list();
+  const everywhere = (speaks: (hold: Hold) => boolean) => {
+    const named = new Set<string>();
+    const unnamed = new Set<string>();
+    for (const [target, recordIds] of missing) {
+      const here = new Set(
+        holds.filter((hold) => hold.target === target && speaks(hold)).flatMap((one) => one.recordIds),
+      );
+      for (const recordId of recordIds) (here.has(recordId) ? named : unnamed).add(recordId);
+    }
+    return new Set([...named].filter((id) => !unnamed.has(id)));
+  };
+  return {
+    kept: everywhere(({ kind, state }) => kind === 'vanished' && state !== 'approved'),
+    approved: everywhere(({ kind, state }) => kind === 'vanished' && state === 'approved'),
+  };
+}
+
+/** Each record once: one of each target by turns, those of a target in an order of chance. */
+function inTurn(
+  missing: ReadonlyMap<string, readonly string[]>,
+  isWanted: (recordId: string) => boolean,
+  random: () => number,
+): string[] {
+  const queues = [...missing.values()].map((recordIds) => shuffled(recordIds.filter(isWanted), random));
+  const longest = Math.max(0, ...queues.map(({ length }) => length));
+  const turns = new Set<string>();
+  for (let turn = 0; turn < longest; turn += 1) {
+    for (const queue of queues) {
+      const recordId = queue[turn];
+      if (recordId !== undefined) turns.add(recordId);
+    }
+  }
+  return [...turns];
 }
 
 /** Fisher and Yates. */

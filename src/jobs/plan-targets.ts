@@ -1,4 +1,5 @@
 import { asMirrorError } from '../model/errors.ts';
+import { holdAll } from '../sync/guard.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -24,13 +25,32 @@ export async function planTargets(
   const known = { ...input, heldContacts };
   const plans = new Map<OpenTarget, TargetPlan>();
   const failed: { target: string; code: string }[] = [];
-  for (const target of contactsFirst(input.states.keys())) {
-    const state = input.states.get(target);
+  const configured = [...input.states.keys()];
+  const contacts = configured.filter(({ stream }) => stream === 'patients');
+  for (const group of [contacts, configured.filter((target) => !contacts.includes(target))]) {
+    const planned = await planGroup(tenant, group, known, failed, signal);
+    for (const plan of keepDoubted(planned)) {
+      plans.set(plan.target, plan);
+      if (plan.target.stream === 'patients') heldContacts.set(plan.target.id, heldIn(plan));
+    }
+  }
+  // As they are configured, whatever the order in which they were planned.
+  return { plans: configured.flatMap((target) => plans.get(target) ?? []), failed };
+}
+
+async function planGroup(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  known: Known,
+  failed: { target: string; code: string }[],
+  signal: AbortSignal,
+): Promise<TargetPlan[]> {
+  const plans: TargetPlan[] = [];
+  for (const target of targets) {
+    const state = known.states.get(target);
     if (state === undefined) continue;
     try {
-      const plan = await planTarget(tenant, target, known, state, signal);
-      plans.set(target, plan);
-      if (target.stream === 'patients') heldContacts.set(target.id, heldIn(plan));
+      plans.push(await planTarget(tenant, target, known, state, signal));
     } catch (error) {
       signal.throwIfAborted();
       if (target.crm === null) throw error;
@@ -39,13 +59,13 @@ export async function planTargets(
       failed.push({ target: target.id, code });
     }
   }
-  // As they are configured, whatever the order in which they were planned.
-  return { plans: [...input.states.keys()].flatMap((target) => plans.get(target) ?? []), failed };
+  return plans;
 }
 
-function contactsFirst(targets: Iterable<OpenTarget>): OpenTarget[] {
-  const rank = ({ stream }: OpenTarget) => (stream === 'patients' ? 0 : 1);
-  return [...targets].sort((one, other) => rank(one) - rank(other));
+/** A reading that one target doubts removes nothing from any target that follows the same stream. */
+function keepDoubted(plans: readonly TargetPlan[]): TargetPlan[] {
+  const doubted = new Set(plans.filter(({ doubtsReading }) => doubtsReading).map(({ target }) => target.stream));
+  return plans.map((plan) => (doubted.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan));
 }
 
 /** As of the last plan, for contacts that this cycle does not plan. */

@@ -1,9 +1,10 @@
-import type { DeletionClass, Hold, PlannedChange } from '../model/plan.ts';
+import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { HOUR_MS, hasLeft, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { absentCandidates, type Diff, type TargetState, type TimedLink } from '../sync/diff.ts';
-import { deletionClass, guard } from '../sync/guard.ts';
+import { deletionClass, type GoneReason, guard } from '../sync/guard.ts';
+import { type Confirmation, evidenceOf } from './absence.ts';
 import { givenUp } from './given-up.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
@@ -20,7 +21,11 @@ export interface TargetPlan {
   held: Readonly<Record<Hold['kind'], PlannedChange[]>>;
   /** Deletions that a person rejected. */
   refused: PlannedChange[];
-  /** Deletions that a person approved; the guard's hour does not count them. */
+  /** Removals of absent records of which too little is known yet. */
+  postponed: PlannedChange[];
+  /** So much is absent that every target of the stream keeps what it has. */
+  doubtsReading: boolean;
+  /** Deletions that a person approved; the guard does not count them. */
   approved: ReadonlySet<string>;
   released: string[];
   /** Links whose records' times are to be noted; nothing is written to the target. */
@@ -91,11 +96,13 @@ export async function planTarget(
   const pinned = await tenant.journal.pinned(target.id, tenant.clock());
   const window = windowOf(target, survey.startedAt);
   const view = await viewOf(tenant, target, known, pinned, signal);
+  const absent = absentOf(target, known);
+  const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId);
   const leftOut: Record<string, number> = {};
   const leftOutRecords = new Map<string, string>();
   const stopped: string[] = [];
   const work = view.compare({
-    vanished: confirmations[target.stream].vanished,
+    vanished: absent,
     window,
     restores: await restoring(tenant, target),
     identity: target.identity,
@@ -108,8 +115,13 @@ export async function planTarget(
   });
   const difference = await inPieces(work, signal);
   const missing = new Set(known.missing.get(target.id));
-  const { speaksOf } = view;
-  const knowledge = { window, now: tenant.clock(), speaksOf, isMissing: (id: string) => missing.has(id) };
+  const { vanished, kept } = confirmations[target.stream];
+  const knowledge = {
+    window,
+    now: tenant.clock(),
+    speaksOf: (id: string) => view.shows(id) || vanished.has(id) || kept.has(id),
+    isMissing: (id: string) => missing.has(id),
+  };
   const record = await tenant.records.read(target.id);
   const base = {
     target,
@@ -130,10 +142,12 @@ export async function planTarget(
       passed: [],
       held: { 'first-run': refused ? [] : difference.changes, cancelled: [], vanished: [] },
       refused: refused ? difference.changes : [],
+      postponed: [],
+      doubtsReading: false,
       approved: new Set(),
     };
   }
-  const verdict = await guarded(tenant, target, difference, state, view.speaksOf);
+  const verdict = await guarded(tenant, target, { difference, state, known, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
   return { ...base, ...verdict, abandoned };
 }
@@ -153,14 +167,26 @@ async function firstRunRejected(tenant: OpenTenant, target: OpenTarget): Promise
   return holds.some(({ target: id, kind, state }) => id === target.id && kind === 'first-run' && state === 'rejected');
 }
 
-/** @param speaksOf whether this cycle learned of a record where it stands */
-async function guarded(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  difference: Diff,
-  state: TargetState,
-  speaksOf: (recordId: string) => boolean,
-) {
+/**
+ * Records whose removal is planned, and goes only once it is proven: those that the list should have shown and that were not found alone
+ * either, and, wherever they lie, those that are gone.
+ */
+function absentOf({ id, stream }: OpenTarget, { confirmations, absent, missing }: Known): Set<string> {
+  const { found, unusable, vanished, missedOnce }: Confirmation<{ id: string }> = confirmations[stream];
+  const isThere = new Set([...found.map((one) => one.id), ...unusable]);
+  const gone = (missing.get(id) ?? []).filter((recordId) => missedOnce.has(recordId));
+  return new Set([...vanished, ...gone, ...(absent.get(id) ?? []).filter((recordId) => !isThere.has(recordId))]);
+}
+
+interface Weighed {
+  difference: Diff;
+  state: TargetState;
+  known: Known;
+  /** Whether this cycle learned of a record where it stands, or that it is absent. */
+  speaksOf(recordId: string): boolean;
+}
+
+async function guarded(tenant: OpenTenant, target: OpenTarget, { difference, state, known, speaksOf }: Weighed) {
   const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id);
   const released = new Set(difference.released);
   const stillHeld = heldRemovals(holds, state).filter(({ recordId }) => !speaksOf(recordId) && !released.has(recordId));
@@ -170,7 +196,8 @@ async function guarded(
   const verdict = guard({
     changes: [...difference.changes, ...stillHeld],
     linkCount: state.links.size,
-    recentDeletions: await tenant.records.recentDeletions(target.id, tenant.clock()),
+    gone: await tenant.records.gone(target.id, tenant.clock()),
+    absence: evidenceOf(known.confirmations[target.stream], known.absent.get(target.id) ?? []),
     limits: target.configuration.guard,
     approved,
     waiting: decided('open'),
@@ -181,7 +208,7 @@ async function guarded(
   for (const change of verdict.passed.filter((each) => keep.has(each)))
     held[deletionClass(change) ?? 'vanished'].push(change);
   const passed = verdict.passed.filter((change) => !keep.has(change));
-  return { passed, held, refused: verdict.refused, approved };
+  return { ...verdict, passed, held, approved };
 }
 
 /** Removals that wait for a person's decision, as they were planned. */
@@ -199,7 +226,7 @@ function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedCh
     );
 }
 
-/** Carries a plan into the state: outbox, holds, released links, the guard's hour. */
+/** Carries a plan into the state: outbox, holds, released links, what the guard counts. */
 export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Lease, run: string): Promise<void> {
   const now = tenant.clock();
   const { id, configuration } = plan.target;
@@ -208,10 +235,7 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
   }
-  for (const kind of ['cancelled', 'vanished'] as const) {
-    const deletions = plan.passed.filter((change) => countsAs(change, kind) && !plan.approved.has(change.recordId));
-    if (deletions.length > 0) await tenant.records.noteDeletions(id, kind, deletions, now);
-  }
+  await tenant.records.noteGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, now, lease, run);
   await tenant.records.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
@@ -221,6 +245,12 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
 }
 
-function countsAs(change: PlannedChange, kind: DeletionClass): boolean {
-  return deletionClass(change) === kind;
+/** What leaves the target by this plan without a person's approval. Each removal counts, also of a record that comes and goes. */
+function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, number> {
+  const counts = { cancelled: 0, excluded: 0, vanished: 0, released: released.length };
+  for (const change of passed) {
+    if (deletionClass(change) === null || approved.has(change.recordId)) continue;
+    counts[change.reason === 'cancelled' || change.reason === 'vanished' ? change.reason : 'excluded'] += 1;
+  }
+  return counts;
 }

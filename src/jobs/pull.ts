@@ -9,13 +9,13 @@ import type { TargetRecord } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
-import { confirmAbsence } from './absence.ts';
+import { confirmAbsence, type Misses, missesAfter } from './absence.ts';
 import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
 import { nextOutside } from './outside.ts';
-import { type Cycle, commitPlan, missingFrom, snapshotOf } from './plan.ts';
+import { type Cycle, commitPlan, listedIn, missingFrom, snapshotOf } from './plan.ts';
 import {
   absentReminded,
   type Learned,
@@ -73,6 +73,7 @@ export async function pullTenant(
     const progress = options.progress ?? (() => {});
     const cycle = await planCycle(tenant, { lease, progress, fresh: options.wait }, guarded);
     for (const plan of cycle.plans) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
+    await noteMisses(tenant, cycle);
     await noteFreshness(tenant, cycle);
     await planReminders(tenant, learnedOf(cycle));
     return await reportRun(tenant, startedAt, cycle, null);
@@ -104,20 +105,22 @@ export async function planCycle(
   const survey = await surveyClinic(tenant, configured, { besides, fresh: options.fresh ?? true }, signal);
   options.progress('reading the targets');
   const { states, left } = await openStates(tenant, configured, survey, options.lease, signal);
+  const absent = new Map<string, string[]>();
   const missing = new Map<string, string[]>();
   for (const [target, state] of states) {
     const pinned = await tenant.journal.pinned(target.id, tenant.clock());
-    const absent = missingFrom(survey, target, state, pinned);
+    const unlisted = missingFrom(survey, target, state, pinned);
     const outside = { survey, state, targets: states.size, note: options.lease !== null };
-    missing.set(target.id, [...absent, ...(await nextOutside(tenant, target, outside, absent))]);
+    absent.set(target.id, unlisted);
+    missing.set(target.id, [...unlisted, ...(await nextOutside(tenant, target, outside, unlisted))]);
   }
   const asked = new Map(missing).set(REMINDERS, await remindersMissing(tenant, survey));
-  const absent = new Set([...asked.values()].flat());
-  if (absent.size > 0) options.progress('reading absent records alone', 0, absent.size);
-  const confirmations = await confirmAll(tenant, asked, signal);
+  const questions = new Set([...asked.values()].flat()).size;
+  if (questions > 0) options.progress('reading absent records alone', 0, questions);
+  const confirmations = await confirmAll(tenant, survey, asked, signal);
   options.progress('planning');
   await keepLedgers(tenant, survey, confirmations, signal);
-  const known = { survey, confirmations, missing, states, isForgotten: await tenant.tombstones.load() };
+  const known = { survey, confirmations, absent, missing, states, isForgotten: await tenant.tombstones.load() };
   const { plans, failed } = await planTargets(tenant, known, signal);
   return { survey, confirmations, plans, missing, left: [...left, ...failed] };
 }
@@ -125,22 +128,51 @@ export async function planCycle(
 /** Reads absent records of each stream alone. @param missing by target */
 export async function confirmAll(
   tenant: OpenTenant,
+  survey: Survey,
   missing: ReadonlyMap<string, readonly string[]>,
   signal: AbortSignal,
 ): Promise<Confirmations> {
   const { clinic } = tenant;
   const streamOf = (target: string) => tenant.targets.get(target)?.stream ?? 'appointments';
   const of = (stream: StreamName) => new Map([...missing].filter(([target]) => streamOf(target) === stream));
+  const before = (stream: StreamName) => missesBefore(tenant, survey, stream);
   return {
-    appointments: await confirmAbsence(tenant, of('appointments'), clinic.readAppointment, signal),
-    patients: await confirmAbsence(tenant, of('patients'), clinic.readPatient, signal),
+    appointments: await confirmAbsence(
+      tenant,
+      of('appointments'),
+      await before('appointments'),
+      clinic.readAppointment,
+      signal,
+    ),
+    patients: await confirmAbsence(tenant, of('patients'), await before('patients'), clinic.readPatient, signal),
     invoices: await confirmAbsence(
       tenant,
       of('invoices'),
+      await before('invoices'),
       (id, reading) => clinic.readInvoice(id, { withDoctors: tellsDoctors(tenant) }, reading),
       signal,
     ),
   };
+}
+
+async function missesBefore(
+  { records }: OpenTenant,
+  { streams, startedAt }: Survey,
+  stream: StreamName,
+): Promise<Misses> {
+  const readAt = stream === 'appointments' ? startedAt : (streams[stream]?.readAt ?? startedAt);
+  return { known: await records.misses(stream), readAt };
+}
+
+/** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
+async function noteMisses(tenant: OpenTenant, { survey, confirmations }: Cycle): Promise<void> {
+  for (const stream of ['appointments', 'patients', 'invoices'] as const) {
+    const snapshot = stream === 'appointments' ? survey.snapshot : survey.streams[stream]?.snapshot;
+    if (snapshot === undefined) continue;
+    const misses = await missesBefore(tenant, survey, stream);
+    const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
+    if (misses.known.size + next.size > 0) await tenant.records.keepMisses(stream, next);
+  }
 }
 
 function tellsDoctors({ targets }: OpenTenant): boolean {

@@ -60,6 +60,7 @@ export function targetRun(plan: TargetPlan, { confirmations, missing }: Cycle): 
   const absent = missing.get(plan.target.id) ?? [];
   const found = new Set(confirmation.found.map(({ id }) => id));
   const vanished = absent.filter((id) => confirmation.vanished.has(id)).length;
+  const kept = absent.filter((id) => confirmation.kept.has(id)).length;
   const stillThere = absent.filter((id) => found.has(id)).length;
   return {
     target: plan.target.id,
@@ -69,7 +70,7 @@ export function targetRun(plan: TargetPlan, { confirmations, missing }: Cycle): 
     unchanged: plan.unchanged,
     confirmed: vanished + stillThere,
     stillThere,
-    unconfirmed: absent.length - vanished - stillThere,
+    unconfirmed: absent.length - vanished - stillThere - kept,
     leftOut: { ...plan.leftOut },
     unusable: { ...plan.unusable },
   };

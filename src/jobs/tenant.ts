@@ -111,6 +111,8 @@ export interface OpenTenant {
   openedAt: Instant;
   /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */
   planLifeMs: number;
+  /** A record is gone when a reading that began at least so much after the first that missed it misses it too. */
+  missedForMs: number;
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;

@@ -82,7 +82,7 @@ export async function lookAtRun(
         .map(({ recordId }) => recordId),
     ]),
   );
-  const confirmations = await confirmAll(tenant, missing, signal);
+  const confirmations = await confirmAll(tenant, survey, missing, signal);
   return entries.map((entry) =>
     recoverable(entry, recoveryOf(entry, targets.get(entry.target), survey, confirmations)),
   );
@@ -101,9 +101,9 @@ function recoveryOf(
   if (target === undefined) return 'no-target';
   if (target.stream !== 'appointments') return recoveryInList(recordId, target, survey, confirmations);
   const { snapshot, startedAt } = survey;
-  const { found: alone, vanished } = confirmations.appointments;
+  const { found: alone } = confirmations.appointments;
   const found = snapshot.records.get(recordId) ?? alone.find(({ id }) => id === recordId);
-  if (found === undefined) return missingBecause(recordId, snapshot, vanished);
+  if (found === undefined) return missingBecause(recordId, snapshot, confirmations.appointments);
   if (found.status === 'cancelled') return 'cancelled';
   return overlaps(found.time, windowOf(target, startedAt)) ? 'there' : 'outside-window';
 }
@@ -111,21 +111,23 @@ function recoveryOf(
 /** Patients and invoices: they are in the list or not. */
 function recoveryInList(recordId: string, target: OpenTarget, survey: Survey, confirmations: Confirmations): Recovery {
   const snapshot = snapshotOf(survey, target);
-  const { found, vanished }: Confirmation<{ id: string }> = confirmations[target.stream];
+  const confirmation: Confirmation<{ id: string }> = confirmations[target.stream];
   if (target.stream === 'patients') {
     const alone = confirmations.patients.found.find(({ id }) => id === recordId);
     const patient = survey.streams.patients?.snapshot.records.get(recordId) ?? alone;
     if (patient !== undefined && !agrees(target, patient)) return 'no-consent';
   }
-  if (snapshot?.records.has(recordId) === true || found.some(({ id }) => id === recordId)) return 'there';
-  return missingBecause(recordId, snapshot, vanished);
+  if (snapshot?.records.has(recordId) === true || confirmation.found.some(({ id }) => id === recordId)) {
+    return 'there';
+  }
+  return missingBecause(recordId, snapshot, confirmation);
 }
 
 function missingBecause(
   recordId: string,
   snapshot: Pick<Survey['snapshot'], 'setAside'> | null,
-  vanished: ReadonlySet<string>,
+  { vanished, missedOnce, kept }: Omit<Confirmation<unknown>, 'found'>,
 ): Recovery {
   if (snapshot?.setAside.some((row) => row.recordId === recordId) === true) return 'unusable';
-  return vanished.has(recordId) ? 'gone' : 'unread';
+  return [vanished, missedOnce, kept].some((gone) => gone.has(recordId)) ? 'gone' : 'unread';
 }

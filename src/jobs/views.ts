@@ -25,6 +25,8 @@ export interface Confirmations {
 export interface Known {
   survey: Survey;
   confirmations: Confirmations;
+  /** Absent records of each target: a complete list should have shown them. */
+  absent: ReadonlyMap<string, readonly string[]>;
   states: ReadonlyMap<OpenTarget, TargetState>;
   /** Records of each target that were read alone: absent ones, and some that lie outside the window. */
   missing: ReadonlyMap<string, readonly string[]>;
@@ -41,8 +43,8 @@ type Common = Omit<DiffInput, 'records' | 'describe' | 'rule'>;
 export interface TargetView {
   /** Values that had to be left empty, by property: numbers that are no telephone numbers. Counted while it is compared. */
   unusable: Readonly<Record<string, number>>;
-  /** Whether this cycle learned where a record stands. */
-  speaksOf(recordId: string): boolean;
+  /** Whether this cycle saw the record, in a list or alone. */
+  shows(recordId: string): boolean;
   compare(common: Common): Pieces<Diff>;
 }
 
@@ -113,7 +115,7 @@ function view<Source extends { id: string }>(
   const found = new Set(confirmation.found.map(({ id }) => id));
   return {
     unusable,
-    speaksOf: (id) => snapshot.records.has(id) || confirmation.vanished.has(id) || found.has(id),
+    shows: (id) => snapshot.records.has(id) || found.has(id),
     compare: (common) => diff({ ...common, records: recordsOf({ snapshot, confirmation }), describe, rule }),
   };
 }

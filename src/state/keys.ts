@@ -11,7 +11,8 @@
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
  * | `cm:{T}:target:<target>`             | hash   | target's          | planner, lane     | status                |
- * | `cm:{T}:deletions:<target>`          | zset   | one hour          | lane              | guard                 |
+ * | `cm:{T}:gone:<target>`               | hash   | seven days        | planner           | guard                 |
+ * | `cm:{T}:misses:<stream>`             | hash   | seven days        | planner           | planner               |
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:clinic-tenant`               | string | for ever          | login, planner    | whoever asks the clinic |
@@ -68,7 +69,8 @@ export const keys = {
   outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
   outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),
   target: (tenant: string, target: string) => tenantKey(tenant, 'target', target),
-  deletions: (tenant: string, target: string) => tenantKey(tenant, 'deletions', target),
+  gone: (tenant: string, target: string) => tenantKey(tenant, 'gone', target),
+  misses: (tenant: string, stream: string) => tenantKey(tenant, 'misses', stream),
   restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
   holds: (tenant: string) => tenantKey(tenant, 'holds'),
   clinicTenant: (tenant: string) => tenantKey(tenant, 'clinic-tenant'),

@@ -12,7 +12,7 @@ export interface TargetRun {
   /** Absent records that were read alone, and how many of them were there after all. */
   confirmed: number;
   stillThere: number;
-  /** Absent records left for the next cycle. */
+  /** Absent records left for the next cycle: missed for the first time, or not read alone. */
   unconfirmed: number;
   /** Records that the target's rules left out or as they were, by the rule's code. */
   leftOut: Record<string, number>;

@@ -1,4 +1,4 @@
-import type { DeletionClass, PlannedChange } from '../model/plan.ts';
+import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -75,16 +75,28 @@ export interface TargetStore {
   /** Sets the given fields; null clears one. */
   write(target: string, fields: Partial<Omit<TargetRecord, TargetCounter>>): Promise<void>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
-  /** Notes deletions that nobody approved, for the guard's rolling hour. */
-  noteDeletions(target: string, kind: DeletionClass, changes: readonly PlannedChange[], now: Instant): Promise<void>;
-  recentDeletions(target: string, now: Instant): Promise<Record<DeletionClass, number>>;
+  /** Notes how many records left the target, of removals those that nobody approved, by reason. */
+  noteGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
+  /** What left the target in the last hour and in the last seven days; either may be longer by an hour at most. */
+  gone(target: string, now: Instant): Promise<Record<'hour' | 'week', Record<GoneReason, number>>>;
+  /** Records of a stream that were gone when they were read alone: when the reading began that missed them first. */
+  misses(stream: StreamName): Promise<Map<string, Instant>>;
+  /** Replaces them. */
+  keepMisses(stream: StreamName, misses: ReadonlyMap<string, Instant>): Promise<void>;
   /** Counts one more restoration of each object for today. */
   countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** How often each object was restored today. */
   restorations(target: string, now: Instant): Promise<Map<string, number>>;
-  /** Takes records out of what is noted of deletions and restorations. @returns how many notes there were */
+  /** Takes records out of what is noted of misses and restorations. @returns how many notes there were */
   forget(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
+
+/** Why a record left a target; `released`: by the passing of time, its object stays. */
+type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
+
+const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
+const GONE_KEPT_MS = 7 * DAY_MS;
+const MISSES_KEPT_MS = 7 * DAY_MS;
 
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted'];
 
@@ -110,18 +122,36 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
       }
       await pipeline.exec();
     },
-    async noteDeletions(target, kind, changes, now) {
-      const key = keys.deletions(tenant, target);
+    async noteGone(target, counts, now) {
+      const key = keys.gone(tenant, target);
+      const told = Object.entries(counts).filter(([, count]) => count > 0);
+      if (told.length === 0) return;
+      const old = (await redis.hkeys(key)).filter((field) => hourOf(field) < hoursAt(now - GONE_KEPT_MS));
       const pipeline = redis.pipeline();
-      for (const change of changes) pipeline.zadd(key, now, `${kind}:${change.recordId}`);
-      pipeline.zremrangebyscore(key, '-inf', `(${now - HOUR_MS}`);
-      pipeline.pexpire(key, HOUR_MS);
-      await pipeline.exec();
+      for (const [reason, count] of told) pipeline.hincrby(key, `${reason}:${hoursAt(now)}`, count);
+      if (old.length > 0) pipeline.hdel(key, ...old);
+      await pipeline.pexpire(key, GONE_KEPT_MS + HOUR_MS).exec();
     },
-    async recentDeletions(target, now) {
-      const members = await redis.zrangebyscore(keys.deletions(tenant, target), now - HOUR_MS, '+inf');
-      const cancelled = members.filter((member) => member.startsWith('cancelled:')).length;
-      return { cancelled, vanished: members.length - cancelled };
+    async gone(target, now) {
+      const counts = await redis.hgetall(keys.gone(tenant, target));
+      const since = (fromAt: Instant) => {
+        const sums = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+        for (const [field, count] of Object.entries(counts)) {
+          if (hourOf(field) >= hoursAt(fromAt)) sums[field.split(':')[0] as GoneReason] += Number(count);
+        }
+        return sums;
+      };
+      return { hour: since(now - HOUR_MS), week: since(now - GONE_KEPT_MS) };
+    },
+    async misses(stream) {
+      const misses = await redis.hgetall(keys.misses(tenant, stream));
+      return new Map(Object.entries(misses).map(([recordId, missedAt]) => [recordId, Number(missedAt)]));
+    },
+    async keepMisses(stream, misses) {
+      const key = keys.misses(tenant, stream);
+      const pipeline = redis.pipeline().del(key);
+      if (misses.size > 0) pipeline.hset(key, Object.fromEntries(misses)).pexpire(key, MISSES_KEPT_MS);
+      await pipeline.exec();
     },
     async countRestorations(target, recordIds, now) {
       const key = keys.restorations(tenant, target, Math.floor(now / DAY_MS));
@@ -137,8 +167,7 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
       const today = Math.floor(now / DAY_MS);
       let removed = 0;
       for (const slice of slices(recordIds, 500)) {
-        const members = slice.flatMap((recordId) => [`cancelled:${recordId}`, `vanished:${recordId}`]);
-        removed += await redis.zrem(keys.deletions(tenant, target), ...members);
+        for (const stream of STREAMS) removed += await redis.hdel(keys.misses(tenant, stream), ...slice);
         for (const day of [today, today - 1, today - 2]) {
           removed += await redis.hdel(keys.restorations(tenant, target, day), ...slice);
         }
@@ -146,6 +175,15 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
       return removed;
     },
   };
+}
+
+/** Whole hours since 1970. */
+function hoursAt(at: Instant): number {
+  return Math.floor(at / HOUR_MS);
+}
+
+function hourOf(field: string): number {
+  return Number(field.split(':')[1]);
 }
 
 function recordOf(fields: Record<string, string>): TargetRecord {

@@ -166,13 +166,6 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   await tenant.journal.pin('doctor', both, now + 10 * DAY_MS);
   await tenant.links.nameMarked('doctor', new Set(both));
   await tenant.records.countRestorations('doctor', both, now);
-  const removal = {
-    recordId: 'visit-7731-c',
-    reason: 'cancelled',
-    wanted: { want: 'absent', startAt: now, endAt: now },
-    fields: [],
-  } as const;
-  await tenant.records.noteDeletions('doctor', 'cancelled', [removal], now);
   const [run] = await tenant.runs.list(1);
   if (run === undefined) throw new Error('no cycle was reported');
   const example = { recordId: 'visit-7731-b', code: 'bad-time', field: 'startsAt' };
@@ -183,6 +176,7 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   await cycle(tenant);
   world.calendar.fault = () => null;
   await ring(world);
+  await tenant.records.keepMisses('appointments', new Map([['visit-7731-c', now]]));
   await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../src/control/estate.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
-import { cycle } from '../jobs/cycle.ts';
+import { cycle, twoCycles } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
@@ -55,7 +55,7 @@ test('the figures are those of the state at this moment, and go when what they s
   clinic.unusable.clear();
   clinic.appointments.delete('3');
   model.fault = () => null;
-  await cycle(tenant);
+  await twoCycles(tenant);
   connections.pop();
   clock.now += 60_000;
   const sound = samplesOf(await metrics.render());

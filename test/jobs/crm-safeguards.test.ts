@@ -301,6 +301,7 @@ test('what belongs to a patient who vanished waits for a decision for as long as
   book(world, 'b', '2');
   await cycle(world.tenant);
   world.clinic.patientList.shift();
+  await laterCycle(world);
   for (let turn = 0; turn < 3; turn += 1) {
     await laterCycle(world);
     expect(names(world)).toEqual(['Verdi 2']);

@@ -105,6 +105,8 @@ describe('patients', () => {
     expect(names(world)).toEqual(['Verdi 1', 'Verdi 2', 'Verdi 3']);
     world.clinic.readPatient = readPatient;
     await laterCycle(world);
+    expect(names(world)).toEqual(['Verdi 1', 'Verdi 2', 'Verdi 3']);
+    await laterCycle(world);
     expect(names(world)).toEqual(['Verdi 1', 'Verdi 3']);
   });
 

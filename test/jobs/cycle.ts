@@ -29,6 +29,12 @@ export async function cycle(tenant: OpenTenant): Promise<RunReport> {
   return run;
 }
 
+/** Two cycles: the second believes what the first missed. */
+export async function twoCycles(tenant: OpenTenant): Promise<RunReport> {
+  await cycle(tenant);
+  return cycle(tenant);
+}
+
 /** The target by its id. */
 export function targetOf(tenant: OpenTenant, id = 'doctor'): OpenTarget {
   const target = tenant.targets.get(id);

@@ -75,6 +75,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
     }),
     leases: createLeases(redis, id, choice.leaseTtlMs ?? 60_000),
+    // Any later cycle is a second look.
+    missedForMs: 0,
     memory: emptyStreamMemory(),
     tombstones: createTombstoneStore(redis, id, IDENTITY_KEY),
     notifications: {

@@ -66,6 +66,11 @@ describe('a reminder', () => {
     const world = await booked();
     change(world);
     await world.cycle();
+    // D4: one that is gone is missed by two cycles first.
+    if (fate.endsWith('vanished')) {
+      expect(await world.fate()).toBe('planned');
+      await world.cycle();
+    }
     expect(await world.fate()).toBe(fate);
     expect(world.alarms.wakes.size).toBe(0);
     await world.advance(3 * DAY_MS);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PlannedChange } from '../../src/model/plan.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createRunStore, type RunReport } from '../../src/state/runs.ts';
 import { createTargetStore, type TargetRecord } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';
@@ -26,15 +25,6 @@ const UNTOUCHED: TargetRecord = {
   adopted: 0,
   ambiguous: 0,
 };
-
-function removals(count: number, from = 0): PlannedChange[] {
-  return Array.from({ length: count }, (_, index) => ({
-    recordId: `${from + index}`,
-    reason: 'vanished',
-    wanted: { want: 'absent', startAt: NOW, endAt: NOW },
-    fields: [],
-  }));
-}
 
 describe('what is known of a target', () => {
   test('is nothing at first', async () => {
@@ -68,25 +58,64 @@ describe('what is known of a target', () => {
   });
 });
 
-describe('the deletions of the last hour', () => {
-  test('are counted by kind, each record once, and pass out of the hour one by one', async () => {
+describe('what left a target', () => {
+  const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+
+  test('D3: is counted by reason, a record that comes and goes each time, for an hour and for seven days', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi');
-    await targets.noteDeletions('doctor', 'vanished', removals(3), NOW);
-    await targets.noteDeletions('doctor', 'vanished', removals(2, 2), NOW + HOUR_MS / 2);
-    await targets.noteDeletions('doctor', 'cancelled', removals(4), NOW + HOUR_MS / 2);
-    expect(await targets.recentDeletions('doctor', NOW + HOUR_MS)).toEqual({ cancelled: 4, vanished: 4 });
-    expect(await targets.recentDeletions('doctor', NOW + HOUR_MS + 1)).toEqual({ cancelled: 4, vanished: 2 });
-    expect(await targets.recentDeletions('doctor', NOW + 2 * HOUR_MS)).toEqual({ cancelled: 0, vanished: 0 });
+    await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
+    await targets.noteGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
+    await targets.noteGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + HOUR_MS);
+    const all = { cancelled: 4, excluded: 2, vanished: 6, released: 1 };
+    expect(await targets.gone('doctor', NOW + HOUR_MS)).toEqual({ hour: all, week: all });
+    expect(await targets.gone('doctor', NOW + 2 * HOUR_MS)).toEqual({
+      hour: { ...NONE, cancelled: 4, excluded: 2 },
+      week: all,
+    });
+    expect(await targets.gone('doctor', NOW + 7 * DAY_MS)).toEqual({ hour: NONE, week: all });
+    expect((await targets.gone('doctor', NOW + 7 * DAY_MS + HOUR_MS)).week).toEqual({
+      ...NONE,
+      cancelled: 4,
+      excluded: 2,
+    });
+    expect((await targets.gone('nurse', NOW)).week).toEqual(NONE);
   });
 
-  test('do not pile up where something is deleted every hour', async () => {
+  test('does not pile up where something is deleted every hour, and is forgotten in the end', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi');
-    for (let hour = 0; hour < 20; hour += 1) {
-      await targets.noteDeletions('doctor', 'vanished', removals(5, hour * 5), NOW + hour * HOUR_MS);
+    for (let hour = 0; hour < 200; hour += 1) {
+      await targets.noteGone('doctor', { ...NONE, vanished: 5 }, NOW + hour * HOUR_MS);
     }
-    expect(await connection.zcard('cm:{studio-rossi}:deletions:doctor')).toBeLessThanOrEqual(10);
+    expect(await connection.hlen('cm:{studio-rossi}:gone:doctor')).toBe(169);
+    expect(await connection.pttl('cm:{studio-rossi}:gone:doctor')).toBeGreaterThan(7 * DAY_MS);
+    await targets.noteGone('nurse', NONE, NOW);
+    expect(await connection.exists('cm:{studio-rossi}:gone:nurse')).toBe(0);
   });
+
+  test('as an older release noted it is passed over', async () => {
+    const connection = redis.connect();
+    await connection.zadd('cm:{studio-rossi}:deletions:doctor', NOW, 'vanished:1');
+    expect((await createTargetStore(connection, 'studio-rossi').gone('doctor', NOW)).week).toEqual(NONE);
+  });
+});
+
+test('D4: first misses are kept by stream until they are replaced, forgotten for a patient, or old', async () => {
+  const connection = redis.connect();
+  const targets = createTargetStore(connection, 'studio-rossi');
+  await targets.keepMisses('appointments', new Map([['1', NOW]]));
+  const misses = new Map([
+    ['1', NOW],
+    ['2', NOW + 5],
+  ]);
+  await targets.keepMisses('appointments', misses);
+  expect(await targets.misses('appointments')).toEqual(misses);
+  expect(await targets.misses('patients')).toEqual(new Map());
+  expect(await connection.pttl('cm:{studio-rossi}:misses:appointments')).toBeGreaterThan(6 * DAY_MS);
+  expect(await targets.forget('doctor', ['2'], NOW)).toBe(1);
+  expect(await targets.misses('appointments')).toEqual(new Map([['1', NOW]]));
+  await targets.keepMisses('appointments', new Map());
+  expect(await connection.exists('cm:{studio-rossi}:misses:appointments')).toBe(0);
 });
 
 test('of the reports the newest fifty are kept, newest first', async () => {

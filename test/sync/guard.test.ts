@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PlannedChange } from '../../src/model/plan.ts';
-import { type GuardInput, guard } from '../../src/sync/guard.ts';
+import { type GoneCounts, type GuardInput, goneShareOf, guard, holdAll } from '../../src/sync/guard.ts';
 import { NOW } from './arbitraries.ts';
 
 const LIMITS = { vanished: { share: 0.2, count: 10 }, cancelled: { share: 0.6, count: 50 } };
@@ -25,11 +25,20 @@ function removals(count: number, reason: 'vanished' | 'excluded' | 'cancelled' =
   return Array.from({ length: count }, (_, index) => removal(`${reason}-${index}`, reason));
 }
 
+const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+/** All that is absent is known to be gone. */
+const ALL_PROVEN = { isProven: () => true, isUnknown: () => false, goneShare: goneShareOf(0, 0) };
+
+function left(hour: Partial<GoneCounts>, week: Partial<GoneCounts> = hour): GuardInput['gone'] {
+  return { hour: { ...NONE, ...hour }, week: { ...NONE, ...week } };
+}
+
 function weigh(input: Partial<GuardInput>) {
   return guard({
     changes: [],
     linkCount: 100,
-    recentDeletions: { cancelled: 0, vanished: 0 },
+    gone: left({}),
+    absence: ALL_PROVEN,
     limits: LIMITS,
     approved: new Set(),
     waiting: new Set(),
@@ -55,8 +64,13 @@ describe('deletions', () => {
   test.each([
     { deleted: 20, links: 100, held: false, why: 'at the share' },
     { deleted: 21, links: 100, held: true, why: 'above share and count' },
-    { deleted: 10, links: 10, held: false, why: 'all of a small calendar, at the count' },
-    { deleted: 11, links: 11, held: true, why: 'all of a calendar above the count' },
+    { deleted: 2, links: 2, held: false, why: 'two are a normal day, whatever there was' },
+    { deleted: 3, links: 6, held: true, why: 'half of it, from three on' },
+    { deleted: 3, links: 7, held: false, why: 'less than half of a small calendar' },
+    { deleted: 8, links: 8, held: true, why: 'all of a small calendar' },
+    { deleted: 9, links: 19, held: false, why: 'less than half, at the count' },
+    { deleted: 10, links: 20, held: true, why: 'half of it, at the count' },
+    { deleted: 10, links: 21, held: false, why: 'less than half, at the count' },
     { deleted: 200, links: 10_000, held: false, why: 'many, of very many' },
     { deleted: 2_001, links: 10_000, held: true, why: 'too many of very many' },
   ])('$deleted of $links are held: $held ($why)', ({ deleted, links, held }) => {
@@ -66,10 +80,40 @@ describe('deletions', () => {
   });
 
   test('spread over an hour are held as if they came at once', () => {
-    expect(weigh({ changes: removals(1), recentDeletions: { cancelled: 0, vanished: 20 } }).passed).toHaveLength(1);
-    expect(weigh({ changes: removals(6), recentDeletions: { cancelled: 0, vanished: 20 } }).held.vanished).toHaveLength(
-      6,
+    expect(weigh({ changes: removals(1), gone: left({ vanished: 20 }) }).passed).toHaveLength(1);
+    expect(weigh({ changes: removals(6), gone: left({ vanished: 20 }) }).held.vanished).toHaveLength(6);
+    expect(weigh({ changes: removals(6, 'excluded'), gone: left({ excluded: 20 }) }).held.vanished).toHaveLength(6);
+    const cancelled = (count: number) =>
+      weigh({ changes: removals(count, 'cancelled'), linkCount: 40, gone: left({ cancelled: 50 }) });
+    expect(cancelled(4).passed).toHaveLength(4);
+    expect(cancelled(15).held.cancelled).toHaveLength(15);
+  });
+
+  test('D1: spread over days are held as if they came at once, as far as the clinic is silent about them', () => {
+    const week = { vanished: 20 };
+    expect(weigh({ changes: removals(4), gone: left({}, week) }).passed).toHaveLength(4);
+    expect(weigh({ changes: removals(5), gone: left({}, week) }).held.vanished).toHaveLength(5);
+    // A status that takes records out day by day is a normal week.
+    expect(weigh({ changes: removals(20, 'excluded'), gone: left({}, { excluded: 60 }) }).passed).toHaveLength(20);
+    expect(weigh({ changes: removals(60, 'cancelled'), gone: left({}, { cancelled: 60 }) }).passed).toHaveLength(60);
+  });
+
+  test('D1: over days are a share of all that the target held in them', () => {
+    const busy = { released: 60, cancelled: 20, excluded: 20 };
+    expect(weigh({ changes: removals(20), gone: left({}, { ...busy, vanished: 20 }) }).passed).toHaveLength(20);
+    expect(weigh({ changes: removals(20), gone: left({}, { vanished: 20 }) }).held.vanished).toHaveLength(20);
+  });
+
+  test('D2: a small calendar is emptied neither at once nor day by day, unless its share allows half of it', () => {
+    expect(weigh({ changes: removals(3), linkCount: 8 }).passed).toHaveLength(3);
+    expect(weigh({ changes: removals(1), linkCount: 5, gone: left({}, { vanished: 3 }) }).held.vanished).toHaveLength(
+      1,
     );
+    expect(weigh({ changes: removals(1), linkCount: 5, gone: left({ vanished: 3 }) }).held.vanished).toHaveLength(1);
+    expect(weigh({ changes: removals(8, 'excluded'), linkCount: 8 }).passed).toHaveLength(8);
+    expect(weigh({ changes: removals(8, 'cancelled'), linkCount: 8 }).passed).toHaveLength(8);
+    const limits = { ...LIMITS, vanished: { share: 0.5, count: 10 } };
+    expect(weigh({ changes: removals(8), linkCount: 8, limits }).passed).toHaveLength(8);
   });
 
   test('that the clinic calls cancelled have limits of their own', () => {
@@ -100,6 +144,97 @@ describe('deletions', () => {
   });
 });
 
+describe('D1: absent records', () => {
+  /** The first so many are proven gone, the next were missed once, the rest was not asked for. */
+  const known = (proven: number, once: number, asked: number, gone: number): GuardInput['absence'] => {
+    const ids = removals(proven + once).map(({ recordId }) => recordId);
+    return {
+      isProven: (id) => ids.slice(0, proven).includes(id),
+      isUnknown: (id) => !ids.includes(id),
+      goneShare: goneShareOf(asked, gone),
+    };
+  };
+
+  test('are removed when they are proven to be gone; the others wait', () => {
+    const changes = removals(9);
+    const verdict = weigh({ changes, absence: known(4, 5, 9, 9) });
+    expect(verdict.passed).toEqual(changes.slice(0, 4));
+    expect(verdict.postponed).toEqual(changes.slice(4));
+    expect(verdict.doubtsReading).toBe(false);
+  });
+
+  test('are held whole before the first is removed, those that nobody asked for among them', () => {
+    const changes = removals(2_500);
+    const verdict = weigh({ changes, linkCount: 2_500, absence: known(0, 200, 200, 200) });
+    expect(verdict).toMatchObject({ passed: [], postponed: [], doubtsReading: true });
+    expect(verdict.held.vanished).toEqual(changes);
+  });
+
+  test('are neither held nor a reason to wait when the sample says that they are there', () => {
+    const changes = removals(2_000);
+    const verdict = weigh({ changes, linkCount: 2_500, absence: known(2, 0, 198, 0) });
+    expect(verdict.passed).toEqual(changes.slice(0, 2));
+    expect(verdict.held.vanished).toEqual([]);
+  });
+
+  test('wait while the sample leaves open whether they are too many', () => {
+    const changes = removals(2_000);
+    const verdict = weigh({ changes, linkCount: 2_500, absence: known(1, 0, 10, 2) });
+    expect(verdict).toMatchObject({ passed: [], held: { vanished: [] } });
+    expect(verdict.postponed).toEqual(changes);
+    // Nobody could be asked at all.
+    expect(weigh({ changes, linkCount: 2_500, absence: known(1, 0, 0, 0) }).postponed).toEqual(changes);
+    // However all of them are gone, it is not too much.
+    expect(weigh({ changes, linkCount: 10_000, absence: known(1, 0, 0, 0) }).passed).toHaveLength(1);
+  });
+
+  test('wait while what the clinic itself took out goes on', () => {
+    const changes = [...removals(2_000), ...removals(3, 'excluded')];
+    const verdict = weigh({ changes, linkCount: 2_500, absence: known(1, 0, 0, 0) });
+    expect(verdict.passed).toEqual(changes.slice(2_000));
+  });
+
+  test('that a person approved wait for the proof all the same', () => {
+    const changes = removals(4);
+    const approved = new Set(changes.map(({ recordId }) => recordId));
+    const verdict = weigh({ changes, approved, absence: known(3, 1, 4, 4) });
+    expect(verdict).toMatchObject({ passed: changes.slice(0, 3), postponed: changes.slice(3) });
+  });
+
+  test('that wait in a hold keep the reading in doubt', () => {
+    const changes = removals(30);
+    const waiting = new Set(changes.map(({ recordId }) => recordId));
+    expect(weigh({ changes, waiting }).doubtsReading).toBe(true);
+    expect(weigh({ changes: removals(30, 'excluded') }).doubtsReading).toBe(false);
+    expect(weigh({ changes: removals(3), waiting }).doubtsReading).toBe(false);
+  });
+
+  test('a sample tells of the rest with three to spare', () => {
+    expect(goneShareOf(0, 0)).toEqual({ atLeast: 0, atMost: 1 });
+    expect(goneShareOf(200, 0)).toEqual({ atLeast: 0, atMost: 0.015 });
+    expect(goneShareOf(200, 200)).toEqual({ atLeast: 0.985, atMost: 1 });
+    expect(goneShareOf(100, 50)).toEqual({ atLeast: 0.47, atMost: 0.53 });
+  });
+});
+
+test('D2: where another target doubts the reading, every undecided removal is held but what the clinic cancelled', () => {
+  const removed = [removal('gone'), removal('elsewhere', 'excluded')];
+  const [decided, open, written, off] = [
+    removal('decided'),
+    removal('open'),
+    writing('new'),
+    removal('off', 'cancelled'),
+  ];
+  const absence = { ...ALL_PROVEN, isProven: (id: string) => id !== 'open' };
+  const approved = new Set(['decided']);
+  const verdict = weigh({ changes: [...removed, decided, open, written, off], approved, absence });
+  expect(verdict.passed).toHaveLength(5);
+  const kept = holdAll(verdict, approved);
+  expect(new Set(kept.passed)).toEqual(new Set([decided, written, off]));
+  expect(new Set(kept.held.vanished)).toEqual(new Set([...removed, open]));
+  expect(kept.postponed).toEqual([]);
+});
+
 const someChanges = fc
   .array(fc.tuple(fc.nat(60), fc.constantFrom('new', 'content-changed', 'vanished', 'excluded', 'cancelled')), {
     maxLength: 60,
@@ -117,12 +252,12 @@ test('creates and updates always pass, and every change ends in exactly one plac
     fc.property(
       someChanges.chain((changes) => fc.tuple(fc.constant(changes), someIds(changes), someIds(changes))),
       fc.nat(200),
-      fc.record({ cancelled: fc.nat(30), vanished: fc.nat(30) }),
-      ([changes, approved, rejected], linkCount, recentDeletions) => {
+      fc.record({ cancelled: fc.nat(30), excluded: fc.nat(30), vanished: fc.nat(30), released: fc.nat(30) }),
+      ([changes, approved, rejected], linkCount, hour) => {
         const verdict = weigh({
           changes,
           linkCount,
-          recentDeletions,
+          gone: left(hour),
           approved: new Set(approved),
           rejected: new Set(rejected),
         });
@@ -135,8 +270,8 @@ test('creates and updates always pass, and every change ends in exactly one plac
           ({ wanted, recordId, reason }) =>
             wanted.want === 'absent' && !approved.includes(recordId) && reason !== 'cancelled',
         ).length;
-        const spent = undecidedPassed + recentDeletions.vanished;
-        const base = linkCount + recentDeletions.vanished;
+        const spent = undecidedPassed + hour.vanished + hour.excluded;
+        const base = linkCount + hour.vanished + hour.excluded;
         if (undecidedPassed > 0)
           expect(spent <= LIMITS.vanished.count || spent <= base * LIMITS.vanished.share).toBe(true);
       },

@@ -114,7 +114,11 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
     const composition = compose({ configuration, log, priority: 'interactive' });
     compositions.push(composition);
     // What is tried again is tried again as soon as the rules allow.
-    for (const { tenant } of composition.composed.values()) tenant.random = () => 0;
+    for (const { tenant } of composition.composed.values()) {
+      tenant.random = () => 0;
+      // Any later cycle is a second look at what was missed.
+      tenant.missedForMs = 0;
+    }
     return composition;
   };
   const used = () => compositions[0] ?? open();
