@@ -14,7 +14,11 @@ export function renderPlan(plan: PlanView): string {
     wrap(`The clinic shows ${records} appointments, ${completeness}${why}.`),
   ];
   if (setAside > 0) head.push(`${setAside} rows could not be used and were set aside.`);
-  if (plan.unconfirmed > 0) head.push(`${plan.unconfirmed} absent records could not be read alone: left as they are.`);
+  if (plan.unconfirmed > 0) {
+    head.push(
+      `${plan.unconfirmed} absent records are not known to be gone yet: left as they are until the next cycle.`,
+    );
+  }
   for (const { target, code } of plan.left) head.push(`${target} could not be looked at (${code}).`);
   return [...head, ...plan.targets.map(renderTarget)].join('\n');
 }

@@ -42,6 +42,9 @@ const FAILURES_IN_TURN = 3;
 /** A first miss that is older is forgotten: what is missed then is missed anew. */
 const MISS_LIFE_MS = 7 * DAY_MS;
 
+/** What the questions need of a tenant. */
+type Questioner = Pick<OpenTenant, 'holds' | 'log' | 'random' | 'missedForMs'>;
+
 /** Nothing was missing. */
 export function nothingMissing<Source>(): Confirmation<Source> {
   const none = () => new Set<string>();
@@ -56,7 +59,7 @@ export function nothingMissing<Source>(): Confirmation<Source> {
  * @param missing absent records by target; all of one stream
  */
 export async function confirmAbsence<Source extends { id: string }>(
-  tenant: OpenTenant,
+  tenant: Questioner,
   missing: ReadonlyMap<string, readonly string[]>,
   { known, readAt }: Misses,
   readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
@@ -120,7 +123,7 @@ export function missesAfter(
 
 /** Asks until the clinic fails too often in turn; null: no answer. */
 function asker<Source>(
-  tenant: OpenTenant,
+  tenant: Questioner,
   readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
   signal: AbortSignal,
 ): (recordId: string) => Promise<Lookup<Source> | null> {
@@ -163,7 +166,7 @@ async function lookAtKept<Source extends { id: string }>(
  * Absent records that an open or rejected hold keeps in each target that misses them, and those whose removal was approved in each. A
  * hold speaks for its own target only: another one would lose its object without anybody having looked.
  */
-async function decidedWhereverMissing(tenant: OpenTenant, missing: ReadonlyMap<string, readonly string[]>) {
+async function decidedWhereverMissing(tenant: Questioner, missing: ReadonlyMap<string, readonly string[]>) {
   const holds = await tenant.holds.list();
   const everywhere = (speaks: (hold: Hold) => boolean) => {
     const named = new Set<string>();

@@ -52,7 +52,7 @@ function microsoftClient(secrets: SecretSchemas) {
 const share = z.number().min(0).max(1).describe('Limit as a share of what the target holds, from 0 to 1');
 const count = wholeNumber(0).describe('Limit as a number of items; removals are held when both limits are exceeded');
 
-/** Limits of the guard over a rolling hour: removals beyond both share and count are held for a person. */
+/** Limits of the guard: removals beyond both share and count are held for a person. */
 const guard = z
   .strictObject({
     vanished: z

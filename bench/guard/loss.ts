@@ -1,0 +1,91 @@
+import { confirmAbsence, evidenceOf, missesAfter } from '../../src/jobs/absence.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import type { PlannedChange } from '../../src/model/plan.ts';
+import type { Instant } from '../../src/model/time.ts';
+import type { TargetStore } from '../../src/state/targets.ts';
+import { type GuardVerdict, guard } from '../../src/sync/guard.ts';
+
+/** The limits that a target has unless it is told. */
+export const LIMITS = { vanished: { share: 0.2, count: 10 }, cancelled: { share: 0.6, count: 50 } };
+
+const TARGET = 'doctor';
+const NEVER = new AbortController().signal;
+const NOBODY: ReadonlySet<string> = new Set();
+
+/** What the guard and the questions alone work with, as in a cycle. */
+export interface LossParts {
+  tenant: Pick<OpenTenant, 'holds' | 'log' | 'random' | 'missedForMs'>;
+  records: Pick<TargetStore, 'gone' | 'noteGone' | 'misses' | 'keepMisses'>;
+}
+
+/**
+ * One target that loses records, by the product's own questions alone, guard and state, without a clinic or a calendar: a cycle takes
+ * what is absent of its records, list and single reads agreeing, and removes what the guard lets pass.
+ */
+export interface LossWorld {
+  /** Records that the target has. */
+  readonly links: ReadonlySet<string>;
+  /** How many were removed so far. */
+  readonly deleted: number;
+  /** Lets a record be there (again). */
+  add(recordId: string): void;
+  /** Lets records go by the passing of time. */
+  release(recordIds: readonly string[], now: Instant): Promise<void>;
+  /** One cycle. @returns whether the guard held anything */
+  cycle(absent: (recordId: string) => boolean, now: Instant): Promise<boolean>;
+}
+
+export function createLossWorld({ tenant, records }: LossParts): LossWorld {
+  const links = new Set<string>();
+  let deleted = 0;
+  return {
+    links,
+    get deleted() {
+      return deleted;
+    },
+    add(recordId) {
+      links.add(recordId);
+    },
+    async release(recordIds, now) {
+      for (const id of recordIds) links.delete(id);
+      await records.noteGone(TARGET, { cancelled: 0, excluded: 0, vanished: 0, released: recordIds.length }, now);
+    },
+    async cycle(absent, now) {
+      const missing = [...links].filter(absent);
+      const misses = { known: await records.misses('appointments'), readAt: now };
+      const confirmation = await confirmAbsence(
+        tenant,
+        new Map([[TARGET, missing]]),
+        misses,
+        async (id) => (absent(id) ? { absent: true } : { found: { id } }),
+        NEVER,
+      );
+      const verdict = guard({
+        changes: missing.map(removalOf),
+        linkCount: links.size,
+        gone: await records.gone(TARGET, now),
+        absence: evidenceOf(confirmation, missing),
+        limits: LIMITS,
+        approved: NOBODY,
+        waiting: NOBODY,
+        rejected: NOBODY,
+      });
+      await records.noteGone(TARGET, goneIn(verdict), now);
+      for (const { recordId } of verdict.passed) links.delete(recordId);
+      deleted += verdict.passed.length;
+      await records.keepMisses(
+        'appointments',
+        missesAfter(misses, confirmation, (id) => !absent(id)),
+      );
+      return verdict.held.vanished.length > 0;
+    },
+  };
+}
+
+function removalOf(recordId: string): PlannedChange {
+  return { recordId, reason: 'vanished', wanted: { want: 'absent', startAt: 0, endAt: 0 }, fields: [] };
+}
+
+function goneIn({ passed }: GuardVerdict) {
+  return { cancelled: 0, excluded: 0, vanished: passed.length, released: 0 };
+}

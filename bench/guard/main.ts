@@ -1,0 +1,114 @@
+import { parseArgs } from 'node:util';
+import { renderTable } from '../../src/cli/table.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { createHoldStore } from '../../src/state/holds.ts';
+import { connectRedis, type RedisClient } from '../../src/state/redis.ts';
+import { createTargetStore } from '../../src/state/targets.ts';
+import { startRedis } from '../../tools/redis.ts';
+import { createLossWorld } from './loss.ts';
+import { CYCLE_MS, PATTERNS } from './patterns.ts';
+
+const USAGE = `npm run guard:loss -- [--days 7] [--json]
+
+How many records a target loses before the guard asks a person, when a clinic loses them: the list and single reads agree that they are
+gone. By the product's own questions alone, guard and state in Redis, on a simulated clock, a cycle every five minutes. Figures go to
+standard output, progress to standard error; the exit code is 1 when a target loses more than the bound.`;
+
+const SIZES = [8, 40, 200, 2_000, 20_000, 50_000];
+const START = Date.UTC(2026, 5, 15, 8);
+
+/** One target's loss. */
+interface Loss {
+  size: number;
+  pattern: string;
+  deleted: number;
+  /** Days until the first hold; null: none within the time. */
+  heldAfterDays: number | null;
+}
+
+const { values } = parseArgs({
+  options: {
+    days: { type: 'string', default: '7' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+
+async function main(): Promise<number> {
+  const days = Number(values.days);
+  if (values.help || !(days > 0)) {
+    process.stderr.write(`${USAGE}\n`);
+    return values.help ? 0 : 2;
+  }
+  const server = await startRedis({ appendOnly: false });
+  const redis = connectRedis(server.url);
+  const losses: Loss[] = [];
+  try {
+    for (const size of SIZES) {
+      for (const pattern of Object.keys(PATTERNS)) {
+        losses.push(await measure(redis, size, pattern, days));
+        process.stderr.write(`${size} ${pattern}: ${losses.at(-1)?.deleted}\n`);
+      }
+    }
+  } finally {
+    redis.disconnect();
+    await server.stop();
+  }
+  process.stdout.write(`${values.json ? JSON.stringify(losses) : render(losses)}\n`);
+  return losses.some(({ deleted, size }) => deleted > boundOf(size)) ? 1 : 0;
+}
+
+async function measure(redis: RedisClient, size: number, pattern: string, days: number): Promise<Loss> {
+  await redis.flushall();
+  const random = seededRandom();
+  const tenant = {
+    holds: createHoldStore(redis, 'clinic'),
+    log: silentLogger,
+    random,
+    missedForMs: CYCLE_MS / 2,
+  };
+  const world = createLossWorld({ tenant, records: createTargetStore(redis, 'clinic') });
+  for (let index = 0; index < size; index += 1) world.add(`${index}`);
+  const lose = PATTERNS[pattern]?.(size, START, random);
+  if (lose === undefined) throw new TypeError('an unknown pattern');
+  for (let now = START; now < START + days * DAY_MS; now += CYCLE_MS) {
+    const isHeld = await world.cycle(lose(now), now);
+    if (isHeld) return { size, pattern, deleted: world.deleted, heldAfterDays: (now - START) / DAY_MS };
+  }
+  return { size, pattern, deleted: world.deleted, heldAfterDays: null };
+}
+
+/** What a target may lose in seven days when nothing is added to it. */
+function boundOf(size: number): number {
+  const half = Math.max(2, Math.ceil(size / 2) - 1);
+  return Math.min(half, Math.max(10, Math.floor(size * 0.2)));
+}
+
+function render(losses: readonly Loss[]): string {
+  const patterns = Object.keys(PATTERNS);
+  const columns = ['links', ...patterns, 'bound'].map((heading) => ({ heading, right: true }));
+  const rows = SIZES.map((size) => [
+    size.toLocaleString('en'),
+    ...patterns.map((pattern) => cellOf(losses.find((loss) => loss.size === size && loss.pattern === pattern))),
+    boundOf(size).toLocaleString('en'),
+  ]);
+  return renderTable(columns, rows);
+}
+
+/** Deleted, and after how many days the rest was held; a dash: nothing was held. */
+function cellOf(loss: Loss | undefined): string {
+  if (loss === undefined) return '';
+  const { deleted, heldAfterDays } = loss;
+  return `${deleted.toLocaleString('en')} (${heldAfterDays === null ? '–' : heldAfterDays.toFixed(1)})`;
+}
+
+function seededRandom(): () => number {
+  let seed = 1;
+  return () => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed / 2_147_483_647;
+  };
+}
+
+process.exitCode = await main();
