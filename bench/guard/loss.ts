@@ -64,7 +64,7 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
         changes: missing.map(removalOf),
         linkCount: links.size,
         gone: await records.gone(TARGET, now),
-        absence: evidenceOf(confirmation, missing),
+        absence: evidenceOf(confirmation, missing, (id) => links.has(id)),
         limits: LIMITS,
         approved: NOBODY,
         waiting: NOBODY,

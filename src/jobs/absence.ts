@@ -91,13 +91,20 @@ export async function confirmAbsence<Source extends { id: string }>(
   return confirmation;
 }
 
-/** Tells, for one target, what its absent records are. */
-export function evidenceOf(confirmation: Confirmation<unknown>, missing: readonly string[]): AbsenceEvidence {
-  const { vanished, missedOnce, kept, sampled } = confirmation;
+/**
+ * Tells, for one target, what its absent records are.
+ * @param isWritten whether the target is known to hold the record: what only may have been written is taken back at the first miss, so
+ *   that nothing is written of it meanwhile
+ */
+export function evidenceOf(
+  { vanished, missedOnce, kept, sampled }: Confirmation<unknown>,
+  missing: readonly string[],
+  isWritten: (recordId: string) => boolean,
+): AbsenceEvidence {
   const isGone = (id: string) => vanished.has(id) || missedOnce.has(id);
   const asked = missing.filter((id) => sampled.has(id));
   return {
-    isProven: (id) => vanished.has(id),
+    isProven: (id) => vanished.has(id) || (missedOnce.has(id) && !isWritten(id)),
     isUnknown: (id) => !isGone(id) && !kept.has(id),
     goneShare: goneShareOf(asked.length, asked.filter(isGone).length),
   };

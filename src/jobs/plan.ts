@@ -115,11 +115,12 @@ export async function planTarget(
   });
   const difference = await inPieces(work, signal);
   const missing = new Set(known.missing.get(target.id));
-  const { vanished, kept } = confirmations[target.stream];
+  const { vanished, kept, missedOnce } = confirmations[target.stream];
   const knowledge = {
     window,
     now: tenant.clock(),
-    speaksOf: (id: string) => view.shows(id) || vanished.has(id) || kept.has(id),
+    speaksOf: (id: string) =>
+      view.shows(id) || vanished.has(id) || kept.has(id) || (missedOnce.has(id) && !state.links.has(id)),
     isMissing: (id: string) => missing.has(id),
   };
   const record = await tenant.records.read(target.id);
@@ -197,7 +198,9 @@ async function guarded(tenant: OpenTenant, target: OpenTarget, { difference, sta
     changes: [...difference.changes, ...stillHeld],
     linkCount: state.links.size,
     gone: await tenant.records.gone(target.id, tenant.clock()),
-    absence: evidenceOf(known.confirmations[target.stream], known.absent.get(target.id) ?? []),
+    absence: evidenceOf(known.confirmations[target.stream], known.absent.get(target.id) ?? [], (id) =>
+      state.links.has(id),
+    ),
     limits: target.configuration.guard,
     approved,
     waiting: decided('open'),

@@ -1,7 +1,6 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
-import type { StreamName } from '../model/streams.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
@@ -9,13 +8,13 @@ import type { TargetRecord } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
-import { confirmAbsence, type Misses, missesAfter } from './absence.ts';
+import { confirmAll, noteMisses } from './confirm.ts';
 import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
 import { nextOutside } from './outside.ts';
-import { type Cycle, commitPlan, listedIn, missingFrom, snapshotOf } from './plan.ts';
+import { type Cycle, commitPlan, missingFrom, snapshotOf } from './plan.ts';
 import {
   absentReminded,
   type Learned,
@@ -29,7 +28,6 @@ import { reportRun, targetRun } from './report.ts';
 import { asOf, neededBy, streamsOf } from './streams.ts';
 import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /** How long a person's command waits for a cycle that is under way. */
 const LEASE_WAIT_MS = 60_000;
@@ -123,60 +121,6 @@ export async function planCycle(
   const known = { survey, confirmations, absent, missing, states, isForgotten: await tenant.tombstones.load() };
   const { plans, failed } = await planTargets(tenant, known, signal);
   return { survey, confirmations, plans, missing, left: [...left, ...failed] };
-}
-
-/** Reads absent records of each stream alone. @param missing by target */
-export async function confirmAll(
-  tenant: OpenTenant,
-  survey: Survey,
-  missing: ReadonlyMap<string, readonly string[]>,
-  signal: AbortSignal,
-): Promise<Confirmations> {
-  const { clinic } = tenant;
-  const streamOf = (target: string) => tenant.targets.get(target)?.stream ?? 'appointments';
-  const of = (stream: StreamName) => new Map([...missing].filter(([target]) => streamOf(target) === stream));
-  const before = (stream: StreamName) => missesBefore(tenant, survey, stream);
-  return {
-    appointments: await confirmAbsence(
-      tenant,
-      of('appointments'),
-      await before('appointments'),
-      clinic.readAppointment,
-      signal,
-    ),
-    patients: await confirmAbsence(tenant, of('patients'), await before('patients'), clinic.readPatient, signal),
-    invoices: await confirmAbsence(
-      tenant,
-      of('invoices'),
-      await before('invoices'),
-      (id, reading) => clinic.readInvoice(id, { withDoctors: tellsDoctors(tenant) }, reading),
-      signal,
-    ),
-  };
-}
-
-async function missesBefore(
-  { records }: OpenTenant,
-  { streams, startedAt }: Survey,
-  stream: StreamName,
-): Promise<Misses> {
-  const readAt = stream === 'appointments' ? startedAt : (streams[stream]?.readAt ?? startedAt);
-  return { known: await records.misses(stream), readAt };
-}
-
-/** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
-async function noteMisses(tenant: OpenTenant, { survey, confirmations }: Cycle): Promise<void> {
-  for (const stream of ['appointments', 'patients', 'invoices'] as const) {
-    const snapshot = stream === 'appointments' ? survey.snapshot : survey.streams[stream]?.snapshot;
-    if (snapshot === undefined) continue;
-    const misses = await missesBefore(tenant, survey, stream);
-    const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
-    if (misses.known.size + next.size > 0) await tenant.records.keepMisses(stream, next);
-  }
-}
-
-function tellsDoctors({ targets }: OpenTenant): boolean {
-  return [...targets.values()].some(({ crm }) => crm?.mapping.needs.doctors === true);
 }
 
 /** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */

@@ -1,8 +1,8 @@
 import { overlaps } from '../model/time.ts';
 import type { JournalEffect, JournalEntry } from '../state/journal.ts';
 import type { Confirmation } from './absence.ts';
+import { confirmAll } from './confirm.ts';
 import { snapshotOf } from './plan.ts';
-import { confirmAll } from './pull.ts';
 import { type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { agrees, type Confirmations } from './views.ts';
