@@ -107,6 +107,8 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   opened.defer(async () => {
     await Promise.all([workers.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
   });
+  // In the order in which processes read their configuration: the one that was started last is the newest.
+  for (const tenant of composition.estate.tenants.values()) await tenant.generation.join();
   await schedule(composition);
   log.info({ port: server.port, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {

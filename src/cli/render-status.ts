@@ -17,6 +17,7 @@ export function renderStatus(status: Status): string {
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
+  lines.push(...renderConfiguration(tenant));
   lines.push(
     ...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, WIDTH, '  ')),
   );
@@ -56,6 +57,17 @@ function renderNotifications(targets: readonly TargetStatus[]): string[] {
     lines.push(wrap(`changes by hand found by polling alone: ${groups.join('; ')}`, WIDTH, '  '));
   }
   return lines.length === 0 ? [] : ['', ...lines];
+}
+
+/** Processes and files that don't agree on the configuration. */
+function renderConfiguration({ configuration: { supersededAt, isOurs } }: TenantStatus): string[] {
+  const lines: string[] = [];
+  if (supersededAt !== null)
+    lines.push(
+      'configuration-superseded: a process with an older configuration does nothing for this tenant; restart it',
+    );
+  if (!isOurs) lines.push('the configuration has changed since the last cycle: restart the daemon, or run "sync"');
+  return lines.map((line) => wrap(line, WIDTH, '  '));
 }
 
 /** Channels of reminders that wait for a person. */

@@ -27,6 +27,7 @@ import { LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budge
 import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
+import { createGeneration, leasesUnder } from '../state/generations.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
 import { createLeases } from '../state/leases.ts';
@@ -40,6 +41,7 @@ import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index.ts';
+import { configurationHash } from './configuration-hash.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { startExpressionThread } from './expression-thread.ts';
 import { openReminders } from './reminders.ts';
@@ -146,6 +148,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const log = shared.log.child({ tenant: tenant.id });
   const sealer = createSealer(ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
+  const hash = configurationHash(tenant, configuration);
+  const generation = createGeneration({ redis, tenant: tenant.id, hash, targets: [...tenant.targets.keys()], clock });
   const credentials = createCredentialStore({
     redis,
     writer: shared.credentialWriter,
@@ -232,8 +236,10 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       records: createTargetStore(redis, tenant.id),
       holds: createHoldStore(redis, tenant.id),
       runs,
-      leases,
       missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
+      leases: leasesUnder(generation, leases, () =>
+        log.error({}, 'the tenant is left to a process with a newer configuration: restart this one'),
+      ),
       memory: emptyStreamMemory(),
       tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey),
       notifications: {
@@ -254,7 +260,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
       triggers: openTriggers({ tenant, identityKey, redis, sealer, source: hurried, queues: shared.queues, http }),
-      openedAt: clock(),
+      generation,
       planLifeMs: Math.max(HOUR_MS, 2 * settings.schedule.pullEverySeconds * SECOND_MS),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,

@@ -1,7 +1,7 @@
 import { countMarks } from '../jobs/marks.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
-import type { Instant } from '../model/time.ts';
+import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { DriftReport, TargetTrouble } from '../state/targets.ts';
@@ -63,11 +63,25 @@ export interface TargetStatus {
   ambiguous: number;
 }
 
+/** Which configuration a tenant is worked on with. */
+export interface ConfigurationStatus {
+  /** Number of the newest one that a process planned or wrote with; 0 before the first. */
+  number: number;
+  /** Whether that is the one of this process; else the files have changed since, and the daemon has not been restarted. */
+  isOurs: boolean;
+  /**
+   * When a process with an older one was last kept from working (`configuration-superseded`), in the last ten minutes: it is still running,
+   * does nothing for this tenant, and waits to be restarted. Null when there is none.
+   */
+  supersededAt: Instant | null;
+}
+
 /** Where a tenant stands. */
 export interface TenantStatus {
   tenant: string;
   name: string;
   paused: boolean;
+  configuration: ConfigurationStatus;
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
   targets: TargetStatus[];
@@ -101,6 +115,7 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     tenant: tenant.id,
     name: tenant.configuration.name,
     paused: tenant.configuration.paused,
+    configuration: await configurationStatus(tenant),
     connections: await estate.connections(tenant),
     lastRun: lastRun ?? null,
     targets: await Promise.all(
@@ -109,6 +124,15 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
   };
+}
+
+/** A superseded process tries again within seconds for as long as it runs. */
+const SUPERSEDED_SHOWN_MS = 10 * MINUTE_MS;
+
+async function configurationStatus({ generation, clock }: OpenTenant): Promise<ConfigurationStatus> {
+  const { number, isOurs, refusedAt } = await generation.look();
+  const isRecent = refusedAt !== null && refusedAt > clock() - SUPERSEDED_SHOWN_MS;
+  return { number, isOurs, supersededAt: isRecent ? refusedAt : null };
 }
 
 /** Status of one target. */

@@ -4,6 +4,7 @@ import type { CrmItem, Item } from '../model/items.ts';
 import type { ItemKey, Link, RemoteItem } from '../model/operations.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import { MINUTE_MS } from '../model/time.ts';
+import { PLAN_LEASE } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { slices } from '../state/slices.ts';
 import { HIGHEST_EPOCH } from '../sync/identity.ts';
@@ -44,7 +45,7 @@ export async function forgetRecords(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Erasure> {
-  const lease = await tenant.leases.take('plan', LEASE_WAIT_MS, signal);
+  const lease = await tenant.leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
     await findNewer(tenant, records, guarded);

@@ -1,16 +1,16 @@
 import type { MirrorError } from '../model/errors.ts';
 import { DAY_MS } from '../model/time.ts';
+import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { targetRestMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** Name of the lease of a target's lane. */
-export function laneLease(target: string): string {
-  return `lane-${target}`;
-}
+export { laneLease };
 
 /** Remembers what keeps a whole target from going on, and lets it rest. */
 export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error: MirrorError): Promise<number> {
+  // That is no trouble of the target, and whoever is superseded notes nothing.
+  if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
   const { trouble } = await tenant.records.read(target.id);
   const sinceAt = trouble?.code === error.code ? trouble.sinceAt : now;

@@ -240,7 +240,7 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   }
   await tenant.records.noteGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, now, lease, run);
-  await tenant.records.write(id, { lastPlannedAt: now });
+  await tenant.records.write(id, { lastPlannedAt: now, plannedUnder: await tenant.generation.join() });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
   await tenant.links.noteTimes(id, plan.timed, lease);

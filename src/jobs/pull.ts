@@ -2,6 +2,7 @@ import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { DAY_MS } from '../model/time.ts';
+import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import type { TargetRecord } from '../state/targets.ts';
@@ -51,8 +52,8 @@ export async function pullTenant(
   signal: AbortSignal,
 ): Promise<RunReport | null> {
   const lease = options.wait
-    ? await tenant.leases.take('plan', LEASE_WAIT_MS, signal)
-    : await tenant.leases.tryTake('plan');
+    ? await tenant.leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal)
+    : await tenant.leases.tryTake(PLAN_LEASE);
   if (lease === null) return null;
   const startedAt = tenant.clock();
   try {
@@ -78,6 +79,7 @@ export async function pullTenant(
   } catch (error) {
     if (signal.aborted) throw error;
     const failure = asMirrorError(error);
+    if (failure.code === SUPERSEDED) throw failure;
     tenant.log.warn(
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
       'a cycle ended early',

@@ -4,7 +4,6 @@ import type { Link, Operation, Outcome } from '../model/operations.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
-import type { TargetRecord } from '../state/targets.ts';
 import { HIGHEST_EPOCH, isSameContent } from '../sync/identity.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { differsByHand } from './marks.ts';
@@ -41,10 +40,10 @@ export async function pushTarget(
   const lease = await tenant.leases.tryTake(laneLease(target.id));
   if (lease === null) return { settled: 0, idle: true, nextInMs: SECOND_MS };
   try {
-    const record = await tenant.records.read(target.id);
-    const restMs = (record.pausedUntil ?? 0) - tenant.clock();
+    const { pausedUntil } = await tenant.records.read(target.id);
+    const restMs = (pausedUntil ?? 0) - tenant.clock();
     if (restMs > 0) return { settled: 0, idle: true, nextInMs: restMs };
-    if (!isPlanned(tenant, record) && !(await hasErasures(tenant, target))) {
+    if (!(await isPlanned(tenant, target)) && !(await hasErasures(tenant, target))) {
       return { settled: 0, idle: true, nextInMs: null };
     }
     return await drain(tenant, target, lease, signals, progress);
@@ -54,14 +53,12 @@ export async function pushTarget(
 }
 
 /**
- * Whether a plan of this process's time, and not too old a one, stands behind what waits. Else the next cycle comes first: it replaces what
- * was decided before a pause, a time away, or under other titles.
+ * Whether a plan under the configuration of today, and not too old a one, stands behind what waits. Else the next cycle comes first: it
+ * replaces what was decided before a pause or a time away, or under other titles.
  */
-function isPlanned({ openedAt, planLifeMs, clock }: OpenTenant, { lastPlannedAt }: TargetRecord): boolean {
-  const now = clock();
-  // A process that was started while the clock ran ahead can't tell what was planned before it.
-  const isOfThisTime = openedAt > now || (lastPlannedAt ?? 0) >= openedAt;
-  return lastPlannedAt !== null && isOfThisTime && lastPlannedAt >= now - planLifeMs;
+async function isPlanned({ generation, planLifeMs, clock, records }: OpenTenant, { id }: OpenTarget): Promise<boolean> {
+  const { lastPlannedAt, plannedUnder } = await records.read(id);
+  return plannedUnder === (await generation.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
 }
 
 /** A person asked for them: they wait for no plan. */
@@ -71,8 +68,8 @@ async function hasErasures({ outbox }: OpenTenant, { id }: OpenTarget): Promise<
 
 /** What a turn may send now: without a plan, erasures alone. */
 async function dueEntries(tenant: OpenTenant, target: OpenTarget, limit: number): Promise<OutboxEntry[]> {
-  const { clock, outbox, records } = tenant;
-  if (isPlanned(tenant, await records.read(target.id))) return outbox.due(target.id, clock(), limit);
+  const { clock, outbox } = tenant;
+  if (await isPlanned(tenant, target)) return outbox.due(target.id, clock(), limit);
   const { pending } = await outbox.counts(target.id);
   const all = await outbox.due(target.id, clock(), pending);
   return all.filter(({ reason }) => reason === 'forgotten').slice(0, limit);

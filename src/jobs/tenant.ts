@@ -12,9 +12,10 @@ import type {
 } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
-import type { Clock, Instant, TimeWindow } from '../model/time.ts';
+import type { Clock, TimeWindow } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ChannelDirectory, ChannelStore, KeptChannel } from '../state/channels.ts';
+import type { Generation } from '../state/generations.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Leases } from '../state/leases.ts';
@@ -107,8 +108,8 @@ export interface OpenTenant {
   reminders: OpenReminders | null;
   /** Null where none are configured. */
   triggers: OpenTriggers | null;
-  /** When this process opened the tenant: what was planned before, under settings that may be others, is planned anew before it is written. */
-  openedAt: Instant;
+  /** The configuration that this process works under; planner and lanes have their leases only while it is the newest. */
+  generation: Generation;
   /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */
   planLifeMs: number;
   /** A record is gone when a reading that began at least so much after the first that missed it misses it too. */

@@ -2,6 +2,7 @@ import { DelayedError, type Job, type JobsOptions, Queue, Worker } from 'bullmq'
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectForWorkers, connectRedis, type RedisClient } from '../state/redis.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
@@ -69,6 +70,8 @@ const JOB_OPTIONS: JobsOptions = {
 };
 
 const NAMES = Object.keys(JOBS) as JobName[];
+/** After so long a job is tried again that this process must not do: another one may take it then. */
+const LEFT_MS = 2 * SECOND_MS;
 /** How often it is looked whether what should repeat still does. */
 const REPETITION_CHECK_MS = MINUTE_MS;
 
@@ -232,7 +235,9 @@ async function handle(
     await run(parsed.data, signals);
   } catch (error) {
     const failure = asMirrorError(error);
-    if (signals.stop.aborted) return await leaveToNext(job, token);
+    if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
+    // Said once, where it is found: the job is for a process with the newer configuration.
+    if (failure.code === SUPERSEDED) return await leaveToNext(job, token, LEFT_MS);
     options.log.error(
       { job: name, ...parsed.data, code: failure.code, actor: failure.actor, error: failure },
       'a job failed',
@@ -246,9 +251,9 @@ async function handle(
   }
 }
 
-/** What the end of this process cut off is the next one's: a hint would be lost else. */
-async function leaveToNext(job: Job, token: string | undefined): Promise<never> {
-  await job.moveToDelayed(Date.now() + SECOND_MS, token);
+/** What this process can't do is another one's: a hint would be lost else. */
+async function leaveToNext(job: Job, token: string | undefined, delayMs: number): Promise<never> {
+  await job.moveToDelayed(Date.now() + delayMs, token);
   throw new DelayedError();
 }
 

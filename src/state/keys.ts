@@ -14,6 +14,7 @@
  * | `cm:{T}:gone:<target>`               | hash   | seven days        | planner           | guard                 |
  * | `cm:{T}:misses:<stream>`             | hash   | seven days        | planner           | planner               |
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
+ * | `cm:{T}:configuration`               | hash   | tenant's          | planner, lane     | planner, lane, status |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:clinic-tenant`               | string | for ever          | login, planner    | whoever asks the clinic |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
@@ -72,6 +73,7 @@ export const keys = {
   gone: (tenant: string, target: string) => tenantKey(tenant, 'gone', target),
   misses: (tenant: string, stream: string) => tenantKey(tenant, 'misses', stream),
   restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
+  configuration: (tenant: string) => tenantKey(tenant, 'configuration'),
   holds: (tenant: string) => tenantKey(tenant, 'holds'),
   clinicTenant: (tenant: string) => tenantKey(tenant, 'clinic-tenant'),
   runs: (tenant: string) => tenantKey(tenant, 'runs'),

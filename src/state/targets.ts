@@ -25,6 +25,8 @@ export interface TargetRecord {
   settledAsOf: Instant | null;
   /** When a plan was last carried into the outbox, under the configuration of then. */
   lastPlannedAt: Instant | null;
+  /** Number of that configuration; null when no plan was made since configurations have numbers. */
+  plannedUnder: number | null;
   firstRunApprovedAt: Instant | null;
   trouble: TargetTrouble | null;
   /** Null before the first audit. */
@@ -195,6 +197,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     plannedAsOf: number('plannedAsOf'),
     settledAsOf: number('settledAsOf'),
     lastPlannedAt: number('lastPlannedAt'),
+    plannedUnder: number('plannedUnder'),
     firstRunApprovedAt: number('firstRunApprovedAt'),
     pausedUntil: number('pausedUntil'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),

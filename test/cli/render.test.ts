@@ -123,6 +123,7 @@ const statuses: fc.Arbitrary<Status> = fc.record({
       tenant: names,
       name: texts,
       paused: fc.boolean(),
+      configuration: fc.record({ number: counts, isOurs: fc.boolean(), supersededAt: times }),
       connections: fc.array(connections, { maxLength: 3 }),
       lastRun: fc.option(runs),
       targets: fc.array(targets, { maxLength: 4 }),

@@ -6,6 +6,7 @@ import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, HOUR_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
+import { createGeneration, leasesUnder } from '../../src/state/generations.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createJournal, JOURNAL_KEEP_MS } from '../../src/state/journal.ts';
 import { createLeases } from '../../src/state/leases.ts';
@@ -42,8 +43,6 @@ export interface TenantChoice {
   formerly?: string | undefined;
   paused?: boolean;
   slice?: OpenTenant['slice'];
-  /** When the process started; else now. */
-  openedAt?: number;
   leaseTtlMs?: number;
   log?: Logger;
   reminders?: OpenTenant['reminders'];
@@ -60,6 +59,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   const id = choice.id ?? 'studio-rossi';
   const links = createLinkStore(redis, id);
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
+  const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
+  const generation = createGeneration({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
   return {
     id,
     configuration: tenantConfiguration(id, choice, targets),
@@ -74,9 +75,9 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       tenant: choice.formerly,
       target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
     }),
-    leases: createLeases(redis, id, choice.leaseTtlMs ?? 60_000),
     // Any later cycle is a second look.
     missedForMs: 0,
+    leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),
     memory: emptyStreamMemory(),
     tombstones: createTombstoneStore(redis, id, IDENTITY_KEY),
     notifications: {
@@ -87,7 +88,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     },
     reminders: choice.reminders ?? null,
     triggers: choice.triggers ?? null,
-    openedAt: choice.openedAt ?? clock(),
+    generation,
     planLifeMs: 2 * HOUR_MS,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,

@@ -12,6 +12,7 @@ const UNTOUCHED: TargetRecord = {
   plannedAsOf: null,
   settledAsOf: null,
   lastPlannedAt: null,
+  plannedUnder: null,
   firstRunApprovedAt: null,
   trouble: null,
   drift: null,

@@ -1,0 +1,140 @@
+import { MirrorError } from '../model/errors.ts';
+import type { Clock, Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { Lease, Leases } from './leases.ts';
+import type { RedisClient } from './redis.ts';
+
+/** Name of the lease of a tenant's planner. */
+export const PLAN_LEASE = 'plan';
+
+/** Name of the lease of a target's lane. */
+export function laneLease(target: string): string {
+  return `lane-${target}`;
+}
+
+/** Code of the error of a process that works under an older configuration than another one does. */
+export const SUPERSEDED = 'configuration-superseded';
+
+/** The configuration that a process works under, among those of all processes of a tenant. */
+export interface Generation {
+  /**
+   * Takes its number: that of the newest configuration when it is the same one, else the next, which ends whatever others plan or write.
+   * Only the first call does.
+   */
+  join(): Promise<number>;
+  /** Whether no process took a newer one since; after `join`. */
+  isNewest(): Promise<boolean>;
+  /** What is known of the newest one. Takes no number. */
+  look(): Promise<GenerationLook>;
+}
+
+/** What is known of the newest configuration of a tenant. */
+export interface GenerationLook {
+  /** 0 before the first process. */
+  number: number;
+  /** Whether it is the one of this process. */
+  isOurs: boolean;
+  /** When a process with an older one was last kept from working; null when none ever was. */
+  refusedAt: Instant | null;
+}
+
+/** What a generation is opened with. */
+export interface GenerationOptions {
+  redis: RedisClient;
+  tenant: string;
+  /** Hash of everything that decides what is planned. */
+  hash: string;
+  /** The configured targets: their lanes end when a newer configuration comes. */
+  targets: readonly string[];
+  clock: Clock;
+}
+
+// KEYS: configuration, leases of planner and lanes… ARGV: the number that was read, hash, targets.
+const REGISTER = `
+local number = tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
+if number ~= tonumber(ARGV[1]) then return -1 end
+if redis.call('HGET', KEYS[1], 'hash') ~= ARGV[2] then
+  number = number + 1
+  for i = 2, #KEYS do redis.call('DEL', KEYS[i]) end
+end
+redis.call('HSET', KEYS[1], 'number', number, 'hash', ARGV[2], 'targets', ARGV[3])
+return number`;
+
+// KEYS: configuration. ARGV: own number, hash, targets, now. What a lost or older state doesn't know is put back.
+const CHECK = `
+local number, mine = tonumber(redis.call('HGET', KEYS[1], 'number') or '0'), tonumber(ARGV[1])
+if number > mine or (number == mine and redis.call('HGET', KEYS[1], 'hash') ~= ARGV[2]) then
+  redis.call('HSET', KEYS[1], 'refusedAt', ARGV[4])
+  return 0
+end
+if number < mine then redis.call('HSET', KEYS[1], 'number', mine, 'hash', ARGV[2], 'targets', ARGV[3]) end
+return 1`;
+
+/** Opens the generation of a process. Nothing is registered before `join`: whoever only looks changes nothing. */
+export function createGeneration({ redis, tenant, hash, targets, clock }: GenerationOptions): Generation {
+  const key = keys.configuration(tenant);
+  const told = JSON.stringify(targets);
+  let joined: Promise<number> | null = null;
+  async function register(): Promise<number> {
+    for (;;) {
+      const [number = null, known = null] = await redis.hmget(key, 'number', 'targets');
+      const lanes = new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])].map(laneLease));
+      const leases = [PLAN_LEASE, ...lanes].map((name) => keys.lease(tenant, name));
+      const answer = await redis.eval(REGISTER, leases.length + 1, key, ...leases, number ?? 0, hash, told);
+      if (answer !== -1) return Number(answer);
+    }
+  }
+  const join = () => {
+    joined ??= register().catch((error: unknown) => {
+      joined = null;
+      throw error;
+    });
+    return joined;
+  };
+  return {
+    join,
+    isNewest: async () => (await redis.eval(CHECK, 1, key, await join(), hash, told, clock())) === 1,
+    async look() {
+      const [number = null, newest = null, refusedAt = null] = await redis.hmget(key, 'number', 'hash', 'refusedAt');
+      return {
+        number: Number(number ?? 0),
+        isOurs: newest === null || newest === hash,
+        refusedAt: refusedAt === null ? null : Number(refusedAt),
+      };
+    },
+  };
+}
+
+/**
+ * Leases of a process that plans and writes under one configuration. Those of planner and lanes are had by the newest alone: a newer one
+ * takes them away from whoever holds them, in the step in which it gets its number, so that nothing late is written.
+ * @param onSuperseded told once
+ * Both methods throw MirrorError `settings`, code `configuration-superseded`.
+ */
+export function leasesUnder(generation: Generation, leases: Leases, onSuperseded: () => void): Leases {
+  let isTold = false;
+  const isGoverned = (name: string) => name === PLAN_LEASE || name.startsWith(laneLease(''));
+  async function checked<Taken extends Lease | null>(name: string, take: () => Promise<Taken>): Promise<Taken> {
+    if (!isGoverned(name)) return take();
+    await generation.join();
+    const lease = await take();
+    if (await generation.isNewest()) return lease;
+    await lease?.release();
+    if (!isTold) onSuperseded();
+    isTold = true;
+    throw superseded();
+  }
+  return {
+    tryTake: (name) => checked(name, () => leases.tryTake(name)),
+    take: (name, waitMs, signal) => checked(name, () => leases.take(name, waitMs, signal)),
+  };
+}
+
+function superseded(): MirrorError {
+  return new MirrorError('another process works under a newer configuration of this tenant', {
+    actor: 'settings',
+    code: 'configuration-superseded',
+    retry: 'later',
+    remedy: 'restart this process, so that it reads the configuration of today',
+  });
+}
