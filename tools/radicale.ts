@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { withDependencies } from './debian-packages.ts';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
-import { outputOf, resolveServer, type ServerCommand, type ServerSource, ServerUnavailable } from './server-command.ts';
+import { resolveServer, type ServerCommand, type ServerSource, ServerUnavailable } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
 
 /**
@@ -58,8 +58,6 @@ export interface StartRadicaleOptions {
   readonly users?: readonly RadicaleUser[];
   /** After which age a sync token is forgotten (`max_sync_token_age`); the program's default is 30 days. */
   readonly maxSyncTokenAgeSeconds?: number;
-  /** Whether PUT without If-Match over an existing item is refused (`strict_preconditions`; not every version has it). */
-  readonly strictPreconditions?: boolean;
   /** Saves finding it once more. */
   readonly server?: ServerCommand;
 }
@@ -91,12 +89,6 @@ export async function startRadicale(
     if (error instanceof ServerUnavailable) return { unavailable: error.message };
     throw error;
   }
-  if (
-    options.strictPreconditions !== undefined &&
-    !(await outputOf(server, '--help')).includes('strict-preconditions')
-  ) {
-    return { unavailable: 'this version of Radicale has no strict_preconditions' };
-  }
   const ownFolder = await mkdtemp(join(tmpdir(), 'clinic-mirror-radicale-'));
   const { process: guarded, match } = await startGuarded({
     server,
@@ -115,7 +107,7 @@ async function writeConfiguration(
   users: readonly RadicaleUser[],
   options: StartRadicaleOptions,
 ): Promise<string> {
-  const { maxSyncTokenAgeSeconds, strictPreconditions } = options;
+  const { maxSyncTokenAgeSeconds } = options;
   const usersFile = join(folder, 'users');
   const storage = join(folder, 'collections');
   const configurationFile = join(folder, 'config');
@@ -131,7 +123,6 @@ async function writeConfiguration(
     '[storage]',
     `filesystem_folder = ${storage}`,
     ...(maxSyncTokenAgeSeconds === undefined ? [] : [`max_sync_token_age = ${maxSyncTokenAgeSeconds}`]),
-    ...(strictPreconditions === undefined ? [] : [`strict_preconditions = ${strictPreconditions}`]),
     '[logging]',
     'level = info',
   ];

@@ -60,7 +60,7 @@ export async function versionOf(server: ServerCommand): Promise<string | undefin
 }
 
 /** What the program prints on standard output. @throws when it cannot be started or fails */
-export async function outputOf(server: ServerCommand, ...args: string[]): Promise<string> {
+async function outputOf(server: ServerCommand, ...args: string[]): Promise<string> {
   const { stdout } = await run(server.command, [...server.args, ...args], {
     env: { ...process.env, ...server.env },
     timeout: VERSION_TIMEOUT_MS,

@@ -260,9 +260,7 @@ describe('an open port', () => {
       () => 'cut off',
     );
     await isAsked;
-    const startedAt = performance.now();
     await port.close(200);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
     expect(await answer).toBe('cut off');
   });
 

@@ -47,7 +47,7 @@ test('300 invoices at once in three sections from three processes: no gap, no du
   } finally {
     await sandbox.close();
   }
-}, 120_000);
+});
 
 function numberOf(number: Json[string]): number {
   return Number.parseInt(String(number), 10);

@@ -333,7 +333,7 @@ test('a command that dies at any place, and a daemon that goes on after it, leav
     if (first !== null) break;
   }
   expect(died).toBeGreaterThan(5);
-}, 60_000);
+});
 
 /** The command waits for the lane, or is through. */
 async function isLooking({ connection }: ForgetWorld): Promise<boolean> {

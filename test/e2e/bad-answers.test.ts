@@ -112,7 +112,7 @@ test('whatever the clinic answers, nothing is deleted that it does not confirm',
   const { run } = await world.cycle();
   expect(run.error).toBeNull();
   await expectExact(world);
-}, 60_000);
+});
 
 test("another clinic's data in the answers deletes nothing and shows nothing of it", async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, user: ({ users }) => users.everyTenant });
@@ -205,7 +205,6 @@ test.each(['lost-answer', 'cut', 'cut-body', 'html'] as const)(
 async function untilSettled(world: SmallWorld): Promise<void> {
   await waitFor(async () => (await world.cycle()).targets.every(({ state }) => state === 'in-sync'), {
     what: 'the targets to settle',
-    timeoutMs: 30_000,
     intervalMs: 250,
   });
 }

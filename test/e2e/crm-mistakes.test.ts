@@ -46,7 +46,7 @@ test('a mapping of what is sensitive, unknown, or of a consent that nobody knows
   );
   for (const word of written) expect(text.out).toContain(word);
   expect(text.out.split('\n').filter((line) => line.length > 100 && !line.startsWith('/'))).toEqual([]);
-}, 60_000);
+});
 
 test('a property that a CRM lacks stops its target; the status names it and what to do, and then the target goes on', async () => {
   const world = await useCrmWorld();
@@ -71,4 +71,4 @@ test('a property that a CRM lacks stops its target; the status names it and what
   for (const vendor of world.vendors) {
     expect(compareCrm(world, vendor, 'patients', mended.run.startedAt), vendor.name).toMatchObject(SAME);
   }
-}, 60_000);
+});

@@ -113,7 +113,7 @@ describe('requests to CRMs', () => {
       expect(bytes, `${vendor.name}: the requests are there`).toContain(String(patient?.values.firstName));
       expect(tracesIn(bytes, [...Object.values(PLANTED), TREATMENT, ...ids]), vendor.name).toEqual([]);
     }
-  }, 60_000);
+  });
 
   test('tell the treatment where the operator says why, and nothing else that is sensitive', async () => {
     const sensitive = { treatment: 'Data protection officer, 3 May, for follow-up by treatment' };
@@ -133,7 +133,7 @@ describe('requests to CRMs', () => {
       expect(told.length, vendor.name).toBeGreaterThan(0);
       expect(tracesIn(JSON.stringify(vendor.records('patients')), [TREATMENT])).toEqual([]);
     }
-  }, 60_000);
+  });
 
   test('tell the tax code where the operator says why', async () => {
     const world = await useCrmWorld({
@@ -146,7 +146,7 @@ describe('requests to CRMs', () => {
     for (const vendor of world.vendors) {
       expect(tracesIn(bytesTo(vendor), [...Object.values(PLANTED), TREATMENT])).toEqual([PLANTED.taxCode]);
     }
-  }, 60_000);
+  });
 });
 
 /** One patient as everybody in this test is called. */
@@ -179,7 +179,6 @@ test('patients in CRMs are in no log line, metric, status, key or value of the s
     });
   await waitFor(() => world.vendors.filter((vendor) => vendor.name !== 'hubspot').every(isThere), {
     what: 'the first sync',
-    timeoutMs: 30_000,
     intervalMs: 200,
   });
 
@@ -194,7 +193,7 @@ test('patients in CRMs are in no log line, metric, status, key or value of the s
       const ofPatients = tenant?.targets.filter(({ target }) => target.endsWith('contacts')) ?? [];
       return ofPatients.length === 3 && ofPatients.every(({ failing, trouble }) => failing > 0 || trouble !== null);
     },
-    { what: 'a refusal by every CRM', timeoutMs: 30_000, intervalMs: 300 },
+    { what: 'a refusal by every CRM', intervalMs: 300 },
   );
 
   const places = new Map<string, string>();
@@ -226,4 +225,4 @@ test('patients in CRMs are in no log line, metric, status, key or value of the s
       `${place}: secrets`,
     ).toEqual([]);
   }
-}, 120_000);
+});

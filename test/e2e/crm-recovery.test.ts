@@ -40,7 +40,7 @@ async function untilInSync(world: CrmWorld): Promise<number> {
       const { run, targets } = await world.cycle();
       return targets.every(({ state }) => state === 'in-sync') ? run.startedAt : null;
     },
-    { what: 'all in sync', timeoutMs: 30_000, intervalMs: 200 },
+    { what: 'all in sync', intervalMs: 200 },
   );
 }
 
@@ -69,7 +69,7 @@ test('answers of CRMs that are lost lead to no second record', async () => {
   expectSame(world, await untilInSync(world));
   expect(recordsOf(world).length).toBeGreaterThan(before + 30);
   for (const vendor of world.vendors) expect(vendor.lostAnswers(), vendor.name).toBe(2);
-}, 60_000);
+});
 
 test('a state that was lost is read back from the CRMs: nothing is written, nothing is there twice', async () => {
   const world = await useCrmWorld();
@@ -89,7 +89,7 @@ test('a state that was lost is read back from the CRMs: nothing is written, noth
   for (const vendor of world.vendors) expect(world.spent(vendor).write, vendor.name).toBe(0);
   expect(recordsOf(world)).toEqual(before);
   expectSame(world, run.startedAt);
-}, 60_000);
+});
 
 test('what people change and delete in a CRM is found by the audit and put right with the next cycle', async () => {
   const world = await useCrmWorld();
@@ -114,4 +114,4 @@ test('what people change and delete in a CRM is found by the audit and put right
     }
   }
   expectSame(world, await untilInSync(world));
-}, 90_000);
+});

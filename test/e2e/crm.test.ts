@@ -92,7 +92,7 @@ describe('a family of four with one e-mail address and one telephone', () => {
       expect(idOf(after, 'Carlotta'), vendor.name).toBe(idOf(contacts, 'Carla'));
       expect(idOf(after, 'Anna'), vendor.name).toBe(idOf(contacts, 'Anna'));
     }
-  }, 60_000);
+  });
 });
 
 function contactsNamed(vendor: CrmVendor, lastName: string) {
@@ -139,7 +139,7 @@ describe('two clinics with patients, appointments and invoices in the same CRMs'
 
     grant(world, withdrawn, true);
     expectSame(world, await settle(world, first?.id));
-  }, 120_000);
+  });
 });
 
 /** Patients of the first clinic with an invoice and an appointment. */
@@ -177,4 +177,4 @@ test('what the command line says of targets in CRMs fits into 100 columns', asyn
   expect(plan.out).toMatch(/hubspot-contacts: 12 to create, 0 to update, 0 to delete/);
   expect(health.out).toMatch(/hubspot-contacts:\n {2}Excluded, 1: the patient has not given/);
   expect(health.out).toMatch(/hubspot-deals:\n {2}Excluded, \d+: the patient is left out of the contacts' target/);
-}, 120_000);
+});

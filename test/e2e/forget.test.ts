@@ -114,4 +114,4 @@ test('a patient is forgotten in a calendar, every CRM and Redis, beside a runnin
   await world.cycle();
   await waitFor(async () => inCalendar(), { what: 'the appointments of the patient' });
   expect(inCrm().map(({ name }) => name)).toEqual(expect.arrayContaining(['salesforce', 'rest-crm']));
-}, 120_000);
+});

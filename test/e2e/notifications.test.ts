@@ -74,7 +74,6 @@ function openAt({ google, graph }: SmallWorld): [number, number] {
 async function bothAreTold({ world, statuses }: Told): Promise<void> {
   await waitFor(async () => (await statuses()).every(({ notifications }) => notifications.untilAt !== null), {
     what: 'both vendors to tell of changes',
-    timeoutMs: 15_000,
   });
   expect(openAt(world)).toEqual([1, 1]);
 }
@@ -83,7 +82,6 @@ async function bothAreTold({ world, statuses }: Told): Promise<void> {
 async function firstLooksAreOver({ statuses }: Told): Promise<void> {
   await waitFor(async () => (await statuses()).every(({ drift }) => drift !== null), {
     what: 'the first look at both targets',
-    timeoutMs: 15_000,
   });
   await queueIsEmpty('look');
 }
@@ -94,8 +92,20 @@ async function queueIsEmpty(name: 'channels' | 'look'): Promise<void> {
     const counts = await queue.getJobCounts(...(name === 'look' ? (['delayed'] as const) : []), 'wait', 'active');
     return Object.values(counts).every((count) => count === 0);
   };
-  await waitFor(isEmpty, { what: `nothing to wait in ${name}`, timeoutMs: 20_000 });
+  await waitFor(isEmpty, { what: `nothing to wait in ${name}` });
   await queue.close();
+}
+
+/** Looks that wait for the time to settle go at once. */
+async function settle(queue: Queue): Promise<void> {
+  await waitFor(
+    async () => {
+      const delayed = await queue.getDelayed();
+      await Promise.all(delayed.map((job) => job.promote().catch(() => {})));
+      return (await queue.getJobCountByTypes('delayed', 'wait', 'active')) === 0;
+    },
+    { what: 'the looks to be over' },
+  );
 }
 
 function handsOf(world: SmallWorld, { family, account }: SmallTarget): CalendarHands {
@@ -106,7 +116,6 @@ function handsOf(world: SmallWorld, { family, account }: SmallTarget): CalendarH
 async function restored(hands: CalendarHands, before: unknown): Promise<void> {
   await waitFor(async () => JSON.stringify(contentsOf(await hands.events())) === JSON.stringify(before), {
     what: 'the calendar to be as before',
-    timeoutMs: 15_000,
     intervalMs: 50,
   });
 }
@@ -129,7 +138,7 @@ test('what is edited or deleted by hand at Google and Outlook is restored withou
     await hands.remove(events[1]?.id ?? '');
     await restored(hands, before);
   }
-}, 60_000);
+});
 
 test('a restart keeps the channels that are open, and what they tell is heard', async () => {
   const here = await told();
@@ -148,7 +157,7 @@ test('a restart keeps the channels that are open, and what they tell is heard', 
   await restored(hands, before);
   expect(here.world.google.channels().map(({ id }) => id)).toEqual([channel?.id]);
   expect(here.world.graph.subscriptions().map(({ id }) => id)).toEqual([subscription?.id]);
-}, 60_000);
+});
 
 test('two daemons open one channel for each calendar', async () => {
   const here = await told();
@@ -159,7 +168,7 @@ test('two daemons open one channel for each calendar', async () => {
   await queueIsEmpty('channels');
   expect(here.world.graph.subscriptions()[0]?.id).toBe(subscription);
   expect(openAt(here.world)).toEqual([1, 1]);
-}, 60_000);
+});
 
 test('a notification that gets lost costs time only: the next audit finds what it would have told', async () => {
   const here = await told();
@@ -180,7 +189,7 @@ test('a notification that gets lost costs time only: the next audit finds what i
   expect(out).toMatch(/doctor-1 +repair +\d+ +1 /);
   expect(out).toMatch(/doctor-2 +repair +\d+ +1 /);
   for (const [hands, contents] of before) await restored(hands, contents);
-}, 60_000);
+});
 
 test('without a public address nothing is opened, and an audit finds what was done by hand', async () => {
   const here = await told({ isReachable: false });
@@ -197,7 +206,7 @@ test('without a public address nothing is opened, and an audit finds what was do
   expect((await here.world.cli('audit', 'clinic-1')).out).toMatch(/doctor-1 +repair +\d+ +1 /);
   await restored(hands, contentsOf(events));
   expect(openAt(here.world)).toEqual([0, 0]);
-}, 60_000);
+});
 
 test('a logout ends the channels of its login before the login itself', async () => {
   const here = await told();
@@ -207,7 +216,7 @@ test('a logout ends the channels of its login before the login itself', async ()
     expect(await here.world.cli('logout', 'clinic-1', target)).toMatchObject({ code: 0 });
   }
   expect(openAt(here.world)).toEqual([0, 0]);
-}, 60_000);
+});
 
 test('targets that are paused, or taken out of the configuration, are told of no more', async () => {
   const here = await told();
@@ -222,15 +231,20 @@ test('targets that are paused, or taken out of the configuration, are told of no
   tenant.targets = { [outlook.target]: { ...tenant.targets[outlook.target], paused: true } };
   await writeFile(file, stringify(tenant));
   await here.start();
-  await waitFor(() => openAt(world).join() === '0,0', { what: 'both channels to be closed', timeoutMs: 15_000 });
+  await waitFor(() => openAt(world).join() === '0,0', { what: 'both channels to be closed' });
   expect(Object.keys(tenant.targets)).not.toContain(google.target);
-}, 60_000);
+});
 
-test('a thousand genuine hints within the time to settle are acknowledged at once and make two looks at most', async () => {
-  const here = await told({ settleMs: 5_000 });
+test('a thousand genuine hints within the time to settle are acknowledged at once and make one look', async () => {
+  // Longer than a thousand requests take.
+  const here = await told({ settleMs: 60_000 });
   await here.start();
   await bothAreTold(here);
-  await firstLooksAreOver(here);
+  const queue = new Queue('look', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  await waitFor(async () => (await queue.getCompletedCount()) + (await queue.getDelayedCount()) >= 2, {
+    what: 'the first look at both targets to be asked for',
+  });
+  await settle(queue);
   const [channel] = here.world.google.channels();
   const headers = {
     'x-goog-channel-id': channel?.id ?? '',
@@ -239,20 +253,18 @@ test('a thousand genuine hints within the time to settle are acknowledged at onc
     'x-goog-resource-state': 'exists',
     'x-goog-message-number': '7',
   };
-  const queue = new Queue('look', { connection: redis.connect(), prefix: QUEUE_PREFIX });
-  await queueIsEmpty('look');
   const looksBefore = await queue.getCompletedCount();
   for (let round = 0; round < 20; round += 1) {
     const post = () => fetch(channel?.address ?? '', { method: 'POST', headers });
     const answers = await Promise.all(Array.from({ length: 50 }, post));
     expect(answers.every(({ status: code }) => code === 202)).toBe(true);
   }
-  await queueIsEmpty('look');
+  expect(await queue.getDelayedCount()).toBe(1);
+  await settle(queue);
   const looks = (await queue.getCompletedCount()) - looksBefore;
-  expect(looks).toBeGreaterThanOrEqual(1);
-  expect(looks).toBeLessThanOrEqual(2);
+  expect(looks).toBe(1);
   await queue.close();
-}, 60_000);
+});
 
 test('no secret of a channel is in Redis', async () => {
   const here = await told();
@@ -264,7 +276,7 @@ test('no secret of a channel is in Redis', async () => {
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(kept).not.toContain(secret);
   }
-}, 60_000);
+});
 
 test('M11: posts of strangers are acknowledged alike and do nothing', async () => {
   const here = await told();
@@ -304,7 +316,7 @@ test('M11: posts of strangers are acknowledged alike and do nothing', async () =
   expect(count('google-calendar', 'wrong-secret') && count('outlook-calendar', 'wrong-secret')).toBe(true);
   expect(count('google-calendar', 'unknown') && count('outlook-calendar', 'unknown')).toBe(true);
   expect(here.world.targets.flatMap(({ proxy }) => callsAt(proxy))).toEqual([]);
-}, 60_000);
+});
 
 describe('M12: what Microsoft says of a subscription itself is acted upon at once', () => {
   test('removed: another is opened', async () => {
@@ -315,10 +327,9 @@ describe('M12: what Microsoft says of a subscription itself is acted upon at onc
     here.world.graph.sendLifecycleEvent(subscription?.id ?? '', 'subscriptionRemoved');
     const other = await waitFor(() => here.world.graph.subscriptions().find(({ id }) => id !== subscription?.id), {
       what: 'another subscription',
-      timeoutMs: 15_000,
     });
     expect(other.notificationUrl).not.toBe(subscription?.notificationUrl);
-  }, 60_000);
+  });
 
   test('to be authorized again: it is prolonged', async () => {
     const here = await told();
@@ -329,7 +340,6 @@ describe('M12: what Microsoft says of a subscription itself is acted upon at onc
     here.world.graph.sendLifecycleEvent(subscription?.id ?? '', 'reauthorizationRequired');
     await waitFor(() => (here.world.graph.subscriptions()[0]?.expiresAt ?? 0) > expiresAt, {
       what: 'the subscription to be prolonged',
-      timeoutMs: 15_000,
     });
-  }, 60_000);
+  });
 });

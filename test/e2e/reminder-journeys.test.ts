@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -8,12 +10,13 @@ import { startSmsSandbox } from '../../sandbox/sms/index.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
-import { HOUR_MS, SECOND_MS } from '../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
+import { type ShiftedTime, useShiftedTime } from '../support/shifted-time.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 
@@ -22,7 +25,7 @@ const [NEW, OLD] = [5, 6].map((byte) => `whsec_${Buffer.alloc(32, byte).toString
 const PATIENT = { phone: '+393331234567', email: 'anna.verdi@example.org' };
 const OTHER = { phone: '+393337654321', email: 'bruno@example.org' };
 /** From the bookings to the first reminder. */
-const AHEAD_MS = 15 * SECOND_MS;
+const AHEAD_MS = 10 * MINUTE_MS;
 
 type Answer = Parameters<typeof startReceiver>[0];
 
@@ -102,7 +105,18 @@ async function fates(world: SmallWorld, appointment: string): Promise<string[]> 
   return entries.map(({ channel, state, reason }) => [channel, state, reason ?? []].flat().join(' ')).sort();
 }
 
-async function settled(world: SmallWorld, appointments: readonly string[]): Promise<void> {
+/** Waits until every appointment has its plan. */
+async function planned(world: SmallWorld, ...appointments: readonly string[]): Promise<void> {
+  const isPlanned = async (id: string) => (await fates(world, id)).length > 0;
+  await waitFor(async () => (await Promise.all(appointments.map(isPlanned))).every(Boolean), {
+    what: 'the reminders to be planned',
+  });
+}
+
+/** Puts the clock forward to when the reminders are due, and waits until each has come to its end. */
+async function settled(world: SmallWorld, time: ShiftedTime, appointments: readonly string[]): Promise<void> {
+  await planned(world, ...appointments);
+  await time.leap(AHEAD_MS + 5 * SECOND_MS);
   const isOpen = (fate: string) => / (planned|sending)$/.test(fate);
   await waitFor(
     async () => {
@@ -129,6 +143,7 @@ async function press(link: string, answer: 'confirmed' | 'cancelled'): Promise<s
 }
 
 test('what is booked, moved, cancelled, opted out and answered, from the clinic to the phone and back', async () => {
+  const time = useShiftedTime(redis);
   const bed = await remindingWorld({ 'an-hour': { before: 'PT1H', channels: ['text', 'mail', 'hook'] } });
   const { world, sms, mail, receiver, clinicId, book, base } = bed;
   const daemon = await runDaemon(world);
@@ -140,7 +155,7 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   const { estate } = daemon.composition;
   await estate.pullNow('clinic-1');
   const ledger = estate.tenants.get('clinic-1')?.reminders?.ledger;
-  await waitFor(async () => (await ledger?.openCount()) === 12, { what: 'the plan', timeoutMs: 20_000 });
+  await waitFor(async () => (await ledger?.openCount()) === 12, { what: 'the plan' });
 
   world.clinic.move(clinicId, moved, { start: dueAt + HOUR_MS + 4_000 });
   world.clinic.cancel(clinicId, gone);
@@ -149,7 +164,10 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   const forged = new URLSearchParams({ From: PATIENT.phone, Body: 'STOP', AccountSid: sms.accountSid });
   expect((await fetch(incoming, { method: 'POST', body: forged })).status).toBe(403);
   await estate.pullNow('clinic-1');
-  await settled(world, [kept, moved, gone, optedOut]);
+  await waitFor(async () => (await fates(world, moved)).length === 6, {
+    what: 'the plan of the appointment that was moved',
+  });
+  await settled(world, time, [kept, moved, gone, optedOut]);
 
   expect(await fates(world, kept)).toEqual(['hook sent', 'mail sent', 'text sent']);
   expect(await fates(world, moved)).toEqual(
@@ -182,7 +200,6 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   expect([truth.get(kept), truth.get(moved)].sort()).toEqual(['Cancelled', 'Confirmed']);
   await waitFor(async () => (await target?.read())?.length === before - 1, {
     what: 'the calendar to follow',
-    timeoutMs: 20_000,
   });
 
   const stories = await Promise.all([kept, moved, gone].map((id) => world.cli('reminders', 'explain', 'clinic-1', id)));
@@ -192,10 +209,11 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
     expect(told).toContain(words);
   }
   expect(told).toContain('was cancelled (cancelled)');
-}, 90_000);
+});
 
 describe('what goes wrong while reminders are due', () => {
   test('a lost answer is never a second message, and an unreachable clinic never a blind one', async () => {
+    const time = useShiftedTime(redis);
     const { world, sms, gateway, book } = await remindingWorld({ 'an-hour': { before: 'PT1H', channels: ['text'] } });
     const daemon = await runDaemon(world);
     const dueAt = Date.now() + AHEAD_MS;
@@ -209,13 +227,14 @@ describe('what goes wrong while reminders are due', () => {
       fault: { kind: 'answer', answer: away },
     });
     await daemon.composition.estate.pullNow('clinic-1');
-    await settled(world, [lost, blind]);
+    await settled(world, time, [lost, blind]);
     expect(await fates(world, lost)).toEqual(['text unknown']);
     expect(await fates(world, blind)).toEqual(['text dropped source-unreachable']);
     expect(sms.messages()).toHaveLength(1);
-  }, 90_000);
+  });
 
   test('a receiver that is gone closes its channel until a person opens it', async () => {
+    const time = useShiftedTime(redis);
     let status = 410;
     const rules = { 'an-hour': { before: 'PT1H', channels: ['hook'] } };
     const { world, receiver, book } = await remindingWorld(rules, () => ({ status }));
@@ -224,7 +243,7 @@ describe('what goes wrong while reminders are due', () => {
     const remind = async () => {
       appointments.push(book(Date.now() + AHEAD_MS + HOUR_MS));
       await daemon.composition.estate.pullNow('clinic-1');
-      await settled(world, appointments);
+      await settled(world, time, appointments);
       return (await fates(world, appointments.at(-1) ?? '')).join();
     };
     expect(await remind()).toBe('hook dropped channel-gone');
@@ -235,9 +254,14 @@ describe('what goes wrong while reminders are due', () => {
     expect(await world.cli('reminders', 'reopen', 'clinic-1', 'hook')).toMatchObject({ code: 0 });
     expect((await world.cli('status', 'clinic-1')).out).not.toContain('closed since');
     expect(await remind()).toBe('hook sent');
-  }, 120_000);
+  });
 
   test('a daemon killed while it hands over: at most one message, at least one webhook with one id', async () => {
+    let daemon: DaemonProcess | undefined;
+    const time = useShiftedTime(redis, (offsetMs) => {
+      writeFileSync(join(bed.world.dir, 'clock'), `${offsetMs}`);
+      daemon?.process.kill('SIGUSR2');
+    });
     let strike = () => {};
     const bed = await remindingWorld(
       {
@@ -250,6 +274,8 @@ describe('what goes wrong while reminders are due', () => {
       },
     );
     const { world, sms, gateway, receiver, book } = bed;
+    world.env.CLOCK_OFFSET_FILE = join(world.dir, 'clock');
+    world.env.NODE_OPTIONS = `--import ${new URL('../support/shifted-daemon.ts', import.meta.url).href}`;
     const killed = async (daemon: DaemonProcess) => {
       await waitFor(() => daemon.process.signalCode === 'SIGKILL', { what: 'the kill', timeoutMs: 40_000 });
       // The claims of the dead end after two minutes.
@@ -260,6 +286,7 @@ describe('what goes wrong while reminders are due', () => {
     };
 
     const first = await start(bed);
+    daemon = first;
     gateway.add({
       method: /POST/,
       fault: {
@@ -272,11 +299,16 @@ describe('what goes wrong while reminders are due', () => {
     });
     const texted = book(Date.now() + AHEAD_MS + HOUR_MS);
     await world.opened().estate.pullNow('clinic-1');
+    await planned(world, texted);
+    await time.leap(AHEAD_MS + SECOND_MS);
     await killed(first);
     const second = await start(bed);
+    daemon = second;
     strike = () => void second.process.kill('SIGKILL');
     const hooked = book(Date.now() + AHEAD_MS + HOUR_MS / 2);
     await world.opened().estate.pullNow('clinic-1');
+    await planned(world, hooked);
+    await time.leap(AHEAD_MS + SECOND_MS);
     await killed(second);
     strike = () => {};
     const third = await start(bed);
@@ -290,7 +322,7 @@ describe('what goes wrong while reminders are due', () => {
     expect(receiver.requests.length).toBeGreaterThanOrEqual(2);
     expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(await third.stop()).toBe(0);
-  }, 120_000);
+  });
 });
 
 /** A daemon of its own, once it is ready. */
@@ -301,7 +333,6 @@ async function start({ world, base }: { world: SmallWorld; base: string }): Prom
   });
   await waitFor(async () => (await fetch(`${base}/readyz`)).ok, {
     what: 'the daemon to be ready',
-    timeoutMs: 30_000,
     intervalMs: 100,
   });
   return daemon;

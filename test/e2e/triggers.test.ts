@@ -70,7 +70,7 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
   await startOne(world);
   const isBegun = async () =>
     (await triggersOf(daemon).store.reading({ endpoint: 'portal', event: 'invoice.issued' })).sinceAt;
-  await waitFor(async () => (await isBegun()) !== null, { what: 'the first lists', timeoutMs: 20_000 });
+  await waitFor(async () => (await isBegun()) !== null, { what: 'the first lists' });
   world.clinic.plant(clinicId, 'reports', report!.id, { status: 'Signed' });
   world.clinic.plant(clinicId, 'invoices', invoice!.id, {
     status: 'Issued',
@@ -95,7 +95,7 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
   const metrics = await (await fetch(`http://127.0.0.1:${daemon.port}/metrics`)).text();
   const labels = 'tenant="clinic-1",endpoint="portal",event="invoice.issued",result="sent",reason="none"';
   expect(metrics).toContain(`clinic_mirror_triggers{${labels}} 1`);
-}, 60_000);
+});
 
 test('without the scope for reports their event is off and says so; invoices go on, and a login brings reports back', async () => {
   const { world, receiver } = await startWorld();
@@ -118,4 +118,4 @@ test('without the scope for reports their event is off and says so; invoices go 
   await begun('report.available');
   expect((await world.cli('status', 'clinic-1')).out).not.toContain('report.available');
   expect(receiver.requests).toHaveLength(1);
-}, 60_000);
+});

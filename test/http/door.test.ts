@@ -142,7 +142,7 @@ describe('a request without an answer', () => {
       outgoing.write('{');
     });
     const { door } = openDoor();
-    const error = await failure(door.send(request(url, { timeoutMs: 60, method: 'POST' })));
+    const error = await failure(door.send(request(url, { timeoutMs: 300, method: 'POST' })));
     expect(error).toMatchObject({ actor: 'remote', code: 'timeout', retry: 'later', ambiguous: true });
   });
 

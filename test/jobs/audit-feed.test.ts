@@ -461,7 +461,7 @@ async function take(world: AuditWorld, expected: Expectation, id: string, act: s
 }
 
 describe.for(POLICIES)('whatever people, the clinic, the feed and crashes do (%s)', (policy) => {
-  test('one whole audit and one cycle lead to what the policy promises', { timeout: 60_000 }, async () => {
+  test('one whole audit and one cycle lead to what the policy promises', async () => {
     const limits = { share: 1, count: 1_000 };
     const guard = { vanished: limits, cancelled: limits, holdExpiresAfterHours: 1 };
     await fc.assert(

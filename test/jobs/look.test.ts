@@ -1,3 +1,4 @@
+import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import { lookAtTarget } from '../../src/jobs/look.ts';
@@ -5,8 +6,9 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type JobHandlers, openQueues, startWorkers, type WorkQueues } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
+import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
@@ -204,10 +206,16 @@ describe('hints', () => {
     const waking = queues();
     const seen: string[] = [];
     workers({ look: async ({ target }) => void seen.push(target) });
-    for (let index = 0; index < 100; index += 1) await waking.look('studio-rossi', 'doctor', { delayMs: 300 });
-    await waking.look('studio-rossi', 'nurse', { delayMs: 600 });
+    for (let index = 0; index < 100; index += 1) await waking.look('studio-rossi', 'doctor', { delayMs: HOUR_MS });
+    const queue = new Queue('look', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+    const [settling, ...more] = await queue.getDelayed();
+    expect(more).toEqual([]);
+    await settling?.promote();
+    await waitFor(() => seen.length > 0, { what: 'the look' });
+    await waking.look('studio-rossi', 'nurse', { delayMs: 0 });
     await waitFor(() => seen.includes('nurse'), { what: 'the look that was asked for last' });
     expect(seen).toEqual(['doctor', 'nurse']);
+    await queue.close();
   });
 
   test('about channels make one round that is under way and one after it', async () => {

@@ -77,4 +77,4 @@ test('a process that dies while the first list is taken tells of nothing old aft
     expect(told(receiver)).toEqual([]);
   }
   expect(survived).toBe(true);
-}, 60_000);
+});

@@ -126,12 +126,11 @@ describe('the workers', () => {
     const tenants = new Map([large, ...small].map(({ tenant }) => [tenant.id, tenant]));
     workers(handlersFor(tenants, waking), { push: 1 });
     await waking.pullNow('large');
-    await waitFor(() => large.model.calls.apply > 0, { what: 'the large tenant to be under way', timeoutMs: 10_000 });
+    await waitFor(() => large.model.calls.apply > 0, { what: 'the large tenant to be under way' });
     for (const { tenant } of small) await waking.pullNow(tenant.id);
     const isDone = ({ model }: Clinic) => model.objects().length === 3;
     await waitFor(() => small.every(isDone), {
       what: 'the small tenants to be done',
-      timeoutMs: 15_000,
       intervalMs: 1,
     });
     expect(large.model.objects().length).toBeLessThan(4_500);
@@ -183,10 +182,9 @@ describe('the end', () => {
     });
     await queues().wake('studio-rossi', 'doctor', 0);
     await gate.promise;
-    const startedAt = performance.now();
-    await started.close(30_000);
+    // Longer than this test may take: it isn't waited for.
+    await started.close(600_000);
     expect(ended).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   test('comes within the grace time when what runs listens to nothing else', async () => {
@@ -205,9 +203,7 @@ describe('the end', () => {
     );
     await queues().wake('studio-rossi', 'doctor', 0);
     await gate.promise;
-    const startedAt = performance.now();
     await started.close(200);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
     expect(errors).toEqual([]);
   });
 });

@@ -31,7 +31,7 @@ test('days with kills, a downtime and lost answers: nothing wrong, double, misse
   expect(report).toMatchObject({ wrongBy: {}, double: 0, missed: 0, examples: [], claimed: 0, open: 0, killed: 3 });
   expect(report.sent).toBeGreaterThan(40);
   expect(report.received).toBeGreaterThanOrEqual(report.sent);
-}, 120_000);
+});
 
 describe('the judge sees what is broken in a worker that', () => {
   test.each<[string, string, number, (report: SimulationReport) => number]>([

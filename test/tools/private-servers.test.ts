@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, test } from 'vitest';
 import { startGuarded } from '../../tools/guarded-process.ts';
-import { startRadicale } from '../../tools/radicale.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
@@ -81,6 +80,8 @@ describe('the Redis of a test file', () => {
 
   test('keeps its data through a crash', async () => {
     const connection = redis.connect();
+    // Every second, as else, Redis may keep a write to itself while the disk is busy.
+    await connection.config('SET', 'appendfsync', 'always');
     await connection.set('key', 'value');
     await redis.crash();
     await redis.startAgain();
@@ -120,16 +121,6 @@ describe('the Radicale of a test file', () => {
     expect(await (await fetch(`${calendar}one.ics`, { headers })).text()).toContain('SUMMARY:Visit');
   });
 });
-
-test.skipIf('unavailable' in radicaleServer)(
-  'an option that this Radicale lacks is reported, not ignored',
-  async () => {
-    if ('unavailable' in radicaleServer) return;
-    const started = await startRadicale({ server: radicaleServer, strictPreconditions: true });
-    if ('unavailable' in started) expect(started.unavailable).toMatch(/strict_preconditions/);
-    else await started.stop();
-  },
-);
 
 describe('a guarded process', () => {
   const shell = { command: 'sh', args: ['-c'], env: {} };

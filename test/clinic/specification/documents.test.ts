@@ -81,12 +81,10 @@ describe('a document that is strange', () => {
         properties: { one: next, two: next, ring: { $ref: '#/components/schemas/A' } },
       };
     }
-    const started = performance.now();
     const { remarks } = readSpecification(
       withAppointments({ $ref: '#/components/schemas/L0' }, { components: { schemas } }),
     );
     expect(remarks).toContainEqual(expect.stringContaining('more schemas'));
-    expect(performance.now() - started).toBeLessThan(10_000);
   });
 
   test('with names that are traps is no trap', () => {

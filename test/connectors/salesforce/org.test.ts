@@ -113,10 +113,10 @@ describe('the wire', () => {
 
   test('after a call without an answer in time the collections are halved', async () => {
     const { sandbox, open } = await openWorld();
-    const worker = open('patients', { timeoutMs: 1_000 });
+    const worker = open('patients', { timeoutMs: 2_000 });
     await worker.prepare(null, signal());
     const operations = Array.from({ length: 150 }, (_, index) => create(`r${index}`));
-    sandbox.faults.add({ times: 1, fault: { kind: 'latency', ms: 1_500 } });
+    sandbox.faults.add({ times: 1, fault: { kind: 'latency', ms: 3_000 } });
     await expect(apply(worker, ...operations)).rejects.toSatisfy(isMirrorError({ actor: 'remote', code: 'timeout' }));
     sandbox.recording.record(true);
     expect((await apply(worker, ...operations)).every(({ result }) => result === 'written')).toBe(true);

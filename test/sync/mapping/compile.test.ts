@@ -242,16 +242,14 @@ describe('values', () => {
   });
 });
 
-test('10,000 patients are mapped within a cycle', () => {
+test('10,000 patients are mapped, in less time than a test has', () => {
   const mapping = mappingOf('mapping: { a: fullName, b: mobilePhone, c: derived.nextAppointmentOn, d: email }');
   const patients = Array.from({ length: 10_000 }, (_, count) => ({
     ...PATIENT,
     mobilePhone: `333 ${1_000_000 + count}`,
   }));
-  const startedAt = performance.now();
   const numbers = new Set(patients.map((patient) => mapping.mapNow(ofPatient(patient)).properties.b));
   expect(numbers.size).toBe(10_000);
-  expect(performance.now() - startedAt).toBeLessThan(15_000);
 });
 
 test('a record of another stream is refused', () => {
