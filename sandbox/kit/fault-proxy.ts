@@ -34,6 +34,8 @@ export type ProxyFault =
   | { kind: 'cut-body' }
   /** The server carries the request out, its answer never arrives; the socket stays open. */
   | { kind: 'stall' }
+  /** The request waits on its way until this is fulfilled; then the server carries it out. */
+  | { kind: 'hold'; until: Promise<void> }
   /** The answer is late. */
   | { kind: 'latency'; ms: number }
   /** 200 with the page of a captive portal; the server saw nothing. */
@@ -170,6 +172,7 @@ async function serve(
     return write(response, { status: 200, headers: { 'content-type': 'text/html' }, body: PORTAL_PAGE });
   }
   if (fault?.kind === 'answer') return write(response, fault.answer);
+  if (fault?.kind === 'hold') await fault.until;
   if (fault?.kind === 'latency') await new Promise((resolve) => setTimeout(resolve, fault.ms));
   const rewrite = fault?.kind === 'rewrite' ? fault : null;
   const sent = rewrite?.request?.(request) ?? request;

@@ -39,6 +39,7 @@ import { createRunStore, type RunReport } from '../state/runs.ts';
 import { createSealer, type SealingKey } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
+import { createUnansweredStore } from '../state/unanswered.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index.ts';
 import { configurationHash } from './configuration-hash.ts';
@@ -229,6 +230,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       targets: new Map([...tenant.targets.values()].map((target) => [target.id, open(target)])),
       links,
       outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
+      unanswered: createUnansweredStore(redis, tenant.id),
       journal: createJournal(redis, tenant.id, journalKeepMs, {
         tenant: tenant.formerly,
         target: (id) => tenant.targets.get(id)?.formerly,
@@ -300,13 +302,14 @@ function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTar
   const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const context = crm === null ? {} : { crm: { stream, properties } };
+  const { supports, keysOf } = requireEntry(connectors, target.connector);
   return {
     id: target.id,
     stream,
     crm,
     configuration: target,
     identity,
-    supports: requireEntry(connectors, target.connector).supports,
+    supports: { ...supports, keys: keysOf?.(target.settings) ?? supports.keys },
     connector: openConnector(target, { mark: identity.mark, ...context }, parts),
     preparedContainer: null,
   };

@@ -6,6 +6,12 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operation
 import type { StreamName } from '../model/streams.ts';
 import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 
+/**
+ * Who sees to it that there is one object per key. `enforced`: the vendor refuses a second one. `lookedUp`: we look before we make one,
+ * and a look may miss what was written less than `lagMs` ago, or is still on its way.
+ */
+export type KeyPromise = 'enforced' | { lookedUp: { lagMs: number } };
+
 /** What a connector can do, as data: callers and the contract suite read it and never ask for more. */
 export interface ConnectorSupports {
   operations: readonly Operation['kind'][];
@@ -17,6 +23,9 @@ export interface ConnectorSupports {
   createsContainer: boolean;
   /** A deleted key can be used again (else the connector answers `key-burnt`). */
   revivesKeys: boolean;
+  keys: KeyPromise;
+  /** Only we can have made a second object with a key: what a person copies bears another, or none. */
+  twinsAreOurs: boolean;
   /** Streams whose objects a deletion with `erase` takes out for good; others stay in a bin of the vendor, out of its API's reach. */
   erases: readonly StreamName[];
 }
@@ -157,6 +166,8 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   /** What its targets hold: events of a calendar, or objects of a CRM, whose targets have a `crm` part. */
   readonly holds: 'events' | 'objects';
   readonly supports: ConnectorSupports;
+  /** In place of `supports.keys`, where it depends on the settings. */
+  keysOf?(settings: TargetSettings): KeyPromise;
   /** Kinds of connection that it can use, as in the tenant file. */
   readonly connectionKinds: readonly string[];
   /** OAuth scopes that the connection must have been granted; empty for other logins. */

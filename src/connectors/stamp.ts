@@ -1,6 +1,7 @@
 import type { ItemKey } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { fromRevisionText, toRevisionText, withRevision } from './revision.ts';
 
 /** What is written on an object of a CRM beside the mapped properties and the key. */
 export interface Stamp {
@@ -9,33 +10,42 @@ export interface Stamp {
   contactKey: ItemKey | null;
   contactGeneration?: number;
   startAt: Instant;
+  /** Of the write that made the object so; absent in stamps of before. */
+  revision?: number;
 }
 
 const SEPARATOR = '.';
 
 /**
  * The one text by which an object of a CRM is known as ours and its record found again: mark, sealed record id, start in seconds
- * (base 36), the contact's key, and its generation where that is above 0. Letters, digits, `-`, `_` and `.`; about 110 characters for a short id, 150 for a UUID.
+ * (base 36), the contact's key, its generation where that is above 0, and the write's revision. Letters, digits, `-`, `_` and `.`; about
+ * 115 characters for a short id, 160 for a UUID.
  */
-export function toStamp(mark: string, { locator, contactKey, contactGeneration, startAt }: Stamp): string {
+export function toStamp(mark: string, { locator, contactKey, contactGeneration, startAt, revision }: Stamp): string {
   // A stamp that nobody can read would make a stranger of our own object.
   if (!Number.isFinite(startAt)) throw new RangeError('an item without a start can not be stamped');
   const parts = [mark, locator, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
-  if (contactGeneration !== undefined) parts.push(contactGeneration.toString(36));
+  if (contactGeneration !== undefined || revision !== undefined) parts.push(contactGeneration?.toString(36) ?? '');
+  if (revision !== undefined) parts.push(toRevisionText(revision));
   return parts.join(SEPARATOR);
 }
 
 /** Reads a stamp; null for an empty or damaged one, and for one with another mark: the object is not ours. */
 export function fromStamp(mark: string, text: unknown): Stamp | null {
   if (typeof text !== 'string') return null;
-  const [itsMark, locator, start, contactKey, generation, ...more] = text.split(SEPARATOR);
+  const [itsMark, locator, start, contactKey, generation, written, ...more] = text.split(SEPARATOR);
   if (itsMark !== mark || !locator || start === undefined || contactKey === undefined || more.length > 0) return null;
   const seconds = Number.parseInt(start, 36);
   if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
   if (!/^[0-9a-v]*$/.test(contactKey)) return null;
-  if (generation !== undefined && !/^[1-9a-z][0-9a-z]{0,5}$/.test(generation)) return null;
-  const anew = generation === undefined ? {} : { contactGeneration: Number.parseInt(generation, 36) };
-  return { locator, contactKey: contactKey === '' ? null : contactKey, ...anew, startAt: seconds * SECOND_MS };
+  // A contact that was never made anew leaves its part empty where a revision follows.
+  const hasGeneration = generation !== undefined && (generation !== '' || written === undefined);
+  if (hasGeneration && !/^[1-9a-z][0-9a-z]{0,5}$/.test(generation)) return null;
+  const revision = fromRevisionText(written);
+  if (written !== undefined && revision === undefined) return null;
+  const anew = hasGeneration ? { contactGeneration: Number.parseInt(generation, 36) } : {};
+  const startAt = seconds * SECOND_MS;
+  return { locator, contactKey: contactKey === '' ? null : contactKey, ...anew, startAt, ...withRevision(revision) };
 }
 
 /** What of an item stands in its stamp. */
@@ -43,11 +53,11 @@ export function belongingOf({
   contactKey,
   contactGeneration,
   startAt,
-}: Omit<Stamp, 'locator'>): Omit<Stamp, 'locator'> {
+}: Omit<Stamp, 'locator' | 'revision'>): Omit<Stamp, 'locator' | 'revision'> {
   return { contactKey, ...(contactGeneration === undefined ? {} : { contactGeneration }), startAt };
 }
 
-const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+)?$/;
+const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+|\.[0-9a-z]*\.[0-9a-z]+)?$/;
 
 /**
  * Whether a text is the stamp of another target: its object is not ours, even under our key. What is no stamp is one that somebody

@@ -30,9 +30,9 @@ export async function auditTenant(tenant: OpenTenant, signal: AbortSignal): Prom
 
 /** Whether a cycle should follow what an audit found: something is to be restored, or planned for the first time. */
 export function asksForPlan({ configuration }: OpenTarget, report: DriftReport): boolean {
-  const { edited, removed, churning, unlinked, calendarReplaced } = report;
+  const { edited, removed, churning, unlinked, overwritten = 0, calendarReplaced } = report;
   const toRestore = configuration.audit.drift === 'repair' ? edited + removed - churning : 0;
-  return calendarReplaced === true || toRestore + unlinked > 0;
+  return calendarReplaced === true || toRestore + unlinked + overwritten > 0;
 }
 
 /**
@@ -64,10 +64,12 @@ export async function auditTarget(
     const window = windowOf(target, startedAt);
     const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
     const found = await compareWithTarget(tenant, target, container, { reading: changes, window }, guarded);
-    const report = await settle(tenant, target, found, lane);
+    const twinsRemoved = await removeTwins(tenant, target, container, found, guarded);
+    const report = await settle(tenant, target, found, { twinsRemoved }, lane);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
     lane.signal.throwIfAborted();
-    const whole = changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous } : {};
+    const whole =
+      changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - twinsRemoved } : {};
     await tenant.records.write(target.id, { cursor: changes.cursor, ...whole });
     await tenant.links.noteSeen(target.id, seen);
     return report;
@@ -115,17 +117,53 @@ async function compareWithTarget(
   return await inPieces(audit({ ...input, reading: { ...reading, items: [...reading.items, ...there] } }), signal);
 }
 
-async function settle(tenant: OpenTenant, target: OpenTarget, found: Audit, lane: Lease): Promise<DriftReport> {
-  const { edited, removed, touched, changed, unlinked, checked, marked } = found;
+/**
+ * Removes the second objects of records, where only we can have made them: what a client renamed while we wrote the old name anew, or
+ * what was put back from a bin. Our own removals, since no record loses its object.
+ * @returns how many
+ */
+async function removeTwins(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  container: string,
+  { surplus }: Audit,
+  signal: AbortSignal,
+): Promise<number> {
+  const { supports, identity, connector, id } = target;
+  if (!supports.twinsAreOurs || surplus.length === 0) return 0;
+  const deletions = surplus.map(({ recordId, epoch, versionTag, remoteId, revision = 0 }) => {
+    const key = identity.key(recordId, epoch);
+    return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isTwin: true } as const;
+  });
+  let removed = 0;
+  for (let start = 0; start < deletions.length; start += supports.batchSize) {
+    const outcomes = await connector.apply(container, deletions.slice(start, start + supports.batchSize), signal);
+    removed += outcomes.filter(({ result }) => result === 'deleted').length;
+  }
+  tenant.log.warn({ target: id, removed, found: surplus.length }, 'second objects of appointments were removed');
+  return removed;
+}
+
+async function settle(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  found: Audit,
+  { twinsRemoved }: { twinsRemoved: number },
+  lane: Lease,
+): Promise<DriftReport> {
+  const { edited, removed, touched, changed, unlinked, checked, marked, overwritten } = found;
   if (target.configuration.audit.drift === 'repair' && touched.length > 0) {
     const ids = touched.map(({ recordId }) => recordId);
     await tenant.records.countRestorations(target.id, ids, tenant.clock());
   }
+  await tenant.outbox.raiseRevision(target.id, found.revision, lane);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
   const marks = await countMarks(tenant, target, [...edited, ...removed]);
-  const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...marks };
-  await tenant.records.write(target.id, { drift: report });
+  const beside = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };
+  const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...marks, ...beside };
+  // What was planned is no longer what the target holds.
+  await tenant.records.write(target.id, { drift: report, ...(overwritten === 0 ? {} : { plannedAsOf: null }) });
   if (touched.length > 0) tell(tenant, target, await countMarks(tenant, target, touched));
   return report;
 }

@@ -256,7 +256,9 @@ async function rebuildLinks(
 ): Promise<TargetState> {
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
-  const { links, adopted, ambiguous } = await readOwn(tenant, target, container, survey, signal);
+  const { links, adopted, ambiguous, revision } = await readOwn(tenant, target, container, survey, signal);
+  // Else every write would find a later one in the target, and give way to it.
+  await tenant.outbox.raiseRevision(target.id, revision, lane);
   await tenant.links.fit(target.id, Math.max(links.size, expectedLinks(tenant, target, survey)), lane);
   const marked = [...links.values()].filter(({ drift }) => drift !== null);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
@@ -292,17 +294,17 @@ async function readOwn(
   container: string,
   survey: Survey,
   signal: AbortSignal,
-): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number }> {
+): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number; revision: number }> {
   const remoteItems: RemoteItem<Item>[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
   const { fromAt } = windowOf(target, survey.startedAt);
-  const { links: found, ambiguous } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
+  const { links: found, ambiguous, revision } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
   const links = new Map(found.map((link) => [link.recordId, link]));
   for (const survivor of (await tenant.links.read(target.id)).values()) {
     const asFound = links.get(survivor.recordId);
     links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : asItStands(survivor, asFound));
   }
-  return { links, adopted: found.length, ambiguous };
+  return { links, adopted: found.length, ambiguous, revision };
 }
 
 /** The table is laid out anew only while the lane is out of it; when it is busy a later cycle does it. */

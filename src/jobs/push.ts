@@ -1,15 +1,17 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { Link, Operation, Outcome } from '../model/operations.ts';
+import type { Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
-import { HIGHEST_EPOCH, isSameContent } from '../sync/identity.ts';
+import { linkOf } from '../sync/adopt.ts';
+import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { differsByHand } from './marks.ts';
 import type { Progress } from './pull.ts';
 import { nextTry } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
 
 /** How one turn of a lane ended. */
 export interface Turn {
@@ -84,6 +86,7 @@ async function drain(
 ): Promise<Turn> {
   const endsAt = tenant.clock() + tenant.slice.durationMs;
   let settled = 0;
+  let lookAt: number | null = null;
   try {
     const container = await openCalendar(tenant, target, lease, signals.abort);
     if (container === null) return { settled, idle: false, nextInMs: null };
@@ -93,6 +96,7 @@ async function drain(
       settled += count;
       progress?.('writing', settled);
     }
+    lookAt = await lookForLate(tenant, target, container, lease, signals.abort);
     await noteSettled(tenant, target);
   } catch (error) {
     const failure = asMirrorError(error);
@@ -102,8 +106,12 @@ async function drain(
     if (signals.abort.aborted || lost) return { settled, idle: false, nextInMs: SECOND_MS };
     return { settled, idle: false, nextInMs: await noteTrouble(tenant, target, failure) };
   }
-  const dueAt = await tenant.outbox.nextDueAt(target.id);
-  return { settled, idle: false, nextInMs: dueAt === null ? null : Math.max(0, dueAt - tenant.clock()) };
+  const times = [await tenant.outbox.nextDueAt(target.id), lookAt].filter((at) => at !== null);
+  return {
+    settled,
+    idle: false,
+    nextInMs: times.length === 0 ? null : Math.max(0, Math.min(...times) - tenant.clock()),
+  };
 }
 
 /** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
@@ -123,18 +131,27 @@ async function pushBatch(
   );
   const toSend = new Map<string, { entry: OutboxEntry; operation: Operation<Item>; link: Link | null }>();
   const moot: Settlement[] = [];
+  const resting = new Map<string, number>();
   for (const entry of entries) {
     const link = links.get(entry.recordId) ?? null;
+    const restsTo = restsUntil(entry, link, target, tenant.clock());
+    if (restsTo !== null) {
+      resting.set(entry.recordId, restsTo);
+      continue;
+    }
     const operation = operationFor(entry, link, target);
     if (operation === null) moot.push({ entry, kind: 'done', link });
     else toSend.set(entry.recordId, { entry, operation, link });
   }
   if (moot.length > 0) await tenant.outbox.settle(target.id, moot, tenant.clock(), lease);
+  if (resting.size > 0) await tenant.outbox.postpone(target.id, resting, lease);
   const operations = [...toSend.values()];
-  if (operations.length === 0) return moot.length;
+  if (operations.length === 0) return entries.length;
+  await noteUnanswered(tenant, target, operations);
   await tenant.outbox.markSent(
     target.id,
     operations.map(({ entry }) => entry),
+    tenant.clock(),
     lease,
   );
   const signal = AbortSignal.any([abort, lease.signal, AbortSignal.timeout(APPLY_TIMEOUT_MS)]);
@@ -154,23 +171,26 @@ async function pushBatch(
 
 /** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
 function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
-  const { recordId } = entry;
+  const { recordId, revision } = entry;
   const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
   const key = target.identity.key(recordId, epoch);
   if (entry.item === null) {
     const { versionTag = null, remoteId = null } = link ?? {};
-    const deletion = { kind: 'delete', recordId, key, versionTag, remoteId } as const;
+    const deletion = { kind: 'delete', recordId, key, revision, versionTag, remoteId } as const;
     // Without a link too: what was deleted before may still be readable in the target's bin.
     if (entry.reason === 'forgotten') return { ...deletion, erase: true };
     return link === null && !entry.sent ? null : deletion;
   }
   const locator = target.identity.locator(recordId);
   const item = asMappedNow(entry.item, target);
-  if (link === null || link.epoch !== epoch) return { kind: 'create', recordId, key, locator, item };
+  if (link === null || link.epoch !== epoch) {
+    const mayExist = entry.sent || entry.reason !== 'new';
+    return { kind: 'create', recordId, key, locator, item, revision, mayExist };
+  }
   const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
   if (isAsWanted && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
-  return { kind: 'update', recordId, key, locator, item, versionTag, remoteId };
+  return { kind: 'update', recordId, key, locator, item, revision, versionTag, remoteId };
 }
 
 /**
@@ -235,6 +255,9 @@ async function settleOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
+  // What was given up is not in the target: nothing is as fresh as what was planned.
+  const isStale = settlements.some(({ kind }) => kind === 'superseded');
+  if (isStale) await tenant.records.write(target.id, { plannedAsOf: null });
   await tenant.outbox.settle(target.id, settlements, now, lease);
   await tenant.records.count(target.id, counts);
 }
@@ -267,6 +290,7 @@ function settlementOf(
           epoch,
           remoteId,
           drift: null,
+          revision: entry.revision,
           ...echo,
           ...generationOf(outcome, link),
         },
@@ -275,6 +299,15 @@ function settlementOf(
     }
     case 'deleted':
       return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted' }) };
+    case 'superseded': {
+      const { revision: found, remote } = outcome;
+      return {
+        entry,
+        kind: 'superseded',
+        found,
+        link: remote === null ? null : asFoundNow(remote, identity, link, now),
+      };
+    }
     case 'key-burnt': {
       const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
       if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };
@@ -292,6 +325,13 @@ function settlementOf(
       };
     }
   }
+}
+
+/** A link that tells what stands in the target, written by whoever was later; what can't be named any more stays as it was. */
+function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Link | null, now: number): Link | null {
+  const found = linkOf(remote, identity, link?.startAt ?? now);
+  if (found === null) return link;
+  return link?.generation === undefined ? found : { ...found, generation: link.generation };
 }
 
 /** Counts how often a record's object was made anew, or another one took its place: what belongs to it must be joined again. */

@@ -24,6 +24,7 @@ import type { Outbox } from '../state/outbox.ts';
 import type { RunStore } from '../state/runs.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
+import type { UnansweredStore } from '../state/unanswered.ts';
 import type { Ledger } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
@@ -95,6 +96,7 @@ export interface OpenTenant {
   targets: ReadonlyMap<string, OpenTarget>;
   links: LinkStore;
   outbox: Outbox;
+  unanswered: UnansweredStore;
   records: TargetStore;
   holds: HoldStore;
   runs: RunStore;

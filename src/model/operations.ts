@@ -50,11 +50,16 @@ export interface Link {
   echo?: string;
   /** How often the object had to be made anew, above 0. */
   generation?: number;
+  /** Revision of the write that the target was last given; absent when it was written before revisions were stamped. */
+  revision?: number;
   /** With drift `edited`: fingerprint of the object as a person left it; absent when it can't be read any more. */
   found?: string;
 }
 
-/** One write that a connector is asked to make. `key` is already that of the epoch to use. */
+/**
+ * One write that a connector is asked to make. `key` is already that of the epoch to use. `revision` counts the decisions for the target
+ * and is stamped on the object: what bears a higher one was written later, and is left alone.
+ */
 export type Operation<Wanted extends Item = CalendarItem> =
   | {
       kind: 'create';
@@ -63,6 +68,9 @@ export type Operation<Wanted extends Item = CalendarItem> =
       /** Sealed record id that is stamped on the remote object, so that a lost state can be rebuilt. */
       locator: string;
       item: Wanted;
+      revision: number;
+      /** It was tried before, or a link to an object was lost: one may be there, under another name than we gave it. */
+      mayExist?: boolean;
     }
   | {
       kind: 'update';
@@ -70,6 +78,7 @@ export type Operation<Wanted extends Item = CalendarItem> =
       key: ItemKey;
       locator: string;
       item: Wanted;
+      revision: number;
       versionTag: string | null;
       remoteId: string | null;
     }
@@ -77,8 +86,11 @@ export type Operation<Wanted extends Item = CalendarItem> =
       kind: 'delete';
       recordId: string;
       key: ItemKey;
+      revision: number;
       versionTag: string | null;
       remoteId: string | null;
+      /** A second object of the record: it alone goes, and no other that bears its key. */
+      isTwin?: boolean;
       /** The person is to be forgotten: beyond the bin, as far as the target's API reaches. */
       erase?: boolean;
     };
@@ -99,6 +111,8 @@ export type Outcome<Wanted extends Item = CalendarItem> =
   | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
   /** The target will not take this key again: the caller sends the operation anew with the next epoch. */
   | { recordId: string; result: 'key-burnt' }
+  /** The object bears the stamp of a later write of ours, `revision`: it was left alone, and is as `remote` says; null when deleted. */
+  | { recordId: string; result: 'superseded'; revision: number; remote: RemoteItem<Wanted> | null }
   | { recordId: string; result: 'failed'; error: MirrorError };
 
 /** An object of ours as it stands in a target, found by our marker. */
@@ -110,4 +124,6 @@ export interface RemoteItem<Wanted extends Item = CalendarItem> {
   versionTag: string | null;
   /** The content read back, null when it can't be read as an item (a person changed it beyond that). */
   item: Wanted | null;
+  /** The stamped revision of the write that made it so; absent when it bears none. */
+  revision?: number;
 }

@@ -7,6 +7,7 @@
  * | `cm:{T}:links:<target>:<gen>:<n>`    | hash   | target's          | lane, planner     | planner, lane         |
  * | `cm:{T}:marked:<target>`             | set    | target's          | audit             | audit, status         |
  * | `cm:{T}:unseen:<target>`             | zset   | until read back   | lane              | audit                 |
+ * | `cm:{T}:unanswered:<target>`         | zset   | ten minutes       | lane              | lane                  |
  * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
@@ -66,6 +67,7 @@ export const keys = {
     tenantKey(tenant, 'links', target, generation, bucket),
   marked: (tenant: string, target: string) => tenantKey(tenant, 'marked', target),
   unseen: (tenant: string, target: string) => tenantKey(tenant, 'unseen', target),
+  unanswered: (tenant: string, target: string) => tenantKey(tenant, 'unanswered', target),
   outbox: (tenant: string, target: string) => tenantKey(tenant, 'outbox', target),
   outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
   outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),

@@ -5,9 +5,10 @@ import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
-import { FENCE, type Lease } from './leases.ts';
+import type { Lease } from './leases.ts';
 import { encodeLink } from './link-format.ts';
 import { fenced, KeyIndex, type LinkStore } from './links.ts';
+import { ABANDON, MARK_SENT, POSTPONE, PUT, RAISE_REVISION, SETTLE } from './outbox-scripts.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
 import { slices } from './slices.ts';
@@ -16,6 +17,8 @@ import { slices } from './slices.ts';
 export interface OutboxEntry extends PendingChange {
   revision: number;
   item: Item | null;
+  /** When it, or what it took the place of, was sent last; null when it never was. */
+  sentAt: Instant | null;
   /** Epoch of the key to use; above the link's when the target burnt the last one. */
   epoch: number;
   /** The run that decided it; null when it was put in before runs were noted. */
@@ -32,7 +35,12 @@ export type Settlement =
   /** To be tried again at `dueAt`, `parked` when only a change or a person will help. */
   | { entry: OutboxEntry; kind: 'retry'; error: string; dueAt: Instant; parked: boolean }
   /** The key is burnt: at once again with the next epoch. */
-  | { entry: OutboxEntry; kind: 'next-epoch' };
+  | { entry: OutboxEntry; kind: 'next-epoch' }
+  /**
+   * The object bears a later write, `found`, so this one is given up: the link tells what stands there, and revisions go on above. The
+   * next plan decides anew.
+   */
+  | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
 
 /** The outboxes of one tenant: changes decided and not yet acknowledged, newest wins per record, contents sealed. */
 export interface Outbox {
@@ -51,7 +59,11 @@ export interface Outbox {
   /** At most `limit` entries that are due, oldest first. */
   due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
   /** Notes, before the call, that the entries are being sent. Fenced by the lane's lease. */
-  markSent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void>;
+  markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void>;
+  /** Puts entries off to their times, which counts as no failure. Fenced by the lane's lease. */
+  postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
+  /** Lets the next revisions be above one that an object bears. Fenced by the lane's lease. */
+  raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
   /** Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease. */
   settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
   /** Makes parked and waiting entries due now. @returns how many */
@@ -86,105 +98,11 @@ interface StoredEntry {
   /** enqueued at */ q: number;
   /** due at */ d: number;
   /** sent before */ i: boolean;
+  /** sent last at */ z?: number | null;
   /** key epoch */ k: number;
   /** sealed item */ x: string | null;
   /** run */ u: string | null;
 }
-
-// KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
-const PUT = `${FENCE}
-for i = 3, #ARGV, 2 do
-  local entry = cjson.decode(ARGV[i + 1])
-  local old = redis.call('HGET', KEYS[3], ARGV[i])
-  entry.r = redis.call('HINCRBY', KEYS[2], 'revision', 1)
-  if old then
-    local before = cjson.decode(old)
-    entry.i = before.i
-    entry.k = before.k
-  end
-  redis.call('HSET', KEYS[3], ARGV[i], cjson.encode(entry))
-  redis.call('ZADD', KEYS[4], ARGV[2], ARGV[i])
-  redis.call('ZREM', KEYS[5], ARGV[i])
-end
-return 1`;
-
-// KEYS: lease, outbox. ARGV: token, then (recordId, revision) pairs.
-const MARK_SENT = `${FENCE}
-for i = 2, #ARGV, 2 do
-  local old = redis.call('HGET', KEYS[2], ARGV[i])
-  if old then
-    local entry = cjson.decode(old)
-    entry.i = true
-    redis.call('HSET', KEYS[2], ARGV[i], cjson.encode(entry))
-  end
-end
-return 1`;
-
-// KEYS: lease, outbox, due, failing, journals, target, unseen, buckets and journals of runs… ARGV: token, now, journal's life, target, then
-// (kind, recordId, revision, …5) tuples:
-// done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch
-// What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
-// Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
-const SETTLE = `${FENCE}
-local follows = redis.call('HEXISTS', KEYS[6], 'cursor') == 1
-for i = 5, #ARGV, 8 do
-  local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
-  if kind == 'done' then
-    local bucket = KEYS[tonumber(ARGV[i + 3])]
-    if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
-    local waiting = redis.call('HGET', KEYS[2], id)
-    local forgotten = waiting and cjson.decode(waiting).why == 'forgotten'
-    if forgotten then redis.call('ZREM', KEYS[7], id)
-    elseif follows then redis.call('ZADD', KEYS[7], ARGV[2], id) end
-    if ARGV[i + 5] ~= '' and not forgotten then
-      local journal = KEYS[tonumber(ARGV[i + 5])]
-      redis.call('HSET', journal, ARGV[4] .. '\t' .. id, ARGV[i + 6])
-      redis.call('PEXPIRE', journal, ARGV[3])
-      redis.call('ZADD', KEYS[5], 'NX', ARGV[2], ARGV[i + 7])
-      redis.call('PEXPIRE', KEYS[5], ARGV[3])
-    end
-  end
-  local old = redis.call('HGET', KEYS[2], id)
-  if old then
-    local entry = cjson.decode(old)
-    local same = entry.r == revision
-    if kind == 'done' then
-      if same then
-        redis.call('HDEL', KEYS[2], id)
-        redis.call('ZREM', KEYS[3], id)
-      else
-        entry.i = false
-        redis.call('HSET', KEYS[2], id, cjson.encode(entry))
-      end
-      redis.call('ZREM', KEYS[4], id)
-    elseif kind == 'retry' and same then
-      entry.n = entry.n + 1
-      entry.e = ARGV[i + 3]
-      entry.d = tonumber(ARGV[i + 4])
-      entry.p = ARGV[i + 5] == '1'
-      redis.call('HSET', KEYS[2], id, cjson.encode(entry))
-      redis.call('ZADD', KEYS[3], ARGV[i + 4], id)
-      redis.call('ZADD', KEYS[4], 'NX', ARGV[2], id)
-    elseif kind == 'next-epoch' then
-      entry.k = tonumber(ARGV[i + 6])
-      redis.call('HSET', KEYS[2], id, cjson.encode(entry))
-      redis.call('ZADD', KEYS[3], ARGV[2], id)
-    end
-  end
-end
-return 1`;
-
-// KEYS: lease, outbox, due, failing. ARGV: token, then record ids.
-const ABANDON = `${FENCE}
-for i = 2, #ARGV do
-  local entry = redis.call('HGET', KEYS[2], ARGV[i])
-  if not entry or cjson.decode(entry).why ~= 'forgotten' then
-    redis.call('HDEL', KEYS[2], ARGV[i])
-    redis.call('ZREM', KEYS[3], ARGV[i])
-    redis.call('ZREM', KEYS[4], ARGV[i])
-  end
-end
-return 1`;
 
 /** Opens the outboxes of a tenant. */
 export function createOutbox(
@@ -239,9 +157,15 @@ export function createOutbox(
       }
       return entries;
     },
-    async markSent(target, entries, lease) {
-      const pairs = entries.flatMap((entry) => [entry.recordId, entry.revision]);
-      await fenced(redis.eval(MARK_SENT, 2, lease.key, names(target).outbox, lease.token, ...pairs));
+    async markSent(target, entries, now, lease) {
+      const ids = entries.map(({ recordId }) => recordId);
+      await fenced(redis.eval(MARK_SENT, 2, lease.key, names(target).outbox, lease.token, now, ...ids));
+    },
+    async postpone(target, times, lease) {
+      await fenced(redis.eval(POSTPONE, 2, lease.key, names(target).due, lease.token, ...[...times].flat()));
+    },
+    async raiseRevision(target, found, lease) {
+      await fenced(redis.eval(RAISE_REVISION, 2, lease.key, keys.target(tenant, target), lease.token, found));
     },
     async settle(target, settlements, now, lease) {
       const layout = await links.layout(target);
@@ -308,8 +232,10 @@ function settlementArguments(settlement: Settlement, places: Places, now: Instan
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
   if (settlement.kind === 'retry') return [settlement.error, settlement.dueAt, settlement.parked ? '1' : '0', '', ''];
-  const { link, effect } = settlement;
+  const { link } = settlement;
   const stored = link === null ? '' : encodeLink(link);
+  if (settlement.kind === 'superseded') return [places.bucket, stored, '', settlement.found, ''];
+  const { effect } = settlement;
   if (effect === undefined || entry.run === null) return [places.bucket, stored, '', '', ''];
   return [places.bucket, stored, places.journal, journalLine(effect, entry.reason, now), entry.run];
 }
@@ -335,6 +261,7 @@ function storedOf(
     q: now,
     d: now,
     i: false,
+    z: null,
     k: 0,
     x: present ? sealer.seal(JSON.stringify(wanted.item), context) : null,
     u: run,
@@ -392,6 +319,7 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     ...toPending(recordId, stored),
     revision: stored.r,
     item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as Item),
+    sentAt: stored.z ?? null,
     epoch: stored.k,
     run: stored.u ?? null,
   };

@@ -64,6 +64,10 @@ export interface DriftReport {
   churning: number;
   /** Fields in which those diverge. */
   churningFields: readonly string[];
+  /** Objects that held another write of ours than the last one; they are planned anew, whatever the policy. Absent for none. */
+  overwritten?: number;
+  /** Second objects of a record that were removed. Absent for none. */
+  twinsRemoved?: number;
   /** The calendar was another one than before: nothing was compared, the next cycle fills it. */
   calendarReplaced?: boolean;
 }

@@ -7,8 +7,10 @@ import type { TargetIdentity } from './identity.ts';
 /** What was found in a target that we hold no links for. */
 export interface Adoption {
   links: Link[];
-  /** Objects with our mark that name no record, or a record that another object names too: reported, never touched. */
+  /** Objects with our mark that name no record, or a record that another object names too: an audit looks at them. */
   ambiguous: number;
+  /** The highest revision that an object bears. */
+  revision: number;
 }
 
 /**
@@ -24,14 +26,20 @@ export function* adopt(
   const links = new Map<string, Link>();
   const contested = new Set<string>();
   let ambiguous = 0;
+  let revision = 0;
   yield* eachInPieces(remoteItems, (remote) => {
     const link = linkOf(remote, identity, unreadableStartAt);
-    if (link === null) ambiguous += 1;
-    else if (links.has(link.recordId)) contested.add(link.recordId);
-    else links.set(link.recordId, link);
+    revision = Math.max(revision, remote.revision ?? 0);
+    if (link === null) {
+      ambiguous += 1;
+      return;
+    }
+    const other = links.get(link.recordId);
+    if (other !== undefined) contested.add(link.recordId);
+    // Of several objects for one record the one that was written last is linked.
+    if (other === undefined || (link.revision ?? 0) > (other.revision ?? 0)) links.set(link.recordId, link);
   });
-  // Of several objects for one record the one linked here is kept up to date; the others are for a person to look at.
-  return { links: [...links.values()], ambiguous: ambiguous + contested.size };
+  return { links: [...links.values()], ambiguous: ambiguous + contested.size, revision };
 }
 
 /** The link of an object that bears our mark; null when it names no record of ours. */
@@ -48,5 +56,6 @@ export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unrea
     epoch,
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
     drift: null,
+    ...(remote.revision === undefined ? {} : { revision: remote.revision }),
   };
 }

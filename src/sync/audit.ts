@@ -41,8 +41,14 @@ export interface Audit {
   missing: Link[];
   /** Marked links, those included that have something on their way. */
   marked: Link[];
-  /** Objects with our mark beside the linked one of their record, or of no record: for a person to look at. */
+  /** Objects that hold another write of ours than the last one: to be planned anew, whatever is done about changes by hand. */
+  overwritten: number;
+  /** The highest revision that an object bears. */
+  revision: number;
+  /** Objects with our mark beside the linked one of their record, or of no record. */
   ambiguous: number;
+  /** Those of them that bear a key of their record and were shown together with its other object, as links. */
+  surplus: Link[];
 }
 
 /**
@@ -51,8 +57,9 @@ export interface Audit {
  */
 export function* audit(input: AuditInput): Pieces<Audit> {
   const { links, pending, window, reading } = input;
-  const { found, ambiguous } = yield* objectsByRecord(input);
-  const result: Audit = { ...nothingFound(), ambiguous };
+  const { found, ambiguous, surplus } = yield* objectsByRecord(input);
+  const revision = reading.items.reduce((highest, item) => Math.max(highest, item.revision ?? 0), 0);
+  const result: Audit = { ...nothingFound(), ambiguous, surplus, revision };
   const isGone = goneFrom(input);
   yield* eachInPieces(links.values(), (link) => {
     const asFound = found.get(link.recordId);
@@ -61,6 +68,7 @@ export function* audit(input: AuditInput): Pieces<Audit> {
     const now = asFound !== undefined ? asItStands(link, asFound) : isMissing ? withoutObject(link) : link;
     if (!isSame(link, now)) result.changed.push(now);
     if (now.drift !== null) result.marked.push(now);
+    if (!isSameContent(now.fingerprint, link.fingerprint)) result.overwritten += 1;
     if (pending.has(link.recordId)) return;
     if (reading.scope === 'since' || asFound !== undefined || isMissing) result.checked += 1;
     if (now.drift === 'edited') result.edited.push(now);
@@ -74,27 +82,51 @@ export function* audit(input: AuditInput): Pieces<Audit> {
   return result;
 }
 
-function nothingFound(): Omit<Audit, 'ambiguous'> {
-  return { checked: 0, edited: [], removed: [], touched: [], changed: [], unlinked: [], missing: [], marked: [] };
+function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
+  return {
+    checked: 0,
+    overwritten: 0,
+    edited: [],
+    removed: [],
+    touched: [],
+    changed: [],
+    unlinked: [],
+    missing: [],
+    marked: [],
+  };
 }
 
 /**
  * A link as its object stands. What a target stores differently from what it was sent is no edit: it is known by our last write's
- * answer, or by a version tag that is still that of our last write.
+ * answer, or by a version tag that is still that of our last write. Nor is content that bears the revision of another write: then it is
+ * that write, come late, or of a state that was lost since, that the target holds, and the next plan compares with it.
  */
 export function asItStands(link: Link, asFound: Link): Link {
   const { found: _, ...known } = link;
   const { fingerprint, versionTag, epoch, remoteId } = asFound;
   const isAnother = remoteId !== null && known.remoteId !== null && remoteId !== known.remoteId;
   const written = isAnother ? { ...known, generation: (known.generation ?? 0) + 1 } : known;
-  const seen = { ...written, versionTag, epoch, remoteId, drift: null };
+  const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
+  const seen = { ...written, versionTag, epoch, remoteId, drift: null, ...(revision === 0 ? {} : { revision }) };
   // Stored anew as it was found: a fingerprint of an older version tells less.
   if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
   if (link.echo !== undefined && isSameContent(fingerprint, link.echo)) return { ...seen, echo: fingerprint };
   const isUntouched = link.drift === null && link.versionTag !== null && link.versionTag === versionTag;
   if (isUntouched) return fingerprint === '' ? link : { ...written, epoch, remoteId, echo: fingerprint };
+  if (isOtherWrite(link, asFound)) return asWrittenOtherwise(written, asFound);
   const found = fingerprint === '' ? {} : { found: fingerprint };
   return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...found };
+}
+
+/** Whether an object bears the stamp of another write of ours than the link tells of. */
+function isOtherWrite(link: Link, { revision }: Link): boolean {
+  return link.revision !== undefined && revision !== undefined && revision !== link.revision;
+}
+
+function asWrittenOtherwise({ echo: _, ...link }: Link, asFound: Link): Link {
+  const { fingerprint, startAt, endAt, versionTag, epoch, remoteId } = asFound;
+  const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
+  return { ...link, fingerprint, startAt, endAt, versionTag, epoch, remoteId, drift: null, revision };
 }
 
 /** A link whose object is gone. */
@@ -117,11 +149,17 @@ function goneFrom({ reading, links, identity, window }: AuditInput): (link: Link
   return ({ recordId, remoteId, epoch }) => removed.has(remoteId ?? identity.key(recordId, epoch));
 }
 
-/** Of several objects for one record it is the linked one that counts; the others are for a person to look at. */
-function* objectsByRecord(input: AuditInput): Pieces<{ found: Map<string, Link>; ambiguous: number }> {
+/** What stands for each record, and what does so beside it. */
+interface Objects extends Pick<Audit, 'ambiguous' | 'surplus'> {
+  found: Map<string, Link>;
+}
+
+/** Of several objects for one record it is the linked one that counts, else the one that was written last. */
+function* objectsByRecord(input: AuditInput): Pieces<Objects> {
   const { reading, links, identity, window } = input;
   const isGone = goneFrom(input);
   const found = new Map<string, Link>();
+  const surplus: Link[] = [];
   let ambiguous = 0;
   yield* eachInPieces(reading.items, (remote) => {
     const asFound = linkOf(remote, identity, window.fromAt);
@@ -132,18 +170,26 @@ function* objectsByRecord(input: AuditInput): Pieces<{ found: Map<string, Link>;
       ambiguous += 1;
       return;
     }
-    const { recordId } = asFound;
-    if (found.has(recordId)) ambiguous += 1;
-    if (!found.has(recordId) || isSameObject(asFound, link)) found.set(recordId, asFound);
+    const other = found.get(asFound.recordId);
+    const isBetter = other === undefined || comesBefore(asFound, other, link);
+    if (isBetter) found.set(asFound.recordId, asFound);
+    if (other === undefined) return;
+    ambiguous += 1;
+    surplus.push(isBetter ? other : asFound);
   });
-  return { found, ambiguous };
+  return { found, ambiguous, surplus };
+}
+
+function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolean {
+  if (isSameObject(asFound, link) || isSameObject(other, link)) return isSameObject(asFound, link);
+  return (asFound.revision ?? 0) > (other.revision ?? 0);
 }
 
 function isSameObject(asFound: Link, link: Link | undefined): boolean {
   return link !== undefined && asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
 }
 
-const PARTS = ['fingerprint', 'versionTag', 'epoch', 'remoteId', 'drift', 'echo', 'found'] as const;
+const PARTS = ['fingerprint', 'versionTag', 'epoch', 'remoteId', 'drift', 'echo', 'found', 'revision'] as const;
 
 function isSame(link: Link, other: Link): boolean {
   return PARTS.every((part) => link[part] === other[part]);

@@ -88,6 +88,7 @@ describe('outcomes of flows', () => {
     kind: 'delete',
     recordId,
     key: recordId,
+    revision: 1,
     versionTag: null,
     remoteId: null,
   });

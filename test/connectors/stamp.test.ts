@@ -13,12 +13,14 @@ const stamps: fc.Arbitrary<Stamp> = fc
     patientId: fc.option(recordIds),
     contactGeneration: fc.option(fc.integer({ min: 1, max: 1_000 }), { nil: undefined }),
     startSeconds: fc.integer({ min: -1e9, max: 4e9 }),
+    revision: fc.option(fc.integer({ min: 1, max: 1e12 }), { nil: undefined }),
   })
-  .map(({ recordId, patientId, contactGeneration, startSeconds }) => ({
+  .map(({ recordId, patientId, contactGeneration, startSeconds, revision }) => ({
     locator: identity.locator(recordId),
     contactKey: patientId === null ? null : identity.key(patientId, 0),
     ...(contactGeneration === undefined ? {} : { contactGeneration }),
     startAt: startSeconds * 1_000,
+    ...(revision === undefined ? {} : { revision }),
   }));
 
 describe('a stamp', () => {
@@ -36,6 +38,8 @@ describe('a stamp', () => {
 
   test('that somebody damaged or emptied is nobody’s', () => {
     const whole = toStamp(identity.mark, { locator: 'abc', contactKey: null, startAt: 0 });
+    const ended = [`${whole}.`, `${whole}..`, `${whole}..0`, `${whole}..1.1`, `${whole}..123456789`, `${whole}.1.`];
+    for (const text of ended) expect(fromStamp(identity.mark, text), text).toBeNull();
     for (const text of [null, '', 'call her back', whole.slice(0, 20), `${whole} `, 42]) {
       expect(fromStamp(identity.mark, text)).toBeNull();
       expect(isStampOfAnother(other.mark, text)).toBe(false);

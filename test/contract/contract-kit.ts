@@ -230,7 +230,7 @@ export function createOperation<Wanted extends Item>(
   epoch?: number,
 ): CreateOperation<Wanted>;
 export function createOperation(recordId: string, item: Item = itemWith(), epoch = 0): CreateOperation<Item> {
-  return { kind: 'create', recordId, key: keyOf(recordId, epoch), locator: locatorOf(recordId), item };
+  return { kind: 'create', recordId, key: keyOf(recordId, epoch), locator: locatorOf(recordId), item, revision: 1 };
 }
 
 /** An update of a record under its first key. */
@@ -246,6 +246,7 @@ export function updateOperation<Wanted extends Item>(
     key: keyOf(recordId),
     locator: locatorOf(recordId),
     item,
+    revision: 1,
     versionTag,
     remoteId,
   };
@@ -257,7 +258,7 @@ export function deleteOperation(
   versionTag: string | null,
   remoteId: string | null = null,
 ): DeleteOperation {
-  return { kind: 'delete', recordId, key: keyOf(recordId), versionTag, remoteId };
+  return { kind: 'delete', recordId, key: keyOf(recordId), revision: 1, versionTag, remoteId };
 }
 
 /** Expects the outcome to be a write. */

@@ -10,6 +10,7 @@ export interface ModelObject {
   mark: string | null;
   locator: string | null;
   item: CalendarItem;
+  revision?: number;
   version: number;
   deleted: boolean;
 }
@@ -58,6 +59,8 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
       concurrency: 2,
       createsContainer: true,
       revivesKeys: true,
+      keys: 'enforced',
+      twinsAreOurs: true,
       erases: [],
       ...supports,
     },
@@ -138,6 +141,10 @@ function perform(target: ModelTarget, objects: Map<string, ModelObject>, mark: s
   const { kind, recordId, key } = operation;
   const there = objects.get(key);
   if (there !== undefined && there.mark !== mark) throw new Error('an event of somebody else was about to be changed');
+  if (there?.revision !== undefined && there.revision > operation.revision) {
+    const remote = there.deleted ? null : remoteItem(there);
+    return { recordId, result: 'superseded', revision: there.revision, remote };
+  }
   if (kind === 'delete') {
     if (there === undefined || there.deleted) return { recordId, result: 'deleted', effect: 'already-gone' };
     objects.set(key, { ...there, deleted: true });
@@ -145,8 +152,8 @@ function perform(target: ModelTarget, objects: Map<string, ModelObject>, mark: s
   }
   if (there?.deleted === true && target.burnsKeys) return { recordId, result: 'key-burnt' };
   const version = (there?.version ?? 0) + 1;
-  const { locator, item } = operation;
-  objects.set(key, { key, mark, locator, item: structuredClone(item), version, deleted: false });
+  const { locator, item, revision } = operation;
+  objects.set(key, { key, mark, locator, item: structuredClone(item), revision, version, deleted: false });
   const effect = effectOf(kind, there);
   return { recordId, result: 'written', effect, versionTag: `v${version}`, remoteId: null };
 }
@@ -157,8 +164,9 @@ function effectOf(kind: 'create' | 'update', there: ModelObject | undefined) {
   return kind === 'create' ? 'adopted' : 'updated';
 }
 
-function remoteItem({ key, locator, item, version }: ModelObject): RemoteItem {
-  return { key, locator, remoteId: key, versionTag: `v${version}`, item: structuredClone(item) };
+function remoteItem({ key, locator, item, version, revision }: ModelObject): RemoteItem {
+  const stamp = revision === undefined ? {} : { revision };
+  return { key, locator, remoteId: key, versionTag: `v${version}`, item: structuredClone(item), ...stamp };
 }
 
 function failure(code: string, retry: 'later' | 'never', ambiguous: boolean): MirrorError {

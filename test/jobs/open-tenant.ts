@@ -17,6 +17,7 @@ import { createRunStore } from '../../src/state/runs.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
+import { createUnansweredStore } from '../../src/state/unanswered.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import type { ModelTarget } from './model-target.ts';
 
@@ -68,6 +69,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     targets: new Map(targets.map((target) => [target.id, target])),
     links,
     outbox: createOutbox(redis, id, createSealer(SEALING_KEYS, id), links),
+    unanswered: createUnansweredStore(redis, id),
     records: createTargetStore(redis, id),
     holds: createHoldStore(redis, id),
     runs: createRunStore(redis, id),

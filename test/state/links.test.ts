@@ -52,6 +52,7 @@ const someLinks = fc.uniqueArray(
         epoch: fc.nat(8),
         remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
         drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
+        revision: fc.integer({ min: 1, max: 1e12 }),
         ...Object.fromEntries(['echo', 'found'].map((name) => [name, fc.stringMatching(/^[\w.-]{22}$/)])),
       },
       { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'lengthMs', 'epoch', 'remoteId', 'drift'] },
@@ -79,16 +80,18 @@ describe('links', () => {
     );
   });
 
-  test('of the version before, without echo and mark, are read', async () => {
+  test('of versions before, without echo, mark and revision, are read', async () => {
     const { connection, links } = await open();
     const key = `cm:{${TENANT}}:links:doctor:0:0`;
     const f = 'f'.repeat(22);
     await connection.hset(key, { a: `${f}\ttd0n80\t0\t"3"`, b: `${f}\ttd0n80\t1\t"3"\tremote\tedited`, c: `\ttd0n80` });
     const startAt = Number.parseInt('td0n80', 36) * 1_000;
+    const old = (recordId: string, changes: Partial<Link>) =>
+      linkOf(recordId, { startAt, endAt: startAt, ...changes, fingerprint: changes.fingerprint ?? f });
     expect([...(await links.read('doctor')).values()]).toEqual([
-      linkOf('a', { versionTag: '"3"', startAt, endAt: startAt }),
-      linkOf('b', { versionTag: '"3"', startAt, endAt: startAt, epoch: 1, remoteId: 'remote', drift: 'edited' }),
-      linkOf('c', { fingerprint: '', versionTag: null, startAt, endAt: startAt }),
+      old('a', { versionTag: '"3"' }),
+      old('b', { versionTag: '"3"', epoch: 1, remoteId: 'remote', drift: 'edited' }),
+      old('c', { fingerprint: '', versionTag: null }),
     ]);
   });
 

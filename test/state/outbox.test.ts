@@ -139,7 +139,7 @@ describe('what is put in', () => {
     const { connection, outbox, planner, lane } = await open();
     await outbox.put('doctor', [present('1', 'Mario Rossi +39 333 1234567 mario@example.org')], NOW, planner);
     const entry = only(await outbox.due('doctor', NOW, 10));
-    await outbox.markSent('doctor', [entry], lane);
+    await outbox.markSent('doctor', [entry], NOW, lane);
     await outbox.settle('doctor', [{ entry, kind: 'retry', error: 'x', dueAt: NOW, parked: false }], NOW, lane);
     const everything = await dump(connection);
     expect(everything).toContain('outbox');
@@ -169,7 +169,7 @@ describe('an entry that is in flight', () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
     const entry = await takeDue(opened);
-    await opened.outbox.markSent('doctor', [entry], opened.lane);
+    await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
     await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
     expect(await opened.outbox.nextDueAt('doctor')).toBeNull();
@@ -181,7 +181,7 @@ describe('an entry that is in flight', () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
     const entry = await takeDue(opened);
-    await opened.outbox.markSent('doctor', [entry], opened.lane);
+    await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
     await opened.outbox.put('doctor', [present('1', 'new')], NOW, opened.planner);
     await opened.outbox.settle('doctor', [done(entry)], NOW, opened.lane);
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('old'));
@@ -196,7 +196,7 @@ describe('an entry that is in flight', () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
     const entry = await takeDue(opened);
-    await opened.outbox.markSent('doctor', [entry], opened.lane);
+    await opened.outbox.markSent('doctor', [entry], NOW, opened.lane);
     await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
     await opened.outbox.settle('doctor', [retry(entry, { dueAt: NOW + 60_000 })], NOW, opened.lane);
     expect(await takeDue(opened)).toMatchObject({ want: 'absent', sent: true, attempts: 0, lastError: null });
@@ -269,7 +269,7 @@ describe('an entry that is in flight', () => {
 describe('whoever lost the lease', () => {
   test.each<[string, (opened: Opened, entry: OutboxEntry) => Promise<void>]>([
     ['puts nothing in', ({ outbox, planner }) => outbox.put('doctor', [absent('1')], NOW, planner)],
-    ['notes nothing as sent', ({ outbox, lane }, entry) => outbox.markSent('doctor', [entry], lane)],
+    ['notes nothing as sent', ({ outbox, lane }, entry) => outbox.markSent('doctor', [entry], NOW, lane)],
     ['settles nothing', ({ outbox, lane }, entry) => outbox.settle('doctor', [done(entry)], NOW, lane)],
   ])('%s', async (_, act) => {
     const opened = await open();

@@ -37,6 +37,7 @@ describe('an object with our mark', () => {
         },
       ],
       ambiguous: 0,
+      revision: 0,
     });
   });
 
@@ -69,13 +70,26 @@ describe('an object with our mark', () => {
     ['has a key that is not of its record: a copy that a person made', remote('1', { key: identity.key('2', 0) })],
     ['has a key beyond the epochs that are tried', remote('1', { key: identity.key('1', 9) })],
   ])('and %s is counted, and never linked', (_, object) => {
-    expect(adopted([object], identity, 0)).toEqual({ links: [], ambiguous: 1 });
+    expect(adopted([object], identity, 0)).toEqual({ links: [], ambiguous: 1, revision: 0 });
   });
 
   test('never matches by time or title alone', () => {
     const same = remote('1', { locator: null });
     const { links } = adopted([same, remote('2')], identity, 0);
     expect(links.map(({ recordId }) => recordId)).toEqual(['2']);
+  });
+});
+
+test('D16: of several objects for one record the last written is linked, and the highest revision is told', () => {
+  const twins = [4, 7, 6].map((revision, epoch) => ({
+    ...remote('1', { key: identity.key('1', epoch), remoteId: `r${epoch}` }),
+    revision,
+  }));
+  const strange = { ...remote('2', { locator: null }), revision: 12 };
+  expect(adopted([...twins, strange], identity, 0)).toMatchObject({
+    links: [{ recordId: '1', epoch: 1, revision: 7 }],
+    ambiguous: 2,
+    revision: 12,
   });
 });
 

@@ -83,7 +83,7 @@ function inputOf(
 }
 
 function compare(...given: Parameters<typeof inputOf>) {
-  const { missing: _, marked: __, ...told } = atOnce(audit(inputOf(...given)));
+  const { missing: _, marked: __, revision: ___, ...told } = atOnce(audit(inputOf(...given)));
   return told;
 }
 
@@ -103,7 +103,16 @@ function stored(links: Link[], { changed }: { changed: Link[] }): Link[] {
   return links.map((each) => now.get(each.recordId) ?? each);
 }
 
-const NOTHING = { edited: [], removed: [], touched: [], changed: [], unlinked: [], ambiguous: 0 };
+const NOTHING = {
+  edited: [],
+  removed: [],
+  touched: [],
+  changed: [],
+  unlinked: [],
+  surplus: [],
+  overwritten: 0,
+  ambiguous: 0,
+};
 
 describe('an object with a link', () => {
   test('that is as it was written is checked and nothing else', () => {
@@ -335,7 +344,68 @@ describe('an object that names no record for certain', () => {
     const old = { ...edited('1', { title: 'From the trash' }), ...{ key: identity.key('1', 0) } };
     const linked = remote('1', { epoch: 1 });
     const read = position === 'first' ? [old, linked] : [linked, old];
-    expect(compare(read, [link('1', { epoch: 1 })])).toEqual({ checked: 1, ...NOTHING, ambiguous: 1 });
+    const found = compare(read, [link('1', { epoch: 1 })]);
+    expect(found).toEqual({ checked: 1, ...NOTHING, ambiguous: 1, surplus: found.surplus });
+    expect(found.surplus).toMatchObject([{ recordId: '1', epoch: 0, versionTag: old.versionTag }]);
+  });
+
+  test('D14: of two without a link the one that was written last counts, and a feed calls none surplus', () => {
+    const [early, late] = [remote('1', { epoch: 1, revision: 3 }), remote('1', { revision: 5 })];
+    for (const read of [
+      [early, late],
+      [late, early],
+    ]) {
+      const found = compare(read, [link('1', { epoch: 2 })]);
+      expect(found.surplus).toMatchObject([{ epoch: 1, revision: 3 }]);
+      expect(found.changed).toMatchObject([{ epoch: 0, revision: 5 }]);
+    }
+    const named = since([early], [link('1')]);
+    expect(named).toMatchObject({ surplus: [], ambiguous: 1 });
+  });
+});
+
+describe('D16: an object that bears another revision than its link', () => {
+  const ofWrite = (revision: number, changes: Partial<CalendarItem> = {}) => ({
+    ...edited('1', changes),
+    revision,
+  });
+
+  test.for([
+    ['older: a write of ours that came late', 3, 5],
+    ['newer: the state was lost since', 8, 8],
+  ] as const)('%s, is what the target was given last, and no edit', ([, revision, highest]) => {
+    const lateWrite = ofWrite(revision, { title: 'Late' });
+    const found = compare([lateWrite], [link('1', { revision: 5, echo: 'echo' })]);
+    expect(found).toMatchObject({ checked: 1, edited: [], touched: [], overwritten: 1 });
+    const fingerprint = identity.fingerprint(lateWrite.item!);
+    const { versionTag } = lateWrite;
+    expect(found.changed).toEqual([link('1', { fingerprint, versionTag, revision: highest })]);
+  });
+
+  test('and cannot be read is planned anew too', () => {
+    const unreadable = { ...remote('1', { versionTag: 'v2', item: null }), revision: 3 };
+    const found = compare([unreadable], [link('1', { revision: 5 })]);
+    expect(found).toMatchObject({ overwritten: 1, edited: [], changed: [{ fingerprint: '', drift: null }] });
+  });
+
+  test.for([
+    ['the revision of its link', 5, 5],
+    ['none', undefined, 5],
+    ['one, where its link knows none', 5, undefined],
+  ] as const)('but with %s it was edited by hand', ([, stamped, known]) => {
+    const stands = { ...edited('1', { title: 'Lunch' }), ...(stamped === undefined ? {} : { revision: stamped }) };
+    const before = link('1', known === undefined ? {} : { revision: known });
+    expect(compare([stands], [before])).toMatchObject({ edited: [{ drift: 'edited' }], overwritten: 0 });
+  });
+
+  test('and the same content is as it was written', () => {
+    const found = compare([{ ...remote('1'), revision: 3 }], [link('1', { revision: 5 })]);
+    expect(found).toEqual({ checked: 1, ...NOTHING });
+  });
+
+  test('the highest one is told, whatever the object', () => {
+    const items = [ofWrite(3), { ...remote('2', { locator: null }), revision: 9 }];
+    expect(atOnce(audit(inputOf(items, [link('1')]))).revision).toBe(9);
   });
 });
 

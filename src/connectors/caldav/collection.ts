@@ -1,5 +1,6 @@
-import type { ItemKey } from '../../model/operations.ts';
+import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { Clock } from '../../model/time.ts';
+import { withRevision } from '../revision.ts';
 import { comparablePath, nameOf } from './addresses.ts';
 import { calendarGone, readRefused } from './errors.ts';
 import { fromCalendarObject, MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
@@ -57,6 +58,12 @@ export function remoteIdOf(url: URL, key: ItemKey): string {
 /** Whether an object is one that we wrote: our mark, and a key of ours as UID. A copy that a person made has another UID. */
 export function isOurs(content: ObjectContent | null, mark: string): content is ObjectContent & { uid: ItemKey } {
   return content !== null && content.mark === mark && content.uid !== null && KEY.test(content.uid);
+}
+
+/** An object of ours in the words of the contract. */
+export function toRemoteItem(url: URL, etag: string | null, content: ObjectContent & { uid: ItemKey }): RemoteItem {
+  const { uid: key, locator, item, revision } = content;
+  return { key, locator, remoteId: remoteIdOf(url, key), versionTag: etag, item, ...withRevision(revision) };
 }
 
 /**

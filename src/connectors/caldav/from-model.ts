@@ -2,6 +2,7 @@ import ICAL from 'ical.js';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { addInstant, addText, addTimes, carriable, readTimes, textOf } from './icalendar.ts';
 import { SEQUENCE_EPOCH_AT } from './limits.ts';
 
@@ -11,6 +12,7 @@ export interface ObjectToWrite {
   /** Says whose it is. */
   mark: string;
   locator: string;
+  revision: number;
   item: CalendarItem;
   writtenAt: Instant;
   /** SEQUENCE of what is stored, when it was looked at. */
@@ -22,6 +24,8 @@ export interface ObjectContent {
   uid: string | null;
   mark: string | null;
   locator: string | null;
+  /** The stamped revision of the write that made it so. */
+  revision?: number;
   sequence: number;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -29,6 +33,7 @@ export interface ObjectContent {
 
 const MARK_PROPERTY = 'x-clinic-mirror';
 const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
+const REVISION_PROPERTY = 'x-clinic-mirror-revision';
 
 /** Names of a property of ours as filters in requests write it. */
 export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
@@ -54,6 +59,7 @@ export function toCalendarObject(object: ObjectToWrite): string {
   addText(event, 'transp', item.busy ? 'OPAQUE' : 'TRANSPARENT');
   addText(event, MARK_PROPERTY, object.mark);
   addText(event, LOCATOR_PROPERTY, object.locator);
+  addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
   calendar.addSubcomponent(event);
   return `${calendar.toString()}\r\n`;
 }
@@ -77,6 +83,7 @@ export function fromCalendarObject(text: string): ObjectContent | null {
     uid: textOf(event, 'uid'),
     mark: textOf(event, MARK_PROPERTY),
     locator: textOf(event, LOCATOR_PROPERTY),
+    ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
     item: events.length === 1 ? readItem(calendar, event) : null,
   };

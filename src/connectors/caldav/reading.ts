@@ -6,14 +6,16 @@ import { comparablePath, isMember, nameOf } from './addresses.ts';
 import {
   type Collection,
   findByMark,
+  findByProperty,
   isOurs,
   multiget,
   objectUrl,
-  remoteIdOf,
   type StoredObject,
+  toRemoteItem,
 } from './collection.ts';
 import { MULTIGET_SIZE } from './limits.ts';
 import { readChanges } from './sync-collection.ts';
+import type { Multistatus } from './webdav.ts';
 
 /** Every object of ours, in pages of one multiget; within the window when one is given. */
 export async function* readOurs(collection: Collection, window: TimeWindow | null): AsyncIterable<RemoteItem[]> {
@@ -41,10 +43,15 @@ async function candidates(collection: Collection, window: TimeWindow | null): Pr
 const SEARCH_REFUSED = new Set(['unexpected-status', 'calendar-forbidden']);
 
 async function searched(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
+  const urls = await matching(() => findByMark(collection, window === null ? '' : timeRange(window)));
+  return urls.filter((url) => isMember(collection.url, url));
+}
+
+/** Addresses that a search finds; none where the server refuses it or leaves out. */
+async function matching(search: () => Promise<Multistatus>): Promise<URL[]> {
   try {
-    const answer = await findByMark(collection, window === null ? '' : timeRange(window));
-    if (answer.truncated) return [];
-    return answer.members.map(({ url }) => url).filter((url) => isMember(collection.url, url));
+    const answer = await search();
+    return answer.truncated ? [] : answer.members.map(({ url }) => url);
   } catch (error) {
     if (error instanceof MirrorError && SEARCH_REFUSED.has(error.code)) return [];
     throw error;
@@ -67,6 +74,24 @@ export async function findOurs(collection: Collection, keys: readonly ItemKey[])
   return [...items, ...renamed.filter(({ key }) => wanted.has(key))];
 }
 
+/**
+ * The object of a key that a client gave another name, of several the one that was written last; null when there is none. Where the
+ * server's search knows nothing of UIDs, all that may be ours under such names is read.
+ */
+export async function findRenamed(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
+  const bearsKey = ({ content }: StoredObject) => isOurs(content, collection.mark) && content.uid === key;
+  for (const search of [
+    () => matching(() => findByProperty(collection, 'UID', key)),
+    () => candidates(collection, null),
+  ]) {
+    const urls = (await search()).filter((url) => isMember(collection.url, url) && !isOwnName(url));
+    const found = [...(await multiget(collection, urls)).values()].filter(bearsKey);
+    const [latest] = found.sort((one, other) => (other.content?.revision ?? 0) - (one.content?.revision ?? 0));
+    if (latest !== undefined) return latest;
+  }
+  return null;
+}
+
 function isOwnName(url: URL): boolean {
   return /^[0-9a-v]{32}\.ics$/.test(nameOf(url));
 }
@@ -75,9 +100,7 @@ function isOwnName(url: URL): boolean {
 export function toRemoteItems(collection: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
   const items: RemoteItem[] = [];
   for (const { url, etag, content } of objects) {
-    if (!isOurs(content, collection.mark)) continue;
-    const { uid: key, locator, item } = content;
-    items.push({ key, locator, remoteId: remoteIdOf(url, key), versionTag: etag, item });
+    if (isOurs(content, collection.mark)) items.push(toRemoteItem(url, etag, content));
   }
   return items;
 }

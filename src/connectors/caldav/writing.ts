@@ -1,17 +1,19 @@
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
+import { supersededBy } from '../revision.ts';
 import { isMember, resolveHref } from './addresses.ts';
 import {
   type Collection,
-  findByProperty,
   isOurs,
   lookUp,
   objectUrl,
   remoteIdOf,
   type StoredObject,
+  toRemoteItem,
 } from './collection.ts';
 import { changedMeanwhile, type DavProblem, isUidConflict, readProblem, refusal } from './errors.ts';
 import { isSameItem, toCalendarObject } from './from-model.ts';
+import { findRenamed } from './reading.ts';
 import { type DavAnswer, readMultistatus, strongTag } from './webdav.ts';
 
 type Write = Extract<Operation, { kind: 'create' | 'update' }>;
@@ -34,9 +36,9 @@ export type Seen = StoredObject | null | undefined;
  */
 export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<Settled> {
   if (operation.kind === 'delete') return await remove(collection, operation, seen);
-  return operation.kind === 'create'
-    ? await create(collection, operation, 'created')
-    : await update(collection, operation, seen);
+  if (operation.kind === 'update') return await update(collection, operation, seen);
+  if (operation.mayExist === true) return await makeAnew(collection, operation);
+  return await create(collection, operation, 'created');
 }
 
 async function create(collection: Collection, operation: Write, effect: Effect): Promise<Settled> {
@@ -61,15 +63,22 @@ async function adoptElsewhere(
   { href }: DavProblem,
   url: URL,
 ): Promise<Settled> {
-  const candidates =
-    href === null
-      ? (await findByProperty(collection, 'UID', operation.key)).members.map((member) => member.url)
-      : [resolveHref(url, href)];
-  for (const candidate of candidates.filter((one) => isMember(collection.url, one))) {
-    const stored = await lookUp(collection, candidate);
-    if (stored?.content?.uid === operation.key) return await overwrite(collection, operation, stored, 'adopted');
-  }
+  const named = href === null ? null : resolveHref(url, href);
+  const stored = named !== null && isMember(collection.url, named) ? await lookUp(collection, named) : null;
+  const elsewhere = stored?.content?.uid === operation.key ? stored : await findRenamed(collection, operation.key);
+  if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, 'adopted');
   return { outcome: { recordId: operation.recordId, result: 'key-burnt' }, url: null };
+}
+
+/**
+ * Makes an object anew whose name is free. A client may have given it another one, and not every server refuses a second object with
+ * its UID: so that one is looked for first.
+ */
+async function makeAnew(collection: Collection, operation: Write): Promise<Settled> {
+  const isNew = operation.kind === 'create';
+  const elsewhere = await findRenamed(collection, operation.key);
+  if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, isNew ? 'adopted' : 'updated');
+  return await create(collection, operation, isNew ? 'created' : 'recreated');
 }
 
 async function update(
@@ -86,7 +95,7 @@ async function update(
     if (!isMissingOrChanged(answer)) throw await explained(collection, url, answer);
     stored = await lookUp(collection, url);
   }
-  if (stored === null) return await create(collection, operation, 'recreated');
+  if (stored === null) return await makeAnew(collection, operation);
   return await overwrite(collection, operation, stored, 'updated');
 }
 
@@ -98,11 +107,13 @@ async function overwrite(
   effect: Effect,
 ): Promise<Settled> {
   const { content, url, etag } = stored;
-  const { recordId, key, locator, item } = operation;
+  const { recordId, key, locator, item, revision } = operation;
   if (!isOurs(content, collection.mark) || content.uid !== key) {
     return { outcome: { recordId, result: 'key-burnt' }, url: null };
   }
-  if (content.locator === locator && isSameItem(content.item, item)) {
+  const superseded = supersededBy(operation, toRemoteItem(url, etag, content));
+  if (superseded !== null) return { outcome: superseded, url: null };
+  if (content.locator === locator && content.revision === revision && isSameItem(content.item, item)) {
     return { outcome: { recordId, result: 'written', effect, versionTag: etag, remoteId: foreignName(url, key) }, url };
   }
   const answer = await put(collection, operation, url, ifMatch(etag), content.sequence);
@@ -122,9 +133,12 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
     if (!isMissingOrChanged(answer)) throw await explained(collection, url, answer);
     stored = await lookUp(collection, url);
   }
+  if (stored === null && operation.isTwin !== true) stored = await findRenamed(collection, operation.key);
   // What bears our name and not our mark is somebody else's by now; ours is gone.
   if (stored === null || !isOurs(stored.content, collection.mark)) return deleted(operation, 'already-gone');
   if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');
+  const superseded = supersededBy(operation, toRemoteItem(stored.url, stored.etag, stored.content));
+  if (superseded !== null) return { outcome: superseded, url: null };
   const etag = operation.erase === true ? await emptied(collection, operation, stored) : stored.etag;
   const answer = await sendDelete(collection, stored.url, etag);
   if (isDone(answer)) return deleted(operation, 'deleted');
@@ -139,7 +153,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
  */
 async function emptied(
   collection: Collection,
-  { recordId, key }: Delete,
+  { recordId, key, revision }: Delete,
   { url, etag, content }: StoredObject,
 ): Promise<string | null> {
   const blank = {
@@ -148,6 +162,7 @@ async function emptied(
     key,
     locator: '',
     item: BLANK_ITEM,
+    revision,
     versionTag: null,
     remoteId: null,
   } as const;
@@ -159,13 +174,13 @@ async function emptied(
 
 async function put(
   collection: Collection,
-  { key, locator, item }: Write,
+  { key, locator, item, revision }: Write,
   url: URL,
   condition: Record<string, string>,
   storedSequence = -1,
 ): Promise<DavAnswer> {
   const { mark, clock } = collection;
-  const body = toCalendarObject({ key, mark, locator, item, writtenAt: clock(), storedSequence });
+  const body = toCalendarObject({ key, mark, locator, revision, item, writtenAt: clock(), storedSequence });
   const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
   return await collection.session.send({ method: 'PUT', url, headers, body }, collection.signal);
 }

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
+import { supersededBy } from '../revision.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
 import { calendarGone, changedMeanwhile, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
 import { holds, isBlank, type OwnEvent, readOwnEvent, toBlankEvent, toEvent, toRemoteItem } from './from-model.ts';
@@ -58,7 +59,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 
 /**
  * Reads what stands at an id and brings it to the wanted content: revived when it was deleted, left alone when it holds the
- * content already, burnt when it is not ours.
+ * content already, given up when it bears a later write, burnt when it is not ours.
  * @returns null when nothing stands there
  */
 function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
@@ -66,8 +67,10 @@ function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect)
   if (isGone(answer)) return null;
   const event = readOwn(scope, answer);
   if (event === null) return { recordId: operation.recordId, result: 'key-burnt' };
+  const superseded = supersededBy(operation, toRemoteItem(event), event.cancelled);
+  if (superseded !== null) return superseded;
   const remoteId = id === operation.key ? null : id;
-  if (!event.cancelled && holds(event, operation.item)) {
+  if (!event.cancelled && holds(event, operation)) {
     return written(scope, operation, effect, answer, remoteId);
   }
   const put = yield* write(putCall(scope, operation, id, event.etag));
@@ -90,6 +93,8 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   if (isGone(found)) return yield* deleted(scope, operation, found);
   const event = readOwn(scope, found);
   if (event === null || event.cancelled) return gone;
+  const superseded = supersededBy(operation, toRemoteItem(event));
+  if (superseded !== null) return superseded;
   const answer = yield* write(deleteCall(scope, id, event.etag));
   if (answer.status === 412) throw changedMeanwhile();
   return yield* deleted(scope, operation, answer);
@@ -179,14 +184,17 @@ function etagOf({ body }: WireAnswer): string | null {
 /** Nobody gets a mail; the event travels back as it was stored, as far as we read events. */
 const WRITE_QUERY = { sendUpdates: 'none', fields: EVENT_FIELDS };
 
-function insertCall(scope: FlowScope, { key, item, locator }: Write): WireCall {
-  const body = { id: key, ...toEvent(item, scope.mark, locator) };
+function insertCall(scope: FlowScope, operation: Write): WireCall {
+  const body = { id: operation.key, ...contentOf(scope, operation) };
   return { method: 'POST', path: pathTo(scope, '/events', WRITE_QUERY), body };
 }
 
-function putCall(scope: FlowScope, { item, locator }: Write, id: string, ifMatch: string | null): WireCall {
-  const body = toEvent(item, scope.mark, locator);
-  return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body };
+function putCall(scope: FlowScope, operation: Write, id: string, ifMatch: string | null): WireCall {
+  return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body: contentOf(scope, operation) };
+}
+
+function contentOf({ mark }: FlowScope, { item, locator, revision }: Write): object {
+  return toEvent(item, { mark, locator, revision });
 }
 
 function blankCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {

@@ -3,7 +3,8 @@ import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
-import { LOCATOR_PROPERTY, MARK_PROPERTY } from './limits.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
+import { LOCATOR_PROPERTY, MARK_PROPERTY, REVISION_PROPERTY } from './limits.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
 
 /** An event of ours, read far enough to decide what to do with it. */
@@ -12,8 +13,17 @@ export interface OwnEvent {
   etag: string | null;
   cancelled: boolean;
   locator: string | null;
+  /** The stamped revision of the write that made it so. */
+  revision?: number;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
+}
+
+/** What an event is stamped with. */
+export interface Stamp {
+  mark: string;
+  locator: string;
+  revision: number;
 }
 
 /**
@@ -21,7 +31,7 @@ export interface OwnEvent {
  * that nobody gets a mail and nobody's phone rings; status `confirmed` brings a deleted event back.
  * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
  */
-export function toEvent(item: CalendarItem, mark: string, locator: string): object {
+export function toEvent(item: CalendarItem, { mark, locator, revision }: Stamp): object {
   return {
     status: 'confirmed',
     summary: wellFormed(item.title),
@@ -31,13 +41,22 @@ export function toEvent(item: CalendarItem, mark: string, locator: string): obje
     visibility: 'private',
     transparency: item.busy ? 'opaque' : 'transparent',
     reminders: { useDefault: false, overrides: [] },
-    extendedProperties: { private: { [MARK_PROPERTY]: mark, [LOCATOR_PROPERTY]: locator } },
+    extendedProperties: {
+      private: {
+        [MARK_PROPERTY]: mark,
+        [LOCATOR_PROPERTY]: locator,
+        [REVISION_PROPERTY]: toRevisionText(revision),
+      },
+    },
   };
 }
 
 /** An event that says nothing and bears the mark alone, so that it is still ours when the deletion after it has to be repeated. */
 export function toBlankEvent(mark: string): object {
-  return { ...toEvent(BLANK_ITEM, mark, ''), extendedProperties: { private: { [MARK_PROPERTY]: mark } } };
+  return {
+    ...toEvent(BLANK_ITEM, { mark, locator: '', revision: 0 }),
+    extendedProperties: { private: { [MARK_PROPERTY]: mark } },
+  };
 }
 
 /** Whether an event of ours was emptied: all others bear a locator. */
@@ -56,18 +75,20 @@ export function readOwnEvent(event: unknown, mark: string): OwnEvent | null {
     etag: head.data.etag ?? null,
     cancelled: head.data.status === 'cancelled',
     locator: properties[LOCATOR_PROPERTY] ?? null,
+    ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
     item: readItem(event),
   };
 }
 
 /** An event of ours in the words of the contract. The id is the key: we chose it. */
-export function toRemoteItem(event: OwnEvent): RemoteItem {
-  return { key: event.id, locator: event.locator, remoteId: event.id, versionTag: event.etag, item: event.item };
+export function toRemoteItem({ id, locator, etag, item, revision }: OwnEvent): RemoteItem {
+  return { key: id, locator, remoteId: id, versionTag: etag, item, ...withRevision(revision) };
 }
 
-/** Whether the event holds the item already, so that no write is needed. */
-export function holds(event: OwnEvent, item: CalendarItem): boolean {
-  return event.locator !== null && isDeepStrictEqual(event.item, normaliseItem(item));
+/** Whether the event is as this very operation leaves it, so that no write is needed. */
+export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
+  const isStamped = event.locator !== null && event.revision === revision;
+  return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
 }
 
 /**

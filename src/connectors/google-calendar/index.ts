@@ -17,6 +17,8 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     concurrency: CONCURRENCY,
     createsContainer: true,
     revivesKeys: true,
+    keys: 'enforced',
+    twinsAreOurs: true,
     // Google keeps deleted events readable for a while (reference of events, `status`): ours are emptied before.
     erases: ['appointments'],
   },

@@ -45,6 +45,9 @@ export const MARK_PROPERTY = 'clinicMirror';
 /** Name of the private extended property that bears the locator. */
 export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
 
+/** Name of the private extended property that bears the revision of the write. */
+export const REVISION_PROPERTY = 'clinicMirrorRevision';
+
 /**
  * The fields of an event that are read (partial responses: developers.google.com/workspace/calendar/api/guides/performance):
  * the rest need not travel.

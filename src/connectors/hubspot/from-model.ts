@@ -1,6 +1,7 @@
 import type { CrmItem, MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
-import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { DAY_MS } from '../../model/time.ts';
+import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp } from '../stamp.ts';
 import { recordSchema } from './schemas.ts';
 import type { Scope } from './scope.ts';
@@ -23,11 +24,14 @@ export interface StoredRecord {
   traceId: string | null;
 }
 
+/** What of a write goes into a record. */
+type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'locator' | 'item' | 'revision'>;
+
 /**
  * What a record is given: every mapped property, our two, and for a meeting the times that its place in HubSpot needs, unless the
  * mapping fills them (developers.hubspot.com, engagements, meetings: `hs_timestamp` is required).
  */
-export function toValues(scope: Scope, key: ItemKey, locator: string, item: CrmItem): Values {
+export function toValues(scope: Scope, { key, locator, item, revision }: Sent): Values {
   const values: Values = {};
   for (const { name } of scope.properties) {
     const text = toText(item.properties[name] ?? null);
@@ -38,7 +42,7 @@ export function toValues(scope: Scope, key: ItemKey, locator: string, item: CrmI
     for (const name of ['hs_timestamp', 'hs_meeting_start_time']) values[name] ||= startAt;
   }
   values[scope.keyProperty] = key;
-  values[scope.stampProperty] = toStamp(scope.mark, { locator, ...belongingOf(item) });
+  values[scope.stampProperty] = toStamp(scope.mark, { locator, ...belongingOf(item), revision });
   return values;
 }
 
@@ -100,7 +104,8 @@ export function toItem(
 export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<CrmItem> {
   const { id: remoteId, key, stamp } = record;
   const item = stamp === null ? null : toItem(scope.properties, record, stamp);
-  return { key: key ?? '', locator: stamp?.locator ?? null, remoteId, versionTag: null, item };
+  const known = { key: key ?? '', locator: stamp?.locator ?? null, remoteId, versionTag: null, item };
+  return { ...known, ...withRevision(stamp?.revision) };
 }
 
 const EPOCH_MS = /^-?\d{1,16}$/;

@@ -29,6 +29,8 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     createsContainer: false,
     // A deleted record frees its key, and an upsert makes a new one under it.
     revivesKeys: true,
+    keys: 'enforced',
+    twinsAreOurs: false,
     // Meetings and deals stay in HubSpot's bin for 90 days, emptied.
     erases: ['patients'],
   },

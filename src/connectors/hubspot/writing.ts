@@ -46,10 +46,7 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
   };
   const standing = await lookAtUpdates(writing);
   const contacts = scope.object === 'contacts' ? new Map<ItemKey, string>() : await placeContacts(writing, standing);
-  const rows = [...waiting.values()].map(({ key, locator, item }) => ({
-    key,
-    values: toValues(scope, key, locator, item),
-  }));
+  const rows = [...waiting.values()].map((write) => ({ key: write.key, values: toValues(scope, write) }));
   const written = await writeRows(writing, rows);
   await joinContacts(writing, written, contacts);
   for (const [key, { record, row }] of written) {

@@ -1,6 +1,7 @@
 import type { CalendarItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
+import { supersededBy } from '../revision.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
 import {
   calendarGone,
@@ -73,15 +74,17 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 
 /**
  * Reads what bears the key in the calendar and brings it to the wanted content: left alone when it holds the content already,
- * burnt when it is not ours.
+ * given up when it bears a later write, burnt when it is not ours.
  * @returns null when nothing bears the key
  */
 function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
-  const { recordId, key, item } = operation;
+  const { recordId, key } = operation;
   const event = yield* lookUp(scope, key, 'remoteId' in operation ? operation.remoteId : null);
   if (event === null) return null;
   if (event === 'foreign') return { recordId, result: 'key-burnt' };
-  if (event.item !== null && holds(event, item)) {
+  const superseded = supersededBy(operation, toRemoteItem(event));
+  if (superseded !== null) return superseded;
+  if (event.item !== null && holds(event, operation)) {
     const { etag: versionTag, id: remoteId, item: stored } = event;
     return { recordId, result: 'written', effect, versionTag, remoteId, stored };
   }
@@ -100,6 +103,8 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   }
   const event = yield* lookUp(scope, key, remoteId);
   if (event === null || event === 'foreign') return { recordId, result: 'deleted', effect: 'already-gone' };
+  const superseded = supersededBy(operation, toRemoteItem(event));
+  if (superseded !== null) return superseded;
   if (event.hasGuests) throw hasGuests();
   const answer = yield deleteCall(scope, operation, event.id, event.etag);
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
@@ -168,8 +173,8 @@ function deleteCall(scope: FlowScope, { erase }: Deletion, id: string, ifMatch: 
   return { method: 'DELETE', path, ifMatch };
 }
 
-function contentOf({ mark, wholeDayZone }: FlowScope, { key, locator, item }: Write) {
-  return toEvent(item, { mark, key, locator }, wholeDayZone);
+function contentOf({ mark, wholeDayZone }: FlowScope, { key, locator, item, revision }: Write) {
+  return toEvent(item, { mark, key, locator, revision }, wholeDayZone);
 }
 
 /** The path of the calendar's events. */

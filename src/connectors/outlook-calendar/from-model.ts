@@ -3,6 +3,7 @@ import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, offsetMs, toZonedIso } from '../../model/zones.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { htmlToText } from './html.ts';
 import { PROPERTIES } from './limits.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
@@ -12,6 +13,7 @@ export interface Stamp {
   mark: string;
   key: ItemKey;
   locator: string;
+  revision: number;
 }
 
 /** An event that bears our mark, read far enough to decide what to do with it. */
@@ -22,6 +24,8 @@ export interface OwnEvent {
   /** Null for one that we did not create under a key, such as a copy that a person made. */
   transactionId: string | null;
   locator: string | null;
+  /** The stamped revision of the write that made it so. */
+  revision?: number;
   hasGuests: boolean;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -35,7 +39,8 @@ export interface OwnEvent {
  */
 export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string) {
   const { title, description, location } = normaliseItem(item);
-  const properties = { ...stamp, ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}) };
+  const revision = toRevisionText(stamp.revision);
+  const properties = { ...stamp, revision, ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}) };
   return {
     subject: title,
     body: { contentType: 'text', content: description ?? '' },
@@ -65,6 +70,7 @@ export function readOwnEvent(event: unknown, mark: string, wholeDayZone: string)
     key: values.key ?? null,
     transactionId: transactionId ?? null,
     locator: values.locator ?? null,
+    ...withRevision(fromRevisionText(values.revision)),
     hasGuests,
     item: hasGuests ? null : readItem(event, values.zone ?? null, wholeDayZone),
   };
@@ -73,7 +79,7 @@ export function readOwnEvent(event: unknown, mark: string, wholeDayZone: string)
 /** Our properties by their short names. Graph may write the set's GUID in the other case; names keep theirs. */
 export function readProperties(properties: readonly { id: string; value: string }[]) {
   const values: Partial<Record<keyof typeof PROPERTIES, string>> = {};
-  for (const name of ['mark', 'key', 'locator', 'zone'] as const) {
+  for (const name of ['mark', 'key', 'locator', 'revision', 'zone'] as const) {
     const found = properties.find(({ id }) => id.toLowerCase() === PROPERTIES[name].toLowerCase());
     if (found !== undefined) values[name] = found.value;
   }
@@ -82,13 +88,15 @@ export function readProperties(properties: readonly { id: string; value: string 
 
 /** An event of ours in the words of the contract. */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, etag, key, transactionId, locator, item } = event;
-  return { key: key ?? transactionId ?? '', locator, remoteId: id, versionTag: etag, item };
+  const { id, etag, key, transactionId, locator, item, revision } = event;
+  const known = { key: key ?? transactionId ?? '', locator, remoteId: id, versionTag: etag, item };
+  return { ...known, ...withRevision(revision) };
 }
 
-/** Whether the event holds the item already, so that no write is needed. */
-export function holds(event: OwnEvent, item: CalendarItem): boolean {
-  return event.locator !== null && isDeepStrictEqual(event.item, normaliseItem(item));
+/** Whether the event is as this very operation leaves it, so that no write is needed. */
+export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
+  const isStamped = event.locator !== null && event.revision === revision;
+  return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
 }
 
 /**

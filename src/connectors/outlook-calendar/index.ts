@@ -17,6 +17,8 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     concurrency: CONCURRENCY,
     createsContainer: true,
     revivesKeys: false,
+    keys: 'enforced',
+    twinsAreOurs: false,
     // What is deleted permanently lies in the mailbox's Purges, out of reach of its user and of this API, until Exchange's own time is
     // up, or for as long as a hold lasts (learn.microsoft.com/graph/api/event-permanentdelete).
     erases: [],

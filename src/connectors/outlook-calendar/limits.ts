@@ -67,6 +67,7 @@ export const PROPERTIES = {
   mark: propertyId('MirrorMark'),
   key: propertyId('MirrorKey'),
   locator: propertyId('MirrorLocator'),
+  revision: propertyId('MirrorRevision'),
   /** The IANA zone of the appointment; its times are in UTC on the wire. */
   zone: propertyId('MirrorZone'),
 } as const;

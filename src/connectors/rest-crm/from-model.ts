@@ -1,5 +1,6 @@
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
-import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
+import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../stamp.ts';
 import type { CrmResource } from './description.ts';
 import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
@@ -20,10 +21,13 @@ export interface CrmRow {
   body: JsonObject;
 }
 
+/** What of a write goes into an object. */
+type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'locator' | 'item' | 'revision'>;
+
 /** What a write's templates are filled with. */
 export function writeValues(
   scope: Scope,
-  { key, locator, item }: { key: ItemKey; locator: string; item: CrmItem },
+  { key, locator, item, revision }: Sent,
   contactId: string | null,
 ): TemplateValues {
   const { description, resource, properties, mark } = scope;
@@ -36,7 +40,7 @@ export function writeValues(
   for (const { name, kind } of properties) put(name, renderValue(item.properties[name] ?? null, kind, values));
   put(resource.keyField, key);
   if (resource.stampField !== undefined) {
-    put(resource.stampField, toStamp(mark, { locator, ...belongingOf(item) }));
+    put(resource.stampField, toStamp(mark, { locator, ...belongingOf(item), revision }));
   }
   const startAt = renderValue(new Date(item.startAt).toISOString(), 'instant', values);
   return { key, properties: body, contactId, startAt };
@@ -68,6 +72,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
             ...(stamp === null ? { contactKey: null, startAt: 0 } : belongingOf(stamp)),
           }
         : null,
+      ...withRevision(stamp?.revision),
     },
     body: row,
   };
@@ -79,10 +84,11 @@ export function idAt(body: unknown, path: string): string | null {
   return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
 }
 
-/** Whether an object says already what it should. */
-export function isSameItem(scope: Scope, row: CrmRow, { locator, item }: { locator: string; item: CrmItem }): boolean {
+/** Whether an object is as this very write leaves it. */
+export function isSameItem(scope: Scope, row: CrmRow, { locator, item, revision }: Sent): boolean {
   const stored = row.remote.item;
-  if (stored === null || (scope.resource.stampField !== undefined && row.remote.locator !== locator)) return false;
+  const isStamped = row.remote.locator === locator && row.remote.revision === revision;
+  if (stored === null || (scope.resource.stampField !== undefined && !isStamped)) return false;
   return (
     stored.contactKey === item.contactKey &&
     stored.contactGeneration === item.contactGeneration &&

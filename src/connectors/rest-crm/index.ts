@@ -1,7 +1,8 @@
 import type { CrmItem } from '../../model/items.ts';
+import { SECOND_MS } from '../../model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { openRestCrm } from './connector.ts';
-import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { BATCH_SIZE, CONCURRENCY, SEARCH_LAG_SECONDS } from './limits.ts';
 import { type RestCrmSettings, settingsSchema } from './schemas.ts';
 
 /** Any CRM with a REST API, by a description of how it is called. */
@@ -15,8 +16,11 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     concurrency: CONCURRENCY,
     createsContainer: false,
     revivesKeys: true,
+    keys: { lookedUp: { lagMs: SEARCH_LAG_SECONDS * SECOND_MS } },
+    twinsAreOurs: false,
     erases: [],
   },
+  keysOf: ({ searchLagSeconds }) => ({ lookedUp: { lagMs: searchLagSeconds * SECOND_MS } }),
   connectionKinds: ['bearer', 'api-key', 'basic', 'oauth'],
   neededScopes: () => [],
   settingsSchema,

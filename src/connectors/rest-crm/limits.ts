@@ -14,3 +14,9 @@ export const RATE_LIMIT_PAUSE_MS = 30 * SECOND_MS;
 
 /** A key that no record has: 32 characters as keys have, which a keyed hash gives once in 2^160 times. */
 export const KEY_OF_NOTHING = '0'.repeat(32);
+
+/**
+ * How late a search may show a write, unless the settings say otherwise. CRMs that search their database show it at once; a request of a
+ * worker that stalled may still be on its way for as long as its connection lives. Our choice.
+ */
+export const SEARCH_LAG_SECONDS = 60;

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { baseAddress } from '../../settings/common-schemas.ts';
 import { type CrmDescription, descriptionSchema } from './description.ts';
 import { isObject, type JsonObject, newObject } from './json-paths.ts';
+import { SEARCH_LAG_SECONDS } from './limits.ts';
 import { profiles } from './profiles/index.ts';
 
 /** Settings of one target, with the description whole. */
 export interface RestCrmSettings {
   baseUrl: string;
   description: CrmDescription;
+  searchLagSeconds: number;
 }
 
 /** The vendor's part of a target in the tenant file. */
@@ -22,11 +24,19 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
       .record(z.string(), z.unknown())
       .default({})
       .describe("How the CRM's API is called, or what is otherwise than in the profile; null takes a part away"),
+    searchLagSeconds: z
+      .int()
+      .min(0)
+      .max(3_600)
+      .default(SEARCH_LAG_SECONDS)
+      .describe(
+        'How late a search of this CRM may show what was written: a write whose answer was lost is looked for, and sent again, only after it',
+      ),
   })
-  .transform(({ baseUrl, profile, description }, context) => {
+  .transform(({ baseUrl, profile, description, searchLagSeconds }, context) => {
     const base = profile === undefined ? {} : (profiles[profile] ?? {});
     const checked = descriptionSchema.safeParse(overlay(base, description));
-    if (checked.success) return { baseUrl, description: checked.data };
+    if (checked.success) return { baseUrl, description: checked.data, searchLagSeconds };
     for (const { message, path } of checked.error.issues) {
       context.addIssue({ code: 'custom', message, path: ['description', ...path] });
     }

@@ -1,6 +1,7 @@
 import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
+import { supersededBy } from '../revision.ts';
 import type { CrmAnswer } from './client.ts';
 import { severalMatches, unexpectedAnswer } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, writeValues } from './from-model.ts';
@@ -63,6 +64,8 @@ async function overwrite(
   const effect = operation.kind === 'create' ? 'adopted' : 'updated';
   const { recordId } = operation;
   const { versionTag } = row.remote;
+  const superseded = supersededBy(operation, { key: operation.key, ...row.remote });
+  if (superseded !== null) return superseded;
   if (row.key === operation.key && isSameItem(scope, row, operation)) {
     return { recordId, result: 'written', effect, versionTag, remoteId: row.id };
   }
@@ -136,6 +139,8 @@ async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Prom
   const id = stored === 'theirs' ? null : (stored?.id ?? remoteId);
   // What is somebody else's by now is not touched; ours is gone.
   if (stored === 'theirs' || id === null) return { recordId, result: 'deleted', effect: 'already-gone' };
+  const superseded = stored ? supersededBy(operation, { key, ...stored.remote }) : null;
+  if (superseded !== null) return superseded;
   const { client, resource, signal } = scope;
   const values = { id, key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
   const answer = stored === null ? null : await client.send('rest-crm.delete', resource.delete.call, values, signal);

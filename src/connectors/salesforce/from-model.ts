@@ -1,5 +1,6 @@
 import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { Operation, RemoteItem } from '../../model/operations.ts';
+import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, toStamp } from '../stamp.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
@@ -8,13 +9,17 @@ import type { SeenRecord } from './schemas.ts';
 export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 
 /** A row of a collection: the key, the stamp, every mapped property, and the contact by its key, or none. */
-export function toRow(form: RecordForm, mark: string, { key, locator, item }: Write): Record<string, unknown> {
+export function toRow(
+  form: RecordForm,
+  mark: string,
+  { key, locator, item, revision }: Write,
+): Record<string, unknown> {
   const { contactKey, properties } = item;
   const values = form.properties.map(({ name, kind }) => [name, toWire(kind, properties[name] ?? null)]);
   return {
     attributes: { type: form.object },
     [form.keyField]: key,
-    [form.stampField]: toStamp(mark, { locator, ...belongingOf(item) }),
+    [form.stampField]: toStamp(mark, { locator, ...belongingOf(item), revision }),
     ...Object.fromEntries(values),
     ...contactOf(form, contactKey),
   };
@@ -64,6 +69,7 @@ export function toRemoteItem(
     remoteId: record.Id,
     versionTag: null,
     item: properties === null ? null : { properties, ...belongingOf(stamp), contactKey },
+    ...withRevision(stamp.revision),
   };
 }
 

@@ -15,6 +15,8 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     concurrency: CONCURRENCY,
     createsContainer: false,
     revivesKeys: true,
+    keys: 'enforced',
+    twinsAreOurs: false,
     erases: [],
   },
   connectionKinds: ['salesforce', 'salesforce-app'],

@@ -25,6 +25,7 @@ function objectWith(item: Partial<CalendarItem>, changes: Partial<ObjectToWrite>
     key: KEY,
     mark: 'mark0mark0mark0m',
     locator: 'v1.AbC-_9',
+    revision: 7,
     item: { title: 'Appointment', description: null, location: null, busy: true, time, ...item },
     writtenAt: Date.UTC(2026, 0, 2, 3, 4, 5),
     storedSequence: -1,

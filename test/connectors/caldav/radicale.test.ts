@@ -80,7 +80,7 @@ describe('on a real server', () => {
   test('an object of ours that a person moved to another name is adopted, changed and deleted there', async () => {
     const connector = open();
     const container = await connector.prepare(null, signal());
-    const object = { key: keyOf('moved'), mark: MARK, locator: locatorOf('moved'), item: itemWith() };
+    const object = { key: keyOf('moved'), mark: MARK, locator: locatorOf('moved'), item: itemWith(), revision: 1 };
     const data = toCalendarObject({ ...object, writtenAt: 0, storedSequence: 0 });
     expect((await byHand('PUT', `${container}by%20hand@home.ics`, data)).status).toBe(201);
     const [adopted] = await connector.apply(container, [createOperation('moved')], signal());

@@ -15,7 +15,15 @@ import {
 export function ours(recordId: string, mark = MARK): string {
   const item = itemWith();
   const key = keyOf(recordId);
-  return toCalendarObject({ key, mark, locator: locatorOf(recordId), item, writtenAt: 0, storedSequence: 0 });
+  return toCalendarObject({
+    key,
+    mark,
+    locator: locatorOf(recordId),
+    revision: 1,
+    item,
+    writtenAt: 0,
+    storedSequence: 0,
+  });
 }
 
 /** What is asked for in reading. */

@@ -51,7 +51,7 @@ const remove = deleteOperation('a', '"1"');
 /** Our object for record `a` as a server holds it. */
 function ours(title = 'Appointment', mark = MARK, key = keyOf('a')): string {
   const item = itemWith({ title });
-  return toCalendarObject({ key, mark, locator: locatorOf('a'), item, writtenAt: 0, storedSequence: 4 });
+  return toCalendarObject({ key, mark, locator: locatorOf('a'), revision: 1, item, writtenAt: 0, storedSequence: 4 });
 }
 
 const CREATED: ScriptedAnswer = { status: 201, headers: { etag: '"1"' } };
@@ -268,7 +268,7 @@ describe('an update', () => {
       byMethod({ PUT: inTurn({ status }, CREATED), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
     );
     expect(await applyOn(server, update)).toMatchObject([{ effect: 'recreated', versionTag: '"1"' }]);
-    expect(server.requests[2]!.headers['if-none-match']).toBe('*');
+    expect(server.requests.at(-1)!.headers['if-none-match']).toBe('*');
   });
 
   test('of what bears our mark no more writes nothing', async () => {

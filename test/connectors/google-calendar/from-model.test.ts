@@ -6,10 +6,11 @@ import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 
 const MARK = 'contractmark0000';
+const STAMP = { mark: MARK, locator: 'locator', revision: 46_655 };
 
 /** The event as Google would store it: with id and etag, times in the calendar's zone. */
 function stored(item: CalendarItem, changes: object = {}): object {
-  return { id: 'abcde', etag: '"1"', ...toEvent(item, MARK, 'locator'), ...changes };
+  return { id: 'abcde', etag: '"1"', ...toEvent(item, STAMP), ...changes };
 }
 
 const zones = fc.constantFrom('Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC');
@@ -46,7 +47,7 @@ describe('an item as an event', () => {
   });
 
   test('is private, without guests and reminders, and bears mark and locator', () => {
-    expect(toEvent(itemWith(), MARK, 'locator')).toEqual({
+    expect(toEvent(itemWith(), STAMP)).toEqual({
       status: 'confirmed',
       summary: 'Appointment',
       start: { dateTime: '2027-03-10T09:00:00+01:00', timeZone: 'Europe/Rome' },
@@ -54,12 +55,14 @@ describe('an item as an event', () => {
       visibility: 'private',
       transparency: 'opaque',
       reminders: { useDefault: false, overrides: [] },
-      extendedProperties: { private: { clinicMirror: MARK, clinicMirrorLocator: 'locator' } },
+      extendedProperties: {
+        private: { clinicMirror: MARK, clinicMirrorLocator: 'locator', clinicMirrorRevision: 'zzz' },
+      },
     });
   });
 
   test('shows HTML in its description as text', () => {
-    const event = toEvent(itemWith({ description: '<a href="x">&amp;</a>' }), MARK, 'locator');
+    const event = toEvent(itemWith({ description: '<a href="x">&amp;</a>' }), STAMP);
     expect(event).toMatchObject({ description: '&lt;a href="x"&gt;&amp;amp;&lt;/a&gt;' });
   });
 });
@@ -86,7 +89,7 @@ describe('an event as an item', () => {
   ])('is none with %s, and is written again', (_, changes) => {
     const event = readOwnEvent(stored(itemWith(), changes), MARK);
     expect(event).toMatchObject({ id: 'abcde', etag: '"1"', locator: 'locator', item: null });
-    expect(holds(event!, itemWith())).toBe(false);
+    expect(holds(event!, { item: itemWith(), revision: 46_655 })).toBe(false);
   });
 
   test('is not ours without our mark, with another, or without an id', () => {
@@ -99,7 +102,9 @@ describe('an event as an item', () => {
 
   test('is written again when its locator was taken off', () => {
     const properties = { extendedProperties: { private: { clinicMirror: MARK } } };
-    expect(holds(readOwnEvent(stored(itemWith(), properties), MARK)!, itemWith())).toBe(false);
-    expect(holds(readOwnEvent(stored(itemWith()), MARK)!, itemWith())).toBe(true);
+    expect(holds(readOwnEvent(stored(itemWith(), properties), MARK)!, { item: itemWith(), revision: 46_655 })).toBe(
+      false,
+    );
+    expect(holds(readOwnEvent(stored(itemWith()), MARK)!, { item: itemWith(), revision: 46_655 })).toBe(true);
   });
 });

@@ -116,6 +116,7 @@ function openTarget(sandbox: HubSpotSandbox, clock: { at: number }, choice: Targ
     recordId,
     key: identity.key(recordId, epoch),
     locator: identity.locator(recordId),
+    revision: 1,
   });
   const target: Target = {
     connector,
@@ -133,6 +134,7 @@ function openTarget(sandbox: HubSpotSandbox, clock: { at: number }, choice: Targ
       kind: 'delete',
       recordId,
       key: identity.key(recordId, 0),
+      revision: 1,
       versionTag: null,
       remoteId,
       erase,

@@ -42,6 +42,11 @@ function itemWith(value: PropertyValue): CrmItem {
   return { properties: { value }, contactKey: null, startAt: 0 };
 }
 
+/** What is sent of an item. */
+function sent(item: CrmItem) {
+  return { key: 'key', locator: 'locator', item, revision: 12 };
+}
+
 describe('a value', () => {
   test.each(Object.keys(VALUES) as PropertyKind[])('of kind %s comes back as it went', (kind) => {
     const properties = [{ name: 'value', kind }];
@@ -49,7 +54,7 @@ describe('a value', () => {
       const scope = { ...SCOPE, properties, daysAsInstants };
       fc.assert(
         fc.property(VALUES[kind], (value) => {
-          const values = toValues(scope, 'key', 'locator', itemWith(value));
+          const values = toValues(scope, sent(itemWith(value)));
           expect(toItem(properties, { values }, itemWith(null)).properties.value).toEqual(value);
         }),
       );
@@ -62,7 +67,7 @@ describe('a value', () => {
     [12, '12'],
     [120.5, '120.5'],
   ])('%d is written without an exponent', (value, text) => {
-    expect(toValues(SCOPE, 'key', 'locator', itemWith(value)).value).toBe(text);
+    expect(toValues(SCOPE, sent(itemWith(value))).value).toBe(text);
   });
 
   test.each([
@@ -82,7 +87,7 @@ describe('a value', () => {
   });
 
   test('of half a character goes as the sign for it', () => {
-    expect(toValues(SCOPE, 'key', 'locator', itemWith('a\uD83Db')).value).toBe('a\uFFFDb');
+    expect(toValues(SCOPE, sent(itemWith('a\uD83Db'))).value).toBe('a\uFFFDb');
   });
 
   test('that an answer does not tell is as it was sent', () => {
@@ -99,17 +104,10 @@ describe('a value', () => {
     expect(item.properties).toEqual({ told: 'A', empty: null, silent: 3 });
   });
 
-  test('of a stamp names record, contact and start', () => {
-    const values = toValues(SCOPE, 'key', 'locator', {
-      properties: {},
-      contactKey: 'contact',
-      startAt: 1_767_225_600_000,
-    });
-    expect(fromStamp(MARK, values.mirror_stamp)).toEqual({
-      locator: 'locator',
-      contactKey: 'contact',
-      startAt: 1_767_225_600_000,
-    });
+  test('of a stamp names record, contact, start and revision', () => {
+    const belonging = { contactKey: 'contact', startAt: 1_767_225_600_000 };
+    const values = toValues(SCOPE, sent({ properties: {}, ...belonging }));
+    expect(fromStamp(MARK, values.mirror_stamp)).toEqual({ locator: 'locator', ...belonging, revision: 12 });
   });
 });
 

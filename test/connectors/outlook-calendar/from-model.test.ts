@@ -13,7 +13,7 @@ import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 import { property } from '../../contract/outlook-calendar-target.ts';
 
-const STAMP: Stamp = { mark: 'contractmark0000', key: 'k'.repeat(32), locator: 'v1.LocatorInBothCases' };
+const STAMP: Stamp = { mark: 'contractmark0000', key: 'k'.repeat(32), locator: 'v1.LocatorInBothCases', revision: 9 };
 
 /** The event as Graph would answer with it: with id and etag, and what the server makes of the content. */
 function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'): object {
@@ -72,6 +72,7 @@ describe('an item as an event', () => {
         { id: property('MirrorMark'), value: STAMP.mark },
         { id: property('MirrorKey'), value: STAMP.key },
         { id: property('MirrorLocator'), value: STAMP.locator },
+        { id: property('MirrorRevision'), value: '9' },
         { id: property('MirrorZone'), value: 'Europe/Rome' },
       ],
     });
@@ -145,9 +146,10 @@ describe('an event as an item', () => {
 
   test('holds an item only when its content and its locator are there', () => {
     const event = read(stored(itemWith()))!;
-    expect(holds(event, itemWith())).toBe(true);
-    expect(holds(event, itemWith({ title: 'Other' }))).toBe(false);
-    expect(holds({ ...event, locator: null }, itemWith())).toBe(false);
+    expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
+    expect(holds(event, { item: itemWith({ title: 'Other' }), revision: 9 })).toBe(false);
+    expect(holds(event, { item: itemWith(), revision: 10 }), 'another write').toBe(false);
+    expect(holds({ ...event, locator: null }, { item: itemWith(), revision: 9 })).toBe(false);
   });
 });
 
@@ -170,6 +172,6 @@ describe('bodies as Exchange stores them', () => {
   test('of several lines in CRLF with a line end at the end make no difference', () => {
     const item = itemWith({ description: 'one\ntwo' });
     const event = read(stored(item, { body: { contentType: 'text', content: 'one\r\ntwo\r\n' } }))!;
-    expect(holds(event, item)).toBe(true);
+    expect(holds(event, { item, revision: 9 })).toBe(true);
   });
 });

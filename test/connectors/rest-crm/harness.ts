@@ -65,7 +65,7 @@ export function openTarget(choice: TargetChoice): OpenTarget {
     clock: Date.now,
   });
   const apply = (...operations: Operation<CrmItem>[]) => connector.apply('container', operations, signal());
-  const naming = (recordId: string) => ({ recordId, key: identity.key(recordId, 0) });
+  const naming = (recordId: string) => ({ recordId, key: identity.key(recordId, 0), revision: 1 });
   return {
     connector,
     identity,
@@ -115,5 +115,5 @@ export function contact(properties: Record<string, PropertyValue>): CrmItem {
 export function effectOf(outcome: Outcome<CrmItem> | undefined): string {
   if (outcome === undefined) return 'missing';
   if (outcome.result === 'failed') return outcome.error.code;
-  return outcome.result === 'key-burnt' ? 'key-burnt' : outcome.effect;
+  return 'effect' in outcome ? outcome.effect : outcome.result;
 }

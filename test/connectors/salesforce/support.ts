@@ -166,7 +166,7 @@ export function invoice(contactKey: string | null): CrmItem {
 }
 
 export function create(recordId: string, item: CrmItem = patient()): Operation<CrmItem> {
-  return { kind: 'create', recordId, key: keyOf(recordId), locator: `locator-${recordId}`, item };
+  return { kind: 'create', recordId, key: keyOf(recordId), locator: `locator-${recordId}`, item, revision: 1 };
 }
 
 export function update(
@@ -175,11 +175,11 @@ export function update(
   remoteId: string | null = null,
 ): Operation<CrmItem> {
   const locator = `locator-${recordId}`;
-  return { kind: 'update', recordId, key: keyOf(recordId), locator, item, versionTag: null, remoteId };
+  return { kind: 'update', recordId, key: keyOf(recordId), locator, item, revision: 1, versionTag: null, remoteId };
 }
 
 export function remove(recordId: string, remoteId: string | null = null): Operation<CrmItem> {
-  return { kind: 'delete', recordId, key: keyOf(recordId), versionTag: null, remoteId };
+  return { kind: 'delete', recordId, key: keyOf(recordId), revision: 1, versionTag: null, remoteId };
 }
 
 /** One call of `apply`. */

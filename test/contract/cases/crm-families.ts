@@ -44,7 +44,7 @@ export const crmFamilies = group<CrmKit>('families', {
   'the address of one who left can be had by the next': async (kit) => {
     const outcomes = await createFamily(kit);
     for (const { recordId, remoteId, versionTag } of outcomes.slice(0, 3)) {
-      await kit.deliver([{ kind: 'delete', recordId, key: keyOf(recordId), versionTag, remoteId }]);
+      await kit.deliver([{ kind: 'delete', recordId, key: keyOf(recordId), revision: 1, versionTag, remoteId }]);
     }
     const [outcome] = await kit.deliver([updateOperation('son', kit.row({ ...SHARED, title: 'son' }), null)]);
     written(outcome);
@@ -88,7 +88,7 @@ export const crmFamilies = group<CrmKit>('families', {
     expect((await kit.object('a')).remoteId).not.toBe(remoteId);
     expect((await kit.objects()).filter((object) => object.remoteId === remoteId)).toEqual(before);
     const [deleted] = await kit.deliver([
-      { kind: 'delete', recordId: 'a', key: keyOf('a'), versionTag: null, remoteId: null, erase: true },
+      { kind: 'delete', recordId: 'a', key: keyOf('a'), revision: 1, versionTag: null, remoteId: null, erase: true },
     ]);
     expect(deleted?.result).toBe('deleted');
     expect(await kit.objects()).toEqual(before);

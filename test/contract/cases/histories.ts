@@ -82,8 +82,8 @@ async function push(kit: AnyKit, memories: readonly Memory[], fault: ProxyFault 
 function toOperation(kit: AnyKit, memory: Memory): Operation<Item> {
   const { recordId, wanted, linked, versionTag, epoch } = memory;
   const key = keyOf(recordId, epoch);
-  if (wanted === null) return { kind: 'delete', recordId, key, versionTag, remoteId: null };
-  const base = { recordId, key, locator: locatorOf(recordId), item: kit.item(wanted) };
+  if (wanted === null) return { kind: 'delete', recordId, key, revision: 1, versionTag, remoteId: null };
+  const base = { recordId, key, locator: locatorOf(recordId), item: kit.item(wanted), revision: 1 };
   return linked ? { kind: 'update', ...base, versionTag, remoteId: null } : { kind: 'create', ...base };
 }
 

@@ -17,6 +17,7 @@ import { crmProperties } from './crm-properties.ts';
 import { crmRepetition } from './crm-repetition.ts';
 import { data } from './data.ts';
 import { histories } from './histories.ts';
+import { calendarLateWrites, lateWrites } from './late-writes.ts';
 import { lostAnswers } from './lost-answers.ts';
 import { notifications } from './notifications.ts';
 import { calendarPeople, people } from './people.ts';
@@ -33,6 +34,8 @@ export const calendarCases: readonly ContractCase<CalendarKit>[] = [
   ...repetition,
   ...lostAnswers,
   ...twoWorkers,
+  ...lateWrites,
+  ...calendarLateWrites,
   ...people,
   ...calendarPeople,
   ...adoption,
@@ -58,6 +61,7 @@ const crmCases: readonly ContractCase<CrmKit>[] = [
   ...repetition,
   ...lostAnswers,
   ...twoWorkers,
+  ...lateWrites,
   ...people,
   ...crmPeople,
   ...adoption,

@@ -55,7 +55,7 @@ export async function startRestCrm(): Promise<CrmVendor> {
     connection: { kind: 'bearer', token: { env: 'REST_CRM_TOKEN' } },
     settings: {},
     secrets: { REST_CRM_TOKEN: sandbox.token },
-    targetSettings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like' },
+    targetSettings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like', searchLagSeconds: 1 },
     names: NAMES,
     constants: { invoices: { Stage: { value: 'Closed Won' } } },
     recorded: () => sandbox.recording.recorded(),

@@ -1,0 +1,121 @@
+import { FENCE } from './leases.ts';
+
+// KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
+export const PUT = `${FENCE}
+for i = 3, #ARGV, 2 do
+  local entry = cjson.decode(ARGV[i + 1])
+  local old = redis.call('HGET', KEYS[3], ARGV[i])
+  entry.r = redis.call('HINCRBY', KEYS[2], 'revision', 1)
+  if old then
+    local before = cjson.decode(old)
+    entry.i = before.i
+    entry.z = before.z
+    entry.k = before.k
+  end
+  redis.call('HSET', KEYS[3], ARGV[i], cjson.encode(entry))
+  redis.call('ZADD', KEYS[4], ARGV[2], ARGV[i])
+  redis.call('ZREM', KEYS[5], ARGV[i])
+end
+return 1`;
+
+// KEYS: lease, outbox. ARGV: token, now, then record ids.
+export const MARK_SENT = `${FENCE}
+for i = 3, #ARGV do
+  local old = redis.call('HGET', KEYS[2], ARGV[i])
+  if old then
+    local entry = cjson.decode(old)
+    entry.i = true
+    entry.z = tonumber(ARGV[2])
+    redis.call('HSET', KEYS[2], ARGV[i], cjson.encode(entry))
+  end
+end
+return 1`;
+
+// KEYS: lease, due. ARGV: token, then (recordId, due) pairs.
+export const POSTPONE = `${FENCE}
+for i = 2, #ARGV, 2 do redis.call('ZADD', KEYS[2], 'XX', ARGV[i + 1], ARGV[i]) end
+return 1`;
+
+const RAISE = `
+local function raise(target, found)
+  if tonumber(redis.call('HGET', target, 'revision') or '0') < tonumber(found) then
+    redis.call('HSET', target, 'revision', found)
+  end
+end`;
+
+// KEYS: lease, target. ARGV: token, revision.
+export const RAISE_REVISION = `${FENCE}${RAISE}
+raise(KEYS[2], ARGV[2])
+return 1`;
+
+// KEYS: lease, outbox, due, failing, journals, target, unseen, buckets and journals of runs… ARGV: token, now, journal's life, target, then
+// (kind, recordId, revision, …5) tuples:
+// done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch |
+// superseded: bucket position, link, -, revision
+// What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
+// Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
+export const SETTLE = `${FENCE}${RAISE}
+local follows = redis.call('HEXISTS', KEYS[6], 'cursor') == 1
+for i = 5, #ARGV, 8 do
+  local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+  if kind == 'done' then
+    local bucket = KEYS[tonumber(ARGV[i + 3])]
+    if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
+    local waiting = redis.call('HGET', KEYS[2], id)
+    local forgotten = waiting and cjson.decode(waiting).why == 'forgotten'
+    if forgotten then redis.call('ZREM', KEYS[7], id)
+    elseif follows then redis.call('ZADD', KEYS[7], ARGV[2], id) end
+    if ARGV[i + 5] ~= '' and not forgotten then
+      local journal = KEYS[tonumber(ARGV[i + 5])]
+      redis.call('HSET', journal, ARGV[4] .. '\t' .. id, ARGV[i + 6])
+      redis.call('PEXPIRE', journal, ARGV[3])
+      redis.call('ZADD', KEYS[5], 'NX', ARGV[2], ARGV[i + 7])
+      redis.call('PEXPIRE', KEYS[5], ARGV[3])
+    end
+  end
+  if kind == 'superseded' then
+    local bucket = KEYS[tonumber(ARGV[i + 3])]
+    if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
+    raise(KEYS[6], ARGV[i + 6])
+  end
+  local old = redis.call('HGET', KEYS[2], id)
+  if old then
+    local entry = cjson.decode(old)
+    local same = entry.r == revision
+    if kind == 'done' or kind == 'superseded' then
+      if same then
+        redis.call('HDEL', KEYS[2], id)
+        redis.call('ZREM', KEYS[3], id)
+      else
+        entry.i = false
+        redis.call('HSET', KEYS[2], id, cjson.encode(entry))
+      end
+      redis.call('ZREM', KEYS[4], id)
+    elseif kind == 'retry' and same then
+      entry.n = entry.n + 1
+      entry.e = ARGV[i + 3]
+      entry.d = tonumber(ARGV[i + 4])
+      entry.p = ARGV[i + 5] == '1'
+      redis.call('HSET', KEYS[2], id, cjson.encode(entry))
+      redis.call('ZADD', KEYS[3], ARGV[i + 4], id)
+      redis.call('ZADD', KEYS[4], 'NX', ARGV[2], id)
+    elseif kind == 'next-epoch' then
+      entry.k = tonumber(ARGV[i + 6])
+      redis.call('HSET', KEYS[2], id, cjson.encode(entry))
+      redis.call('ZADD', KEYS[3], ARGV[2], id)
+    end
+  end
+end
+return 1`;
+
+// KEYS: lease, outbox, due, failing. ARGV: token, then record ids.
+export const ABANDON = `${FENCE}
+for i = 2, #ARGV do
+  local entry = redis.call('HGET', KEYS[2], ARGV[i])
+  if not entry or cjson.decode(entry).why ~= 'forgotten' then
+    redis.call('HDEL', KEYS[2], ARGV[i])
+    redis.call('ZREM', KEYS[3], ARGV[i])
+    redis.call('ZREM', KEYS[4], ARGV[i])
+  end
+end
+return 1`;

@@ -1,0 +1,237 @@
+import { describe, expect, test } from 'vitest';
+import { STILL_ON_ITS_WAY_MS } from '../../src/jobs/unanswered.ts';
+import type { Operation } from '../../src/model/operations.ts';
+import { SECOND_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
+import { type AuditWorld, auditOf, objectIn, objectOf, openWorld, POLICIES, type Policy } from './audit-world.ts';
+import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
+import { createModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+const redis = useRedis();
+
+async function synced(booked: number, policy: Policy = 'repair'): Promise<AuditWorld> {
+  const world = openWorld(redis.connect(), booked, policy);
+  await cycle(world.tenant);
+  return world;
+}
+
+function move(world: AuditWorld, recordId: string, inHours: number): void {
+  world.clinic.appointments.set(recordId, appointmentOf(recordId, { inHours }));
+}
+
+/** Sends an operation as a worker that lost its lease would, past the lane. */
+async function sendLate({ model, tenant }: AuditWorld, operation: Operation): Promise<string> {
+  const { mark } = targetOf(tenant).identity;
+  const [outcome] = await model.open(mark).apply('calendar-1', [operation], NEVER);
+  return outcome!.result;
+}
+
+/** What the lane sends while this is awaited. */
+async function sentBy(world: AuditWorld, work: () => Promise<unknown>): Promise<Operation[]> {
+  const sent: Operation[] = [];
+  world.model.beforeApply = (operations) => void sent.push(...operations);
+  await work();
+  world.model.beforeApply = () => {};
+  return structuredClone(sent);
+}
+
+const linkOf = async ({ tenant }: AuditWorld, recordId: string) =>
+  (await tenant.links.readSome('doctor', [recordId])).get(recordId);
+
+describe('D16: a write that is older than what stands there', () => {
+  test('gives way, and the link knows the later one', async () => {
+    const world = await synced(2);
+    move(world, '0', 30);
+    const [late] = await sentBy(world, () => cycle(world.tenant));
+    move(world, '0', 31);
+    await cycle(world.tenant);
+    expect(await sendLate(world, late!)).toBe('superseded');
+    expect(objectOf(world, '0').revision).toBe((await linkOf(world, '0'))?.revision);
+  });
+
+  test.for(POLICIES)('that a target took all the same is no edit, and is written over under %s', async (policy) => {
+    const world = await synced(2, policy);
+    const before = structuredClone(objectOf(world, '0'));
+    move(world, '0', 30);
+    await cycle(world.tenant);
+    const newest = structuredClone(objectOf(world, '0'));
+    Object.assign(objectOf(world, '0'), { item: before.item, revision: before.revision, version: 9 });
+    world.clock.now += SECOND_MS;
+    expect(await auditOf(world.tenant, { whole: true })).toMatchObject({ edited: 0, overwritten: 1 });
+    await cycle(world.tenant);
+    expect(objectOf(world, '0').item).toEqual(newest.item);
+    expect(await auditOf(world.tenant, { whole: true })).toMatchObject({ edited: 0 });
+  });
+
+  test('is never settled: nothing is in sync before the next plan', async () => {
+    const world = await synced(1, 'keep');
+    objectOf(world, '0').item.title = 'Late';
+    objectOf(world, '0').revision = 77;
+    objectOf(world, '0').version = 9;
+    await auditOf(world.tenant, { whole: true });
+    expect((await world.tenant.records.read('doctor')).plannedAsOf).toBeNull();
+  });
+});
+
+describe('D16: a state that went back', () => {
+  test('lets later objects stand, and goes on above their revisions', async () => {
+    const world = await synced(1);
+    Object.assign(objectOf(world, '0'), { revision: 500, version: 9 });
+    move(world, '0', 30);
+    await cycle(world.tenant);
+    const given = await world.tenant.records.read('doctor');
+    expect(given.plannedAsOf).toBeNull();
+    expect(await linkOf(world, '0')).toMatchObject({ revision: 500 });
+    await cycle(world.tenant);
+    expect(objectOf(world, '0').revision).toBeGreaterThan(500);
+    expect(await world.tenant.outbox.counts('doctor')).toMatchObject({ pending: 0 });
+    expect((await world.tenant.records.read('doctor')).settledAsOf).not.toBeNull();
+  });
+
+  test('and was lost whole is built from the objects, above the highest revision of them', async () => {
+    const world = await synced(3);
+    Object.assign(objectOf(world, '1'), { revision: 900 });
+    await redis.connect().flushall();
+    move(world, '0', 40);
+    const operations = await sentBy(world, () => cycle(world.tenant));
+    expect(operations).toHaveLength(1);
+    expect(operations[0]!.revision).toBeGreaterThan(900);
+    expect(objectOf(world, '0').revision).toBe(operations[0]!.revision);
+  });
+});
+
+describe('D17: a create whose answer was lost', () => {
+  test('and that arrives after the deletion of its record is found by its name, and goes', async () => {
+    const world = openWorld(redis.connect(), 1, 'repair');
+    world.model.fault = () => 'unavailable';
+    const [create] = await sentBy(world, () => cycle(world.tenant));
+    world.model.fault = () => null;
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 24, status: 'cancelled' }));
+    world.clock.now += SECOND_MS * 30;
+    await cycle(world.tenant);
+    expect(objectIn(world, '0')).toBeUndefined();
+    expect(await sendLate(world, create!)).toBe('written');
+    expect(objectIn(world, '0')).toBeDefined();
+    world.clock.now += STILL_ON_ITS_WAY_MS;
+    await drain(world.tenant, targetOf(world.tenant));
+    expect((await world.tenant.records.read('doctor')).plannedAsOf).toBeNull();
+    await cycle(world.tenant);
+    expect(objectIn(world, '0')).toBeUndefined();
+    expect(await world.tenant.unanswered.nextAt('doctor')).toBeNull();
+  });
+
+  test('and was carried out is looked at once, and stays as it is', async () => {
+    const world = openWorld(redis.connect(), 1, 'repair');
+    world.model.fault = () => 'lost';
+    await cycle(world.tenant);
+    world.model.fault = () => null;
+    world.clock.now += 30 * SECOND_MS;
+    const turn = await drain(world.tenant, targetOf(world.tenant));
+    expect(turn.nextInMs).toBeGreaterThan(0);
+    const link = await linkOf(world, '0');
+    world.clock.now += STILL_ON_ITS_WAY_MS;
+    expect(await drain(world.tenant, targetOf(world.tenant))).toMatchObject({ nextInMs: null });
+    expect(await linkOf(world, '0')).toEqual(link);
+    expect(world.model.objects().filter(({ mark }) => mark !== null)).toHaveLength(1);
+  });
+});
+
+describe('D15: where keys are looked up, a write without an answer', () => {
+  const LAG_MS = 60 * SECOND_MS;
+
+  async function lagging() {
+    const world = openWorld(redis.connect(), 1, 'repair');
+    const target = targetOf(world.tenant);
+    const looked = { ...target.supports, keys: { lookedUp: { lagMs: LAG_MS } } };
+    target.supports = looked;
+    return { world, looked };
+  }
+
+  test('is not sent again before a look would show it', async () => {
+    const { world } = await lagging();
+    world.model.fault = () => 'lost';
+    await cycle(world.tenant);
+    world.model.fault = () => null;
+    const early = await sentBy(world, async () => {
+      for (let seconds = 0; seconds < 59; seconds += 5) {
+        world.clock.now += 5 * SECOND_MS - (seconds === 55 ? 4 * SECOND_MS : 0);
+        await drain(world.tenant, targetOf(world.tenant));
+        await world.tenant.outbox.hurry('doctor', world.clock.now);
+      }
+    });
+    expect(early).toEqual([]);
+    world.clock.now += LAG_MS;
+    const again = await sentBy(world, () => drain(world.tenant, targetOf(world.tenant)));
+    expect(again).toMatchObject([{ kind: 'create', mayExist: true }]);
+    expect(await world.tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+  });
+
+  test('is not sent by another worker either, nor is its deletion taken for done', async () => {
+    const { world, looked } = await lagging();
+    world.model.fault = () => 'lost';
+    await cycle(world.tenant);
+    world.model.fault = () => null;
+    const { clinic, model, clock } = world;
+    const other = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => clock.now });
+    targetOf(other).supports = looked;
+    clinic.appointments.set('0', appointmentOf('0', { inHours: 24, status: 'cancelled' }));
+    clock.now += 30 * SECOND_MS;
+    const early = await sentBy(world, async () => {
+      await pull(other);
+      await drain(other, targetOf(other));
+    });
+    expect(early).toEqual([]);
+    expect(await other.outbox.counts('doctor')).toMatchObject({ pending: 1 });
+    clock.now += 31 * SECOND_MS;
+    const late = await sentBy(world, () => drain(other, targetOf(other)));
+    expect(late).toMatchObject([{ kind: 'delete' }]);
+    expect(objectIn(world, '0')).toBeUndefined();
+  });
+
+  test('waits for no time that a clock ahead noted', async () => {
+    const { world } = await lagging();
+    world.model.fault = () => 'lost';
+    await cycle(world.tenant);
+    world.model.fault = () => null;
+    world.clock.now -= 3_600 * SECOND_MS;
+    await world.tenant.outbox.hurry('doctor', world.clock.now);
+    const sent = await sentBy(world, () => drain(world.tenant, targetOf(world.tenant)));
+    expect(sent).toHaveLength(1);
+  });
+
+  test('goes again at once where the target enforces keys', async () => {
+    const world = openWorld(redis.connect(), 1, 'repair');
+    world.model.fault = () => 'lost';
+    await cycle(world.tenant);
+    world.model.fault = () => null;
+    world.clock.now += 5 * SECOND_MS;
+    expect(await sentBy(world, () => drain(world.tenant, targetOf(world.tenant)))).toHaveLength(1);
+  });
+});
+
+describe('D14: a second object of a record', () => {
+  test.for([true, false])('is removed by a whole reading where only we can have made it (%s)', async (twinsAreOurs) => {
+    const model = createModelTarget({ twinsAreOurs });
+    const world = openWorld(redis.connect(), 2, 'keep');
+    const tenant = openTenant({
+      redis: redis.connect(),
+      clinic: world.clinic,
+      targets: [{ model, configuration: { audit: { drift: 'keep', rewritesPerDay: 3 } } }],
+      clock: () => world.clock.now,
+    });
+    await cycle(tenant);
+    const { identity } = targetOf(tenant);
+    const [first] = model.objects().filter(({ mark }) => mark !== null);
+    const recordId = identity.recordIdOf(first!.locator!)!;
+    const key = identity.key(recordId, 1);
+    const create = { kind: 'create', recordId, key, locator: first!.locator!, item: first!.item, revision: 1 } as const;
+    await model.open(identity.mark).apply('calendar-1', [create], NEVER);
+    const report = await auditOf(tenant, { whole: true });
+    expect(report?.twinsRemoved).toBe(twinsAreOurs ? 1 : undefined);
+    const left = model.objects().filter(({ locator }) => locator === first!.locator);
+    expect(left.map((object) => object.key)).toEqual(twinsAreOurs ? [first!.key] : [first!.key, key]);
+    expect((await tenant.records.read('doctor')).ambiguous).toBe(twinsAreOurs ? 0 : 1);
+  });
+});
