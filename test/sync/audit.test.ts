@@ -270,7 +270,9 @@ describe('an object that another one took the place of', () => {
     const copy = { ...edited('1', { title: 'Copy' }), remoteId: 'vendor-2' };
     const linked = remote('1', { remoteId: 'vendor-1' });
     const read = position === 'first' ? [copy, linked] : [linked, copy];
-    expect(compare(read, [link('1', { remoteId: 'vendor-1' })])).toEqual({ checked: 1, ...NOTHING, ambiguous: 1 });
+    const found = compare(read, [link('1', { remoteId: 'vendor-1' })]);
+    expect(found).toEqual({ checked: 1, ...NOTHING, ambiguous: 1, surplus: found.surplus });
+    expect(found.surplus).toMatchObject([{ remoteId: 'vendor-2' }]);
   });
 });
 
@@ -319,7 +321,8 @@ describe('an object without a link', () => {
 
   test('of which there are two is linked to the one that was read first, and counted', () => {
     const both = [remote('1'), remote('1', { epoch: 1 })];
-    expect(compare(both, [])).toEqual({ checked: 0, ...NOTHING, unlinked: [link('1')], ambiguous: 1 });
+    const surplus = [link('1', { epoch: 1 })];
+    expect(compare(both, [])).toEqual({ checked: 0, ...NOTHING, unlinked: [link('1')], ambiguous: 1, surplus });
   });
 
   test('D8: that began before the window and reaches into it is to be planned too', () => {
