@@ -15,7 +15,7 @@ import {
 } from '../control/logins.ts';
 import { planTenant } from '../control/plan.ts';
 import { status } from '../control/status.ts';
-import { syncTenant } from '../control/sync.ts';
+import { isWhole, syncTenant } from '../control/sync.ts';
 import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
@@ -156,10 +156,7 @@ export function createProgram(outside: CliOutside): Command {
         const signals = { stop: outside.signal, abort: outside.signal };
         const result = await syncTenant(estate, tenant, progress, signals).finally(() => progress.end());
         print(json, result, renderSync(result));
-        const failed =
-          result.run.error !== null ||
-          result.targets.some(({ pending, trouble, state }) => pending > 0 || trouble || state === 'drifted');
-        if (failed) outside.exit(1);
+        if (!isWhole(result)) outside.exit(1);
       }),
     );
 

@@ -1,6 +1,7 @@
 import type { ConnectionStatus } from '../control/estate.ts';
 import type { DriftPolicy, Status, TargetStatus, TenantStatus } from '../control/status.ts';
 import type { Instant } from '../model/time.ts';
+import { renderGaps, renderReading } from './render-gaps.ts';
 import { remedyOf } from './render-triggers.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
@@ -24,6 +25,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets, now));
   for (const target of tenant.targets) {
+    lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.trouble !== null) lines.push('', ...renderTrouble(target, now));
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
     if (target.ambiguous > 0) {
@@ -31,6 +33,8 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }
+  const rules = Object.entries(tenant.lastRun?.gaps ?? {}).filter(([owner]) => owner.startsWith('reminders/'));
+  lines.push(...renderGaps(Object.fromEntries(rules), null, '  '));
   lines.push(...renderNotifications(tenant.targets), ...renderClosedChannels(tenant), ...renderTriggers(tenant));
   return lines.join('\n');
 }
@@ -123,12 +127,7 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
       wrap(`last cycle ${age} ago: ${records} appointments, ${completeness}${why}, ${requests} requests`, WIDTH, '  '),
     );
   }
-  const setAside = Object.entries(lastRun.setAside).map(([code, count]) => `${count} ${code}`);
-  if (setAside.length > 0) lines.push(wrap(`rows set aside: ${setAside.join(', ')}`, WIDTH, '  '));
-  for (const { part, code, remedy } of lastRun.withheld) {
-    const act = remedy === null ? '' : `; ${remedy}`;
-    lines.push(wrap(`not readable, and so left out of entries: ${part} (${code})${act}`, WIDTH, '  '));
-  }
+  lines.push(...renderReading(lastRun, '  '));
   if (lastRun.unknownStatuses.length > 0) {
     lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, WIDTH, '  '));
   }

@@ -1,4 +1,5 @@
 import type { SyncResult } from '../control/sync.ts';
+import { renderGaps, renderReading } from './render-gaps.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** One cycle's result as a person reads it. */
@@ -32,5 +33,5 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
       ? []
       : [wrap(`${target}: ${trouble.message} (${trouble.code}). ${trouble.remedy ?? 'It is tried again by itself.'}`)],
   );
-  return [head, '', renderTable(columns, rows), ...troubles].join('\n');
+  return [head, ...renderReading(run), '', renderTable(columns, rows), ...troubles, ...renderGaps(run.gaps)].join('\n');
 }

@@ -44,7 +44,9 @@ export function compileAppointmentRows(profile: ClinicProfile): (row: unknown) =
       rawStatus,
       updatedAt: updatedAtOf(row, rules),
     };
-    return row.fault === null ? { record } : { setAside: { recordId: id, ...row.fault } };
+    if (row.fault === null) return { record };
+    const { agendaId } = record;
+    return { setAside: { recordId: id, ...row.fault, ...(agendaId === '' ? {} : { agendaId }) } };
   };
 }
 

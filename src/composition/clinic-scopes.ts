@@ -7,7 +7,9 @@ import { channelModule, needsPatient } from './reminders.ts';
 export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
   const targets = [...tenant.targets.values()];
   const scopes = ['openid', 'offline_access', `${prefix}agenda`];
-  if (targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
+  const rules = [...(tenant.reminders?.rules.values() ?? [])];
+  const namesTreatments = [...targets, ...rules].some(({ treatments }) => treatments !== 'all');
+  if (namesTreatments || targets.some(({ fields }) => fields.includes('treatment'))) scopes.push(`${prefix}treatments`);
   const showsNames = targets.some(({ title }) => title === 'initials' || title === 'full');
   if (showsNames || remindsPatients(tenant)) scopes.push(`${prefix}patients`);
   const ofCrms = targets.flatMap((target) => scopesOfCrm(target, tenant.zone));

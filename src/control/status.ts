@@ -4,6 +4,7 @@ import type { Hold } from '../model/plan.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { RunReport } from '../state/runs.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
 import type { DriftReport, TargetTrouble } from '../state/targets.ts';
 import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
 import { type NotificationStatus, notificationStatus } from './notification-status.ts';
@@ -13,7 +14,7 @@ import { type TriggerStatus, triggerStatus } from './trigger-status.ts';
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
  * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often
- * today), `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows, `in-sync`, or `new`
+ * today), `incomplete` when rows that may belong to it can't be read, or ids of its configuration are not known, `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows, `in-sync`, or `new`
  * before its first complete cycle.
  */
 export type TargetState =
@@ -23,6 +24,7 @@ export type TargetState =
   | 'held'
   | 'failing'
   | 'drifted'
+  | 'incomplete'
   | 'working'
   | 'stale'
   | 'in-sync'
@@ -41,6 +43,10 @@ export interface TargetStatus {
    * by hand are known that the policy does not accept.
    */
   inSyncAsOf: Instant | null;
+  /** What of it could not be read or is not known by the last cycle: the time above stands still for it. */
+  gaps: readonly TargetGap[];
+  /** With gaps: all else is in sync as of this time; null when it is not, or there are none. */
+  exceptGapsAsOf: Instant | null;
   /** Objects that the target is known to hold. */
   links: number;
   pending: number;
@@ -154,20 +160,34 @@ export async function targetStatus(
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const { trouble, created, updated, deleted, adopted, ambiguous } = record;
-  const readFailed = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
+  const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
+  const readFailed = isPart || (lastRun !== null && !lastRun.targets.some((run) => run.target === target.id));
   const policy = target.configuration.audit.drift;
   const drift = record.drift === null ? null : { ...record.drift, ...(await countMarks(tenant, target, marked)) };
   const differing = policy === 'keep' ? 0 : marked.length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
   const waiting = counts.pending + differing;
-  const settled = waiting === 0 && held === 0 && trouble === null;
+  const quiet = waiting === 0 && held === 0 && trouble === null;
   const { plannedAsOf } = record;
-  const evidence = { held, failing: counts.failing, waiting, trouble, drifted, plannedAsOf, readFailed };
+  const gaps = record.gaps ?? [];
+  const settled = quiet && gaps.length === 0;
+  const evidence = {
+    gaps: gaps.length,
+    held,
+    failing: counts.failing,
+    waiting,
+    trouble,
+    drifted,
+    plannedAsOf,
+    readFailed,
+  };
   return {
     target: target.id,
     connector: target.configuration.connector,
     state: tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence),
     inSyncAsOf: settled ? plannedAsOf : record.settledAsOf,
+    gaps,
+    exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
     links: links - marked.filter((link) => link.drift === 'removed').length,
     ...counts,
     held,
@@ -188,6 +208,7 @@ function stateOf(evidence: {
   trouble: TargetTrouble | null;
   held: number;
   failing: number;
+  gaps: number;
   /** Changes that are on their way, or go with the next cycle. */
   waiting: number;
   drifted: boolean;
@@ -200,6 +221,7 @@ function stateOf(evidence: {
   if (evidence.held > 0) return 'held';
   if (evidence.failing > 0) return 'failing';
   if (evidence.drifted) return 'drifted';
+  if (evidence.gaps > 0) return 'incomplete';
   if (evidence.waiting > 0) return 'working';
   if (evidence.plannedAsOf === null) return 'new';
   return evidence.readFailed ? 'stale' : 'in-sync';

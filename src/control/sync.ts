@@ -14,6 +14,15 @@ export interface SyncResult {
   targets: TargetStatus[];
 }
 
+/**
+ * Whether nothing is left to do or to tell: the cycle ended, every target is in sync, and nothing is out of the login's reach or of the
+ * configuration's.
+ */
+export function isWhole({ run, targets }: SyncResult): boolean {
+  const isTold = run.withheld.length === 0 && Object.keys(run.gaps).length === 0;
+  return run.error === null && isTold && targets.every(({ state, pending }) => state === 'in-sync' && pending === 0);
+}
+
 /** A lane whose next turn is further off than this is left to the daemon. */
 const PATIENCE_MS = 15 * SECOND_MS;
 

@@ -2,6 +2,7 @@ import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { HOUR_MS, hasLeft, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
 import { absentCandidates, type Diff, type TargetState, type TimedLink } from '../sync/diff.ts';
 import { deletionClass, type GoneReason, guard } from '../sync/guard.ts';
 import { type Confirmation, evidenceOf } from './absence.ts';
@@ -53,6 +54,8 @@ export interface Cycle {
   missing: ReadonlyMap<string, readonly string[]>;
   /** Targets that could not be read, or asked to be left alone: nothing is planned for them. */
   left: readonly { target: string; code: string }[];
+  /** By target, and by rule of reminders: what of it could not be read or is not known. */
+  gaps: ReadonlyMap<string, readonly TargetGap[]>;
 }
 
 /**

@@ -10,6 +10,7 @@ import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
 import { confirmAll, noteMisses } from './confirm.ts';
+import { gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { keepLedgers } from './ledgers.ts';
@@ -122,7 +123,10 @@ export async function planCycle(
   await keepLedgers(tenant, survey, confirmations, signal);
   const known = { survey, confirmations, absent, missing, states, isForgotten: await tenant.tombstones.load() };
   const { plans, failed } = await planTargets(tenant, known, signal);
-  return { survey, confirmations, plans, missing, left: [...left, ...failed] };
+  const gaps = gapsOf(tenant, configured, survey);
+  // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
+  if ([...gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
+  return { survey, confirmations, plans, missing, left: [...left, ...failed], gaps };
 }
 
 /** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */
@@ -320,11 +324,13 @@ async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number
 
 /**
  * A target with absent records that nobody could read alone is as fresh as it was before; so is one whose first run was not
- * approved, and one whose calendar was replaced meanwhile.
+ * approved, and one whose calendar was replaced meanwhile. With gaps it is so but for them: its clock stands, the rest is as of now.
  */
 async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
   const { survey, plans } = cycle;
   for (const plan of plans) {
+    const gaps = cycle.gaps.get(plan.target.id) ?? [];
+    await tenant.records.write(plan.target.id, { gaps: gaps.length === 0 ? null : gaps });
     if (!isWhole(survey, plan.target)) continue;
     if (targetRun(plan, cycle).unconfirmed > 0) continue;
     const { target, held, refused } = plan;
@@ -335,7 +341,7 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
     const heldBack = Object.values(held).flat().length;
     const { pending } = await tenant.outbox.counts(target.id);
     const isQuiet = pending === 0 && heldBack === 0 && trouble === null;
-    const isSettled = isQuiet && !(await differsByHand(tenant, target));
+    const isSettled = isQuiet && gaps.length === 0 && !(await differsByHand(tenant, target));
     const plannedAsOf = asOf(target, survey);
     const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
     await tenant.records.write(target.id, { plannedAsOf, ...settled });

@@ -351,7 +351,8 @@ async function noteSettled(tenant: OpenTenant, target: OpenTarget): Promise<void
   const record = await tenant.records.read(target.id);
   const { pending } = await tenant.outbox.counts(target.id);
   const held = (await tenant.holds.list()).some((hold) => hold.target === target.id && hold.state === 'open');
-  const isSettled = pending === 0 && !held && record.plannedAsOf !== null && !(await differsByHand(tenant, target));
+  const isKnown = record.plannedAsOf !== null && record.gaps === null;
+  const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
   await tenant.records.write(target.id, { trouble: null, pausedUntil: null, ...settled });
 }

@@ -38,9 +38,14 @@ export async function reportRun(
             requests: snapshot.requests,
           },
     setAside: countBy(setAside, ({ code }) => code),
-    setAsideExamples: examples.map((one) => (isForgotten(one.recordId ?? '') ? { ...one, recordId: null } : one)),
+    setAsideExamples: examples.map(({ recordId, code, field }) => ({
+      recordId: isForgotten(recordId ?? '') ? null : recordId,
+      code,
+      field,
+    })),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     withheld: cycle?.survey.withheld ?? [],
+    gaps: Object.fromEntries(cycle?.gaps ?? []),
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },

@@ -133,12 +133,13 @@ async function readCatalogue(
 }
 
 async function readParts(
-  { clinic }: OpenTenant,
+  tenant: OpenTenant,
   targets: readonly OpenTarget[],
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
+  const { clinic } = tenant;
   const withheld: Withheld[] = [];
-  const showsTreatment = targets.some(tellsTreatment);
+  const showsTreatment = targets.some(tellsTreatment) || namesTreatments(tenant, targets);
   const catalogue: Catalogue = {
     agendas: await part('agendas', true, withheld, () => clinic.agendas(signal)),
     locations: await part('locations', true, withheld, () => clinic.locations(signal)),
@@ -182,6 +183,14 @@ function agendasOf(readings: readonly Reading[]): string[] | null {
     for (const id of agendas) ids.add(id);
   }
   return [...ids];
+}
+
+/** Ids in the configuration are looked for in the catalogue. */
+function namesTreatments({ reminders }: OpenTenant, targets: readonly OpenTarget[]): boolean {
+  const rules = [...(reminders?.rules.rules.values() ?? [])];
+  return [...targets.map(({ configuration }) => configuration), ...rules].some(
+    ({ treatments }) => treatments !== 'all',
+  );
 }
 
 function tellsTreatment({ configuration, crm }: OpenTarget): boolean {

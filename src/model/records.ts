@@ -121,4 +121,6 @@ export interface SetAside {
   code: string;
   /** The field at fault, never its value. */
   field: string;
+  /** Of an appointment, where that much of it could be read. */
+  agendaId?: string;
 }

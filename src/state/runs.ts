@@ -1,6 +1,7 @@
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import type { TargetGap } from './target-gaps.ts';
 
 /** What one cycle did for one target, in numbers. */
 export interface TargetRun {
@@ -51,6 +52,8 @@ export interface RunReport {
   setAsideExamples: readonly { recordId: string | null; code: string; field: string }[];
   unknownStatuses: readonly string[];
   withheld: readonly Withheld[];
+  /** By target, and by rule of reminders (`reminders/<rule>`): what of it could not be read or is not known. */
+  gaps: Readonly<Record<string, readonly TargetGap[]>>;
   /** As of the last cycle that could read the catalogue; null before the first one. */
   clinic: ClinicSeen | null;
   /** Streams for CRMs, as of the last cycle that could read each; those that were never read are absent. */
@@ -95,7 +98,7 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
     },
     async list(limit) {
       // Reports of an earlier release don't tell these.
-      const untold = { withheld: [], clinic: null, read: {} };
+      const untold = { withheld: [], gaps: {}, clinic: null, read: {} };
       const reports = await redis.lrange(key, 0, limit - 1);
       return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
     },

@@ -3,6 +3,7 @@ import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { slices } from './slices.ts';
+import type { TargetGap } from './target-gaps.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
 export interface TargetTrouble {
@@ -29,6 +30,8 @@ export interface TargetRecord {
   plannedUnder: number | null;
   firstRunApprovedAt: Instant | null;
   trouble: TargetTrouble | null;
+  /** What of it the last cycle could not read or does not know; null for nothing. */
+  gaps: readonly TargetGap[] | null;
   /** Null before the first audit. */
   drift: DriftReport | null;
   /** Where the target's change feed goes on; null when the next reading has to be whole. */
@@ -209,6 +212,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
     readWholeAt: number('readWholeAt'),
     trouble: fields.trouble === undefined ? null : (JSON.parse(fields.trouble) as TargetTrouble),
+    gaps: fields.gaps === undefined ? null : (JSON.parse(fields.gaps) as TargetGap[]),
     ambiguous: number('ambiguous') ?? 0,
     ...(counters as Record<TargetCounter, number>),
   };

@@ -299,3 +299,33 @@ describe('the check of a specification', () => {
     expect(ran.thrown).toMatchObject({ actor: 'settings', code: 'spec-not-openapi' });
   });
 });
+
+describe('D7: exit codes', () => {
+  test('of sync: 0 when all is in sync, 1 with the reason when a row, a scope or an id is not', async () => {
+    const { clinic, estate } = open(2);
+    expect((await run(['sync', 'studio-rossi'], { estate })).code).toBe(0);
+    clinic.unusable.add('1');
+    expect(await run(['sync', 'studio-rossi'], { estate })).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("1 record can't be read"),
+    });
+    clinic.unusable.clear();
+    clinic.agendas = async () => {
+      throw new MirrorError('no', { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 });
+    };
+    expect(await run(['sync', 'studio-rossi'], { estate })).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('agendas (missing-claim)'),
+    });
+    clinic.listError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later', status: 503 });
+    expect((await run(['sync', 'studio-rossi'], { estate })).code).toBe(1);
+  });
+
+  test('of status: 0 whatever the state is, and a tenant that is not there is refused', async () => {
+    const { clinic, estate } = open(1);
+    clinic.unusable.add('0');
+    await run(['sync', 'studio-rossi'], { estate });
+    expect(await run(['status'], { estate })).toMatchObject({ code: 0, out: expect.stringContaining('incomplete') });
+    expect((await run(['status', 'nobody'], { estate })).thrown).toMatchObject({ code: 'no-such-tenant' });
+  });
+});

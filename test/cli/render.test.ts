@@ -46,6 +46,21 @@ const drifts = fc.option(
     churningFields: fc.constant(['title', 'unknown']),
   }),
 );
+const gaps = fc.array(
+  fc.record({
+    code: fc.constantFrom(
+      'rows-unread',
+      'agenda-unknown',
+      'treatment-unknown',
+      'agenda-unconfirmed',
+      'treatment-unconfirmed',
+    ),
+    count: counts,
+    what: fc.array(names, { maxLength: 5 }),
+    near: fc.array(names, { maxLength: 5 }),
+  }),
+  { maxLength: 2 },
+);
 const targets: fc.Arbitrary<TargetStatus> = fc.record({
   target: names,
   connector: names,
@@ -57,11 +72,14 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
     'failing',
     'drifted',
     'working',
+    'incomplete',
     'stale',
     'in-sync',
     'new',
   ),
   inSyncAsOf: times,
+  gaps,
+  exceptGapsAsOf: times,
   links: counts,
   pending: counts,
   failing: counts,
@@ -89,6 +107,7 @@ const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
 });
 const runs: fc.Arbitrary<RunReport> = fc.record({
   id: names,
+  gaps: fc.dictionary(names, gaps, { maxKeys: 2 }),
   startedAt: fc.nat(NOW),
   finishedAt: fc.nat(NOW),
   snapshot: fc.option(

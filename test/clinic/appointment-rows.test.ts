@@ -148,7 +148,7 @@ describe('a row that can not be used', () => {
     ],
     ['years of duration', { ...ROW, end: '2028-03-30T09:00:00+02:00' }, 'app-1', 'absurd-duration', 'end'],
   ])('has %s', (_what, row, recordId, code, field) => {
-    expect(documented(row)).toEqual({ setAside: { recordId, code, field } });
+    expect(documented(row)).toMatchObject({ setAside: { recordId, code, field } });
   });
 
   it('is told by id, code and field, never by a value, whatever the row holds', () => {

@@ -1,0 +1,48 @@
+import type { Instant } from '../model/time.ts';
+import type { RunReport } from '../state/runs.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
+import { renderTime, WIDTH, wrap } from './table.ts';
+
+/** What a cycle could not use of the clinic's answers, and what the login may not read. */
+export function renderReading(
+  { setAside, withheld, snapshot }: Pick<RunReport, 'setAside' | 'withheld' | 'snapshot'>,
+  indent = '',
+): string[] {
+  const lines: string[] = [];
+  if (snapshot?.completeness === 'partial' && indent === '') lines.push(`the reading is partial (${snapshot.reason})`);
+  const rows = Object.entries(setAside).map(([code, count]) => `${count} ${code}`);
+  if (rows.length > 0) lines.push(`rows set aside: ${rows.join(', ')}`);
+  for (const { part, code, remedy } of withheld) {
+    const act = remedy === null ? '' : `; ${remedy}`;
+    lines.push(`not readable, and so left out of entries: ${part} (${code})${act}`);
+  }
+  return lines.map((line) => wrap(line, WIDTH, indent));
+}
+
+/** What of targets, and of rules of reminders, is not known. @param othersAsOf all else is in sync as of then */
+export function renderGaps(
+  gaps: Readonly<Record<string, readonly TargetGap[]>>,
+  othersAsOf: Instant | null = null,
+  indent = '',
+): string[] {
+  const rest = othersAsOf === null ? '' : `; but for that in sync as of ${renderTime(othersAsOf)}`;
+  return Object.entries(gaps).flatMap(([owner, found]) =>
+    found.map((gap) => wrap(`${owner}: ${sentenceOf(gap)} (${gap.code})${rest}`, WIDTH, indent)),
+  );
+}
+
+function sentenceOf({ code, count, what, near }: TargetGap): string {
+  const ids = `${what.join(', ')}${count > what.length ? ', …' : ''}`;
+  const meant = near.length === 0 ? '' : `; is one of these meant: ${near.join(', ')}?`;
+  switch (code) {
+    case 'rows-unread':
+      return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;
+    case 'agenda-unknown':
+      return `the clinic has no agenda ${ids}${meant}`;
+    case 'treatment-unknown':
+      return `the clinic has no treatment ${ids}${meant}`;
+    case 'agenda-unconfirmed':
+    case 'treatment-unconfirmed':
+      return `whether the clinic has ${code.split('-')[0]} ${ids} is not known: the catalogue may not be read`;
+  }
+}

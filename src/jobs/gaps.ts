@@ -1,0 +1,78 @@
+import type { SetAside } from '../model/records.ts';
+import { didYouMean } from '../settings/did-you-mean.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
+import { streamsOf } from './streams.ts';
+import type { Survey } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** Most rows' codes, ids and suggestions that are told. */
+const TOLD = 5;
+
+type Named = { agendas: 'all' | readonly string[]; treatments: 'all' | readonly string[] };
+type Part = 'agenda' | 'treatment';
+
+/** What of each target, and of each rule of reminders (`reminders/<rule>`), this reading could not tell. Only those with gaps. */
+export function gapsOf(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  survey: Survey,
+): ReadonlyMap<string, readonly TargetGap[]> {
+  const check = checkerOf(survey);
+  const gaps = new Map<string, TargetGap[]>();
+  for (const target of targets) gaps.set(target.id, [...unreadOf(target, survey), ...check(target.configuration)]);
+  for (const [id, rule] of tenant.reminders?.rules.rules ?? []) gaps.set(`reminders/${id}`, check(rule));
+  return new Map([...gaps].filter(([, found]) => found.length > 0));
+}
+
+/** Rows set aside that may belong to a target: those of its streams, but for appointments of agendas that it does not follow. */
+function unreadOf(target: OpenTarget, { snapshot, streams }: Survey): TargetGap[] {
+  const names = streamsOf(target);
+  const { agendas } = target.configuration;
+  const follows = ({ agendaId }: SetAside) =>
+    agendaId === undefined || agendas === 'all' || names.includes('history') || agendas.includes(agendaId);
+  const seesAppointments = target.stream === 'appointments' || names.includes('history');
+  const rows = [
+    ...(seesAppointments ? snapshot.setAside.filter(follows) : []),
+    ...(names.includes('patients') ? (streams.patients?.snapshot.setAside ?? []) : []),
+    ...(names.includes('invoices') ? (streams.invoices?.snapshot.setAside ?? []) : []),
+  ];
+  if (rows.length === 0) return [];
+  const what = [...new Set(rows.map(({ code }) => code))].slice(0, TOLD);
+  return [{ code: 'rows-unread', count: rows.length, what, near: [] }];
+}
+
+/** An id is known by the catalogue, or by a row that bears it: some clinics leave old agendas out of their lists. */
+function checkerOf({ directory, snapshot, withheld }: Survey): (named: Named) => TargetGap[] {
+  const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };
+  for (const { agendaId, treatmentId } of snapshot.records.values()) {
+    seen.agenda.add(agendaId);
+    if (treatmentId !== null) seen.treatment.add(treatmentId);
+  }
+  const check = (part: Part, ids: 'all' | readonly string[]): TargetGap[] => {
+    const catalogue: ReadonlyMap<string, { name: string }> = directory[`${part}s`];
+    const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !seen[part].has(id));
+    if (unknown.length === 0) return [];
+    const isWithheld = withheld.some((one) => one.part === `${part}s`);
+    const near = isWithheld ? [] : unknown.flatMap((id) => nearest(id, catalogue));
+    const what = unknown.slice(0, TOLD);
+    return [
+      {
+        code: isWithheld ? `${part}-unconfirmed` : `${part}-unknown`,
+        count: unknown.length,
+        what,
+        near: [...new Set(near)].slice(0, TOLD),
+      },
+    ];
+  };
+  return ({ agendas, treatments }) => [...check('agenda', agendas), ...check('treatment', treatments)];
+}
+
+/** By their ids, by their names (people write these), else the first ones that there are. */
+function nearest(id: string, catalogue: ReadonlyMap<string, { name: string }>): string[] {
+  const told = (known: string) => `${known} (${catalogue.get(known)?.name ?? ''})`;
+  const byId = didYouMean(id, catalogue.keys());
+  const byName = new Map([...catalogue].map(([known, { name }]) => [name, known]));
+  const named = byName.get(didYouMean(id, byName.keys()) ?? '');
+  const found = [byId, named].filter((one) => one != null);
+  return (found.length > 0 ? found : [...catalogue.keys()].slice(0, TOLD)).map(told);
+}
