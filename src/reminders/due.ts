@@ -55,7 +55,6 @@ export function quietSpanAt(
   { fromMinute, toMinute }: QuietHours,
   zone: string,
 ): { fromAt: Instant; toAt: Instant } | null {
-  if (fromMinute === toMinute) return null;
   const today = zoned(at, zone).toPlainDate();
   const overMidnight = fromMinute > toMinute;
   for (const evening of overMidnight ? [today.subtract({ days: 1 }), today] : [today]) {

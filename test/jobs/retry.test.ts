@@ -22,6 +22,13 @@ describe('the next try of a failed operation', () => {
     );
   });
 
+  test('comes as late as its share of that time, and a tenth of a second more', () => {
+    const nearlyOne = () => 0.999_999;
+    expect(nextTry(failure(), 0, () => 0).delayMs).toBe(100);
+    expect(nextTry(failure(), 3, () => 0.5).delayMs).toBe(4 * SECOND_MS + 100);
+    expect(nextTry(failure(), 20, nearlyOne).delayMs).toBeCloseTo(15 * MINUTE_MS + 100, -1);
+  });
+
   test('is spread, so that those that failed together do not come back together', () => {
     const delays = [0.1, 0.5, 0.9].map((fraction) => nextTry(failure(), 6, () => fraction).delayMs);
     expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(45 * SECOND_MS);
@@ -30,7 +37,8 @@ describe('the next try of a failed operation', () => {
   test('is never sooner than the other side asked, and never later than a day', () => {
     fc.assert(
       fc.property(fc.nat(11), fc.nat(3 * DAY_MS), fractions, (attempts, retryAfterMs, fraction) => {
-        const { delayMs } = nextTry(failure({ retryAfterMs }), attempts, () => fraction);
+        const { delayMs, parked } = nextTry(failure({ retryAfterMs }), attempts, () => fraction);
+        expect(parked).toBe(false);
         expect(delayMs).toBeGreaterThanOrEqual(Math.min(retryAfterMs, DAY_MS));
         expect(delayMs).toBeLessThanOrEqual(DAY_MS + SECOND_MS);
       }),
@@ -63,12 +71,14 @@ test('a target that is away is tried again within half an hour however long it w
 describe('the rest of a whole target', () => {
   test('is short after a passing error', () => {
     expect(targetRestMs(failure(), () => 0)).toBe(SECOND_MS);
+    expect(targetRestMs(failure(), () => 0.5)).toBe(1.5 * SECOND_MS);
     expect(targetRestMs(failure(), () => 0.999_999)).toBeLessThan(2 * SECOND_MS);
   });
 
   test('grows as long as the trouble lasts, to five minutes and as much again by chance', () => {
     expect(targetRestMs(failure(), () => 0, 30 * SECOND_MS)).toBe(30 * SECOND_MS);
     expect(targetRestMs(failure(), () => 0, 2 * HOUR_MS)).toBe(5 * MINUTE_MS);
+    expect(targetRestMs(failure(), () => 0.5, 2 * HOUR_MS)).toBe(7.5 * MINUTE_MS);
     expect(targetRestMs(failure(), () => 0.999_999, 2 * HOUR_MS)).toBeLessThan(10 * MINUTE_MS);
   });
 
@@ -79,5 +89,6 @@ describe('the rest of a whole target', () => {
   test('is what the other side asked for, up to a day', () => {
     expect(targetRestMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0)).toBe(90 * SECOND_MS);
     expect(targetRestMs(failure({ retryAfterMs: 30 * DAY_MS }), () => 0)).toBe(DAY_MS);
+    expect(targetRestMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0.5)).toBe(90.5 * SECOND_MS);
   });
 });

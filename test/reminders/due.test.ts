@@ -79,6 +79,26 @@ describe('quiet hours', () => {
       '2026-06-15T20:59:00+02:00',
     );
   });
+  test('leave no time when the evening before is too near the appointment, and just enough when it is exactly early enough', () => {
+    const late = { kind: 'at', daysBefore: 0, minuteOfDay: 22 * 60 } as const;
+    expect(due(late, '2026-06-16T21:30:00+02:00')).toBe('2026-06-16T20:30:00+02:00');
+    expect(due(late, '2026-06-16T21:29:00+02:00')).toBe('too-close');
+  });
+  test('leave no time when the day between two nights is shorter than half an hour', () => {
+    const quiet = { fromMinute: 8 * 60 + 20, toMinute: 8 * 60 };
+    const result = dueAtOf(hours(2), at('2026-06-16T08:30:00+02:00'), { zone: ROME, quiet, minimumLeadMs: HOUR_MS });
+    expect(result).toEqual({ excluded: 'quiet-hours' });
+  });
+  test('that are none keep nobody waiting', () => {
+    for (const minute of [0, 9 * 60]) {
+      const quiet = { fromMinute: minute, toMinute: minute };
+      expect(quietSpanAt(at('2026-06-16T09:00:00+02:00'), quiet, ROME)).toBeNull();
+    }
+  });
+  test('a rule’s own time may be exactly the minimum lead before the start, and no later', () => {
+    expect(due(hours(1), '2026-06-16T17:00:00+02:00')).toBe('2026-06-16T16:00:00+02:00');
+    expect(due(hours(1), '2026-06-16T17:00:00+02:00', HOUR_MS + 1)).toBe('too-close');
+  });
   test('a fixed time that comes after the appointment gives no reminder', () => {
     expect(due({ kind: 'at', daysBefore: 0, minuteOfDay: 9 * 60 }, '2026-06-16T09:30:00+02:00')).toBe('too-close');
   });
