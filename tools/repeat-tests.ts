@@ -1,0 +1,92 @@
+// npm run test:repeat -- <test file …> [--times <n>] [--busy]: runs test files again and again, and names what failed and how often. A test
+// that fails once in fifty times is a defect. `--busy` keeps every core at work meanwhile.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/** What is read of vitest's JSON report. */
+interface Report {
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
+  }[];
+}
+
+const projectRoot = fileURLToPath(new URL('..', import.meta.url));
+
+async function main(): Promise<number> {
+  const { values, positionals: files } = parseArgs({
+    allowPositionals: true,
+    options: { times: { type: 'string', default: '50' }, busy: { type: 'boolean', default: false } },
+  });
+  const times = Number(values.times);
+  if (files.length === 0 || !Number.isInteger(times) || times < 1) {
+    console.error('usage: npm run test:repeat -- <test file …> [--times <n>] [--busy]');
+    return 2;
+  }
+  const burners = values.busy ? Array.from({ length: availableParallelism() }, startBurner) : [];
+  /** Failures by test, the first message of each. */
+  const failures = new Map<string, { times: number; message: string }>();
+  const seconds: number[] = [];
+  try {
+    for (let run = 1; run <= times; run += 1) {
+      const startedAt = performance.now();
+      for (const [test, message] of await failedIn(files)) {
+        const known = failures.get(test);
+        failures.set(test, { times: (known?.times ?? 0) + 1, message: known?.message ?? message });
+      }
+      seconds.push((performance.now() - startedAt) / 1_000);
+      console.error(
+        `[repeat] run ${run} of ${times}: ${seconds.at(-1)?.toFixed(1)} s, ${failures.size} tests have failed`,
+      );
+    }
+  } finally {
+    for (const burner of burners) burner.kill('SIGKILL');
+  }
+  const slowest = Math.max(...seconds).toFixed(1);
+  console.log(
+    `${files.length} files, ${times} times${values.busy ? ', every core busy' : ''}; the slowest run: ${slowest} s`,
+  );
+  for (const [test, { times: failed, message }] of failures) console.log(`\n${failed} times: ${test}\n${message}`);
+  if (failures.size === 0) console.log('nothing failed');
+  return failures.size === 0 ? 0 : 1;
+}
+
+/** Keeps one core at work until it is killed, or this process ends. */
+function startBurner(): ChildProcess {
+  const work =
+    'process.stdin.on("end", () => process.exit()).resume(); (function burn() { for (const until = Date.now() + 50; Date.now() < until; ); setImmediate(burn); })();';
+  return spawn(process.execPath, ['-e', work], { stdio: ['pipe', 'ignore', 'ignore'] });
+}
+
+/** Tests that failed in one run of the files, with what they said. */
+async function failedIn(files: readonly string[]): Promise<[test: string, message: string][]> {
+  const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-repeat-'));
+  try {
+    const reportFile = join(folder, 'report.json');
+    const programs = join(projectRoot, 'node_modules/.bin');
+    const child = spawn(join(programs, 'vitest'), ['run', ...files, '--reporter=json', `--outputFile=${reportFile}`], {
+      cwd: projectRoot,
+      env: { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH ?? ''}` },
+      stdio: ['ignore', 'ignore', 2],
+    });
+    await once(child, 'close');
+    const { testResults }: Report = JSON.parse(readFileSync(reportFile, 'utf8'));
+    const failed = testResults.flatMap(({ name, status, message, assertionResults }): [string, string][] => {
+      const tests = assertionResults.filter((test) => test.status === 'failed');
+      if (tests.length > 0) return tests.map((test) => [`${name}: ${test.fullName}`, test.failureMessages.join('\n')]);
+      return status === 'failed' ? [[name, message]] : [];
+    });
+    return failed.length > 0 || child.exitCode === 0 ? failed : [['vitest', `ended with ${String(child.exitCode)}`]];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await main();
