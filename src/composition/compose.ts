@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
@@ -134,6 +135,11 @@ export function compose(options: CompositionOptions): Composition {
   };
 }
 
+function hashOf(settings: readonly unknown[]): string {
+  const text = JSON.stringify(settings, (_, value: unknown) => (value instanceof Map ? [...value] : value));
+  return createHash('sha256').update(text).digest('base64url');
+}
+
 interface Shared extends CompositionOptions {
   evaluate: EvaluateExpressions;
   clock: Clock;
@@ -238,6 +244,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       records: createTargetStore(redis, tenant.id),
       holds: createHoldStore(redis, tenant.id),
       runs,
+      settingsHash: hashOf([tenant, context.profile, process.versions.tz ?? '']),
       missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
       leases: leasesUnder(generation, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration: restart this one'),

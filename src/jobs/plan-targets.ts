@@ -1,4 +1,5 @@
 import { asMirrorError } from '../model/errors.ts';
+import type { PlannedChange } from '../model/plan.ts';
 import { holdAll } from '../sync/guard.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
@@ -64,8 +65,27 @@ async function planGroup(
 
 /** A reading that one target doubts removes nothing from any target that follows the same stream. */
 function keepDoubted(plans: readonly TargetPlan[]): TargetPlan[] {
-  const doubted = new Set(plans.filter(({ doubtsReading }) => doubtsReading).map(({ target }) => target.stream));
-  return plans.map((plan) => (doubted.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan));
+  const streamsWith = (isSo: (plan: TargetPlan) => boolean) =>
+    new Set(plans.filter(isSo).map(({ target }) => target.stream));
+  const doubted = streamsWith(({ doubtsReading }) => doubtsReading);
+  const replaced = streamsWith((plan) => plan.replaced);
+  return plans.map((plan) => {
+    if (replaced.has(plan.target.stream) && !plan.replaced) return withoutReading(plan);
+    return doubted.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan;
+  });
+}
+
+/** What another target takes for somebody else's rows is not written here either, but for what a person approved. */
+function withoutReading(plan: TargetPlan): TargetPlan {
+  const isApproved = ({ recordId }: PlannedChange) => plan.approved.has(recordId);
+  const kept = [...plan.passed, ...plan.postponed].filter((change) => !isApproved(change));
+  return {
+    ...plan,
+    passed: plan.passed.filter(isApproved),
+    postponed: plan.postponed.filter(isApproved),
+    held: { ...plan.held, replaced: kept },
+    replaced: true,
+  };
 }
 
 /** As of the last plan, for contacts that this cycle does not plan. */

@@ -9,6 +9,7 @@ import { type Confirmation, evidenceOf } from './absence.ts';
 import { givenUp } from './given-up.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
+import { replacedReading } from './replaced.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { type Confirmations, type Known, viewOf } from './views.ts';
@@ -24,6 +25,8 @@ export interface TargetPlan {
   refused: PlannedChange[];
   /** Removals of absent records of which too little is known yet. */
   postponed: PlannedChange[];
+  /** The reading replaces nearly everything: no target of the stream is given anything of it. */
+  replaced: boolean;
   /** So much is absent that every target of the stream keeps what it has. */
   doubtsReading: boolean;
   /** Deletions that a person approved; the guard does not count them. */
@@ -141,20 +144,34 @@ export async function planTarget(
   };
   if (target.configuration.firstRun === 'plan' && record.firstRunApprovedAt === null) {
     const refused = await firstRunRejected(tenant, target);
-    return {
-      ...base,
-      passed: [],
-      held: { 'first-run': refused ? [] : difference.changes, cancelled: [], vanished: [] },
-      refused: refused ? difference.changes : [],
-      postponed: [],
-      doubtsReading: false,
-      approved: new Set(),
-    };
+    return { ...base, ...withheldWhole('first-run', difference.changes, refused) };
+  }
+  const snapshot = snapshotOf(survey, target);
+  const isListed = snapshot === null ? () => false : listedIn(snapshot);
+  const { changes } = difference;
+  const replaced = await replacedReading(tenant, target, { changes, state, window, isListed, record });
+  if (replaced !== null) {
+    return { ...base, ...withheldWhole('replaced', changes, replaced === 'refused'), replaced: true };
   }
   const verdict = await guarded(tenant, target, { difference, state, known, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
   return { ...base, ...verdict, abandoned };
 }
+
+/** Nothing of a plan goes: it waits for a person, or one said no. */
+function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[], isRefused: boolean) {
+  return {
+    passed: [],
+    held: { ...NONE_HELD, [kind]: isRefused ? [] : changes },
+    refused: isRefused ? changes : [],
+    postponed: [],
+    replaced: false,
+    doubtsReading: false,
+    approved: new Set<string>(),
+  };
+}
+
+const NONE_HELD = { 'first-run': [], replaced: [], cancelled: [], vanished: [] };
 
 /** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
 function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: TargetState): string[] {
@@ -191,7 +208,10 @@ interface Weighed {
 }
 
 async function guarded(tenant: OpenTenant, target: OpenTarget, { difference, state, known, speaksOf }: Weighed) {
-  const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id);
+  // A reading that was not believed says nothing of what another one tells.
+  const holds = (await tenant.holds.list()).filter(
+    ({ target: id, kind, state }) => id === target.id && (kind !== 'replaced' || state === 'approved'),
+  );
   const released = new Set(difference.released);
   const stillHeld = heldRemovals(holds, state).filter(({ recordId }) => !speaksOf(recordId) && !released.has(recordId));
   const decided = (wanted: Hold['state']) =>
@@ -210,11 +230,11 @@ async function guarded(tenant: OpenTenant, target: OpenTarget, { difference, sta
     rejected: decided('rejected'),
   });
   const keep = new Set(stillHeld);
-  const held = { 'first-run': [], cancelled: [...verdict.held.cancelled], vanished: [...verdict.held.vanished] };
+  const held = { ...NONE_HELD, cancelled: [...verdict.held.cancelled], vanished: [...verdict.held.vanished] };
   for (const change of verdict.passed.filter((each) => keep.has(each)))
     held[deletionClass(change) ?? 'vanished'].push(change);
   const passed = verdict.passed.filter((change) => !keep.has(change));
-  return { ...verdict, passed, held, approved };
+  return { ...verdict, passed, held, approved, replaced: false };
 }
 
 /** Removals that wait for a person's decision, as they were planned. */
@@ -236,14 +256,15 @@ function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedCh
 export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Lease, run: string): Promise<void> {
   const now = tenant.clock();
   const { id, configuration } = plan.target;
-  for (const kind of ['first-run', 'cancelled', 'vanished'] as const) {
+  for (const kind of ['first-run', 'replaced', 'cancelled', 'vanished'] as const) {
     const recordIds = plan.held[kind].map(({ recordId }) => recordId);
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
   }
   await tenant.records.noteGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, now, lease, run);
-  await tenant.records.write(id, { lastPlannedAt: now, plannedUnder: await tenant.generation.join() });
+  const plannedUnder = await tenant.generation.join();
+  await tenant.records.write(id, { lastPlannedAt: now, plannedUnder, comparableUnder: tenant.settingsHash });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
   await tenant.links.noteTimes(id, plan.timed, lease);

@@ -75,7 +75,8 @@ export async function pullTenant(
     for (const plan of cycle.plans) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
     await noteMisses(tenant, cycle);
     await noteFreshness(tenant, cycle);
-    await planReminders(tenant, learnedOf(cycle));
+    const isForeign = cycle.plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
+    if (!isForeign) await planReminders(tenant, learnedOf(cycle));
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -268,7 +269,14 @@ async function rebuildLinks(
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   await tenant.links.writeAll(target.id, [...links.values()], lane);
   const adoptedAt = tenant.clock();
-  await tenant.records.write(target.id, { cursor: null, container, adoptedAt, ambiguous, trouble: null });
+  await tenant.records.write(target.id, {
+    cursor: null,
+    container,
+    adoptedAt,
+    ambiguous,
+    trouble: null,
+    comparableUnder: null,
+  });
   await tenant.records.count(target.id, { adopted });
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending: await tenant.outbox.pending(target.id) };
@@ -324,7 +332,8 @@ async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number
 
 /**
  * A target with absent records that nobody could read alone is as fresh as it was before; so is one whose first run was not
- * approved, and one whose calendar was replaced meanwhile. With gaps it is so but for them: its clock stands, the rest is as of now.
+ * approved, one whose reading replaces nearly everything, and one whose calendar was replaced meanwhile. With gaps it is so but for them:
+ * its clock stands, the rest is as of now.
  */
 async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
   const { survey, plans } = cycle;
@@ -335,7 +344,7 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
     if (targetRun(plan, cycle).unconfirmed > 0) continue;
     const { target, held, refused } = plan;
     const isLookedAtOnly = held['first-run'].length > 0 || refused.some(({ wanted }) => wanted.want === 'present');
-    if (isLookedAtOnly) continue;
+    if (isLookedAtOnly || plan.replaced) continue;
     const { adoptedAt, trouble } = await tenant.records.read(target.id);
     if (adoptedAt === null) continue;
     const heldBack = Object.values(held).flat().length;

@@ -42,7 +42,7 @@ export interface Hold {
   /** Short id to name it by on the command line. */
   id: string;
   target: string;
-  kind: DeletionClass | 'first-run';
+  kind: DeletionClass | 'first-run' | 'replaced';
   state: 'open' | 'approved' | 'rejected';
   recordIds: readonly string[];
   /** Links of the target when it was held: what the share was computed from. */

@@ -236,7 +236,7 @@ const holds: fc.Arbitrary<TenantHold> = fc.record({
   id: fc.stringMatching(/^[a-z2-9]{5}$/),
   tenant: names,
   target: names,
-  kind: fc.constantFrom('cancelled', 'vanished', 'first-run'),
+  kind: fc.constantFrom('cancelled', 'vanished', 'first-run', 'replaced'),
   state: fc.constantFrom('open', 'approved', 'rejected'),
   recordIds: fc.array(foreign, { maxLength: 3 }),
   linkCount: counts,

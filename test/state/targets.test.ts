@@ -13,6 +13,7 @@ const UNTOUCHED: TargetRecord = {
   settledAsOf: null,
   lastPlannedAt: null,
   plannedUnder: null,
+  comparableUnder: null,
   firstRunApprovedAt: null,
   trouble: null,
   gaps: null,
