@@ -1,6 +1,7 @@
 import { CONFIG_FAULTS } from './config.ts';
 import type { Fault } from './fault.ts';
 import { HAND_FAULTS } from './hands.ts';
+import { LATE_FAULTS } from './late.ts';
 import { LIE_FAULTS } from './lies.ts';
 import { PROCESS_FAULTS } from './processes.ts';
 import { RECORD_FAULTS } from './records.ts';
@@ -12,6 +13,7 @@ import { WIRE_FAULTS } from './wire.ts';
 export const FAULTS: ReadonlyMap<string, Fault> = new Map(
   Object.entries({
     ...PROCESS_FAULTS,
+    ...LATE_FAULTS,
     ...WIRE_FAULTS,
     ...REDIS_FAULTS,
     ...TOKEN_FAULTS,

@@ -9,7 +9,7 @@ const FROZEN_MS = [300, 1_200, 2_300, 3_500] as const;
 const CLOCK_JUMPS_S = [-600, -61, 45, 130, 3_700, 90_000] as const;
 
 /** Whoever waits there; where that can't be told, the first that runs. */
-function placeOf({ world }: Scene, at: Await): DaemonPlace | undefined {
+export function placeOf({ world }: Scene, at: Await): DaemonPlace | undefined {
   const pid = at.pid();
   return world.daemons.find((daemon) => daemon.pid() === pid) ?? world.daemons.find((daemon) => daemon.isAlive());
 }

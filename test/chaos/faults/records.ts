@@ -4,6 +4,7 @@ import { type Fault, fault } from './fault.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
+const SECOND_MS = 1_000;
 
 function deskOf({ world }: Scene, tenant: number): ClinicDesk {
   const desks = [...world.tenants.values()];
@@ -94,7 +95,7 @@ export const RECORD_FAULTS: Readonly<Record<string, Fault>> = {
     draw: (draw) => ({ tenant: draw.upTo(2), agenda: draw.upTo(3), aheadMs: draw.between(1_500, 7_000) }),
     async play(scene, { tenant, agenda, aheadMs }) {
       const desk = deskOf(scene, tenant);
-      desk.book(desk.agendaIds[agenda] ?? '', Date.now() + HOUR_MS + aheadMs);
+      desk.book(desk.agendaIds[agenda] ?? '', Math.ceil((Date.now() + HOUR_MS + aheadMs) / SECOND_MS) * SECOND_MS);
       scene.count('reminder');
       await scene.wake();
       return { struck: scene.after(aheadMs, () => {}) };

@@ -5,7 +5,6 @@ import { judgeCalendar, judgeCrmSide, judgeLeaks, judgeReminders } from '../judg
 import type { Script, Step } from '../script/generate.ts';
 import type { Park } from '../world/park.ts';
 import { openWorld } from '../world/world.ts';
-import { checkClaims } from './claims.ts';
 import { openScene, type Scene } from './scene.ts';
 import { type Settled, settle } from './settle.ts';
 
@@ -44,13 +43,12 @@ export async function play(park: Park, script: Script, options: RunOptions = {})
     for (const daemon of world.daemons) daemon.start();
     await measurePace(scene);
     if (script.warm) await warmUp(scene);
-    const defects: Defect[] = [];
     for (const step of script.steps) {
       await takeStep(scene, step);
-      defects.push(...(await checkClaims(scene)));
+      await scene.check();
     }
     const settled = await settle(scene);
-    defects.push(...(await judgeAll(scene, settled)));
+    const defects = [...scene.claims, ...(await judgeAll(scene, settled))];
     options.onLog?.(await readFile(world.logFile, 'utf8'));
     return {
       script,

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RemoteObject } from '../judge/compare.ts';
 import { markOf } from '../judge/compare.ts';
+import type { Defect } from '../judge/tally.ts';
 import { type Operator, openOperator } from '../world/operator.ts';
 import type { CalendarTarget } from '../world/targets.ts';
 import type { Login, World } from '../world/world.ts';
+import { checkClaims } from './claims.ts';
 
 /** Why a claim of the status can't be held against the daemons, or what a loss is explained by. */
 export type Doubt = 'clock' | 'state-back' | 'titles';
@@ -34,6 +36,12 @@ export interface Scene {
   passed(awaits: number): Promise<void>;
   /** Until every target says that it is in sync, for a while at most. */
   quiet(): Promise<void>;
+  /** The same as of a time (epoch ms), woken again and again. */
+  untilInSync(since: number, longestMs: number): Promise<void>;
+  /** Looks whether what the status says is true. */
+  check(): Promise<void>;
+  /** What was not. */
+  readonly claims: Defect[];
   /** Every tenant is read soon, as far as Redis can be told so. */
   wake(): Promise<void>;
   beginLie(): void;
@@ -52,7 +60,7 @@ const LONGEST_PASS_MS = 2_500;
 const LOOK_MS = 10;
 const WAKE_MS = 400;
 const LONGEST_QUIET_MS = 2_500;
-const LOOK_AGAIN_MS = 80;
+const LOOK_AGAIN_MS = 250;
 
 /** Opens the scene of a world. */
 export function openScene(world: World): Scene {
@@ -64,8 +72,20 @@ export function openScene(world: World): Scene {
   const touched = new Map<CalendarTarget, Set<string>>();
   const dismissed = new Set<CalendarTarget>();
   let lies = 0;
+  async function untilInSync(since: number, longestMs: number, meanwhile: () => Promise<void>): Promise<void> {
+    const deadline = performance.now() + longestMs * scene.pace;
+    for (;;) {
+      const view = await Promise.race([operator.status().catch(() => null), delay(WAKE_MS, null)]);
+      const targets = view?.tenants.flatMap((tenant) => tenant.targets) ?? [];
+      const isFresh = targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) > since);
+      if ((view !== null && isFresh) || performance.now() > deadline) return;
+      await meanwhile();
+      await delay(LOOK_AGAIN_MS);
+    }
+  }
   const scene: Scene = {
     pace: 1,
+    claims: [],
     ...{ world, operator, byFault, doubts, lying, touched, dismissed, revoked: new Set(), tokens: world.clinicTokens },
     count: (fault) => void byFault.set(fault, (byFault.get(fault) ?? 0) + 1),
     doubt: (doubt) => void doubts.add(doubt),
@@ -77,16 +97,10 @@ export function openScene(world: World): Scene {
       const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS * scene.pace];
       while (world.hub.total < until && performance.now() < deadline) await delay(LOOK_MS);
     },
-    async quiet() {
-      const deadline = performance.now() + LONGEST_QUIET_MS * scene.pace;
-      const since = Date.now();
-      for (;;) {
-        const view = await Promise.race([operator.status().catch(() => null), delay(WAKE_MS, null)]);
-        const targets = view?.tenants.flatMap((tenant) => tenant.targets) ?? [];
-        const isFresh = targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) > since);
-        if ((view !== null && isFresh) || performance.now() > deadline) return;
-        await delay(LOOK_AGAIN_MS);
-      }
+    quiet: () => untilInSync(Date.now(), LONGEST_QUIET_MS, async () => {}),
+    untilInSync: (since, longestMs) => untilInSync(since, longestMs, scene.wake),
+    async check() {
+      scene.claims.push(...(await checkClaims(scene)));
     },
     wake: () => Promise.race([operator.wake().catch(() => {}), delay(WAKE_MS)]),
     beginLie() {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Status, TargetStatus } from '../../../src/control/status.ts';
+import type { Status } from '../../../src/control/status.ts';
 import { verdictOn } from '../judge/rules.ts';
 import type { Scene } from './scene.ts';
 
@@ -29,12 +29,12 @@ export async function settle(scene: Scene): Promise<Settled> {
   let asked = 0;
   for (;;) {
     if (performance.now() - asked > ASK_AGAIN_MS) {
-      await operator.look();
+      for (const { tenant, target } of scene.touched.keys()) await operator.look(tenant, target);
       await operator.wake();
       asked = performance.now();
     }
     await decideHolds(scene);
-    const unsettled = unsettledIn(await operator.status(), since);
+    const unsettled = unsettledIn(scene, await operator.status(), since);
     if (unsettled.length === 0 || performance.now() > deadline) return { since, unsettled };
     await delay(LOOK_MS);
   }
@@ -66,18 +66,17 @@ async function logInAgain({ operator, world, revoked, doubts }: Scene): Promise<
   }
 }
 
-function unsettledIn({ tenants }: Status, since: number): string[] {
+function unsettledIn({ touched }: Scene, { tenants }: Status, since: number): string[] {
+  const readBack = new Set([...touched.keys()].map(({ tenant, target }) => `${tenant}/${target}`));
   return tenants.flatMap(({ tenant, targets, lastRun }) => {
     const ran = (lastRun?.startedAt ?? 0) >= since;
     return targets
-      .filter((target) => !ran || !isSettled(target, since))
+      .filter((one) => {
+        const isRead = !readBack.has(`${tenant}/${one.target}`) || (one.drift?.checkedAt ?? 0) >= since;
+        return !ran || !isRead || one.state !== 'in-sync' || (one.inSyncAsOf ?? 0) < since;
+      })
       .map(({ target, state, trouble }) => `${tenant}/${target} ${state} ${trouble?.code ?? ''}`.trim());
   });
-}
-
-function isSettled({ state, inSyncAsOf, drift, connector }: TargetStatus, since: number): boolean {
-  const isRead = connector === 'hubspot' || connector === 'salesforce' || (drift?.checkedAt ?? 0) >= since;
-  return state === 'in-sync' && (inSyncAsOf ?? 0) >= since && isRead;
 }
 
 /** What the guard kept back is looked at by a person who knows the books: what is no longer wanted may go, the rest stays. */

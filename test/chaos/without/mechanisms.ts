@@ -10,6 +10,25 @@ export interface Rewrite {
 
 /** Safeties that can be taken out of the daemons from outside, and how. The texts are those of the modules, to the letter. */
 export const MECHANISMS: Readonly<Record<string, readonly Rewrite[]>> = {
+  fencing: [
+    {
+      module: 'state/leases.ts',
+      find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED') end",
+      replace: '',
+    },
+  ],
+  'lease-deadline': [
+    {
+      module: 'state/leases.ts',
+      find: 'if (!isReleased && performance.now() >= deadlineAt) lose();',
+      replace: '',
+    },
+    {
+      module: 'state/leases.ts',
+      find: 'deadline = setTimeout(lose, deadlineAt - performance.now()).unref();',
+      replace: '',
+    },
+  ],
   guard: [
     {
       module: 'sync/guard.ts',

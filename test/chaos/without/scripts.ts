@@ -9,6 +9,11 @@ const LASTING = { tenant: 2, lasting: true };
 
 /** Faults that a safety is there for, as they come to one who lacks it. */
 const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { steps: Step[] }>> = {
+  fencing: (draw) => ({
+    daemons: 2,
+    steps: late(draw, 'command', draw.pick(['google', 'graph', 'caldav'])),
+  }),
+  'lease-deadline': (draw) => ({ daemons: 2, steps: late(draw, 'worker', 'hubspot') }),
   guard: (draw) => ({
     steps: [
       step(draw, draw.pick(['list-empty', 'list-truncated']), { ...LASTING, singles: true, keep: 2, betrayed: false }),
@@ -32,6 +37,13 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
     ],
   }),
 };
+
+function late(draw: Draw, how: string, service: string): Step[] {
+  return Array.from({ length: 2 }, () => ({
+    ...step(draw, 'late', { how, service, tenant: 0, which: draw.upTo(9) }),
+    pieces: 0,
+  }));
+}
 
 function step(draw: Draw, fault: string, given: Given): Step {
   return { fault, given, work: draw.upTo(WORK_SEEDS), pieces: draw.between(6, 9), awaits: draw.between(60, 120) };

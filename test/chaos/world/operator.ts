@@ -15,8 +15,8 @@ export interface Operator {
   status(): Promise<Status>;
   /** Every tenant is read soon. */
   wake(): Promise<void>;
-  /** Every target is read back soon. */
-  look(): Promise<void>;
+  /** A target is read back soon. */
+  look(tenant: string, target: string): Promise<void>;
   logIn(login: Login): Promise<void>;
   holds(): ReturnType<typeof listHolds>;
   decide(tenant: string, hold: string, decision: 'approved' | 'rejected'): Promise<void>;
@@ -36,13 +36,7 @@ export function openOperator(world: World): Operator {
     async wake() {
       for (const { id } of tenants()) await composition.queues.pullNow(id);
     },
-    async look() {
-      for (const tenant of tenants()) {
-        for (const target of tenant.targets.keys()) {
-          await composition.queues.look(tenant.id, target, { delayMs: 0, whole: true });
-        }
-      }
-    },
+    look: (tenant, target) => composition.queues.look(tenant, target, { delayMs: 0, whole: true }),
     logIn: (login) => logIn(world, composition, login),
     holds: () => listHolds(composition.estate),
     async decide(tenant, hold, decision) {

@@ -114,9 +114,18 @@ function sleep(ms: number): Promise<void> {
 
 function awaitOf([command = '', ...words]: string[], pid: () => number | null): Await | null {
   if (IDLE.test(command)) return null;
-  const key = words.find((word) => /^(cm:)?\{/.test(word)) ?? '';
-  const kind = /^cm:\{[^}]*\}:([a-z-]+)/.exec(key)?.[1] ?? /^\{clinic-mirror\}:([a-z-]+)/.exec(key)?.[1] ?? '';
-  return { service: 'redis', name: `redis ${command} ${kind}`.trim(), isWrite: !READ.test(command), pid };
+  const kinds = [...new Set(words.flatMap((word) => kindOf(word) ?? []))].slice(0, NAMED_KINDS);
+  return { service: 'redis', name: `redis ${command} ${kinds.join('+')}`.trim(), isWrite: !READ.test(command), pid };
+}
+
+/** Kinds of keys that an await is named by. */
+const NAMED_KINDS = 3;
+
+/** What a key holds; of leases also of what. Null for what is no key. */
+function kindOf(word: string): string | null {
+  const [, kind = null, rest = ''] = /^cm:\{[^}]*\}:([a-z-]+)(.*)/.exec(word) ?? [];
+  if (kind === 'lease') return `lease-${/^:([a-z]+)/.exec(rest)?.[1] ?? ''}`;
+  return kind ?? /^\{clinic-mirror\}:([a-z-]+)/.exec(word)?.[1] ?? null;
 }
 
 /** Long arguments are scripts and sealed content: only so much of each is looked at. */

@@ -1,0 +1,99 @@
+import type { Scene } from '../run/scene.ts';
+import type { Service } from '../world/awaits.ts';
+import type { ClinicDesk } from '../world/clinic-desk.ts';
+import { type Ceasing, type Fault, fault } from './fault.ts';
+import { placeOf } from './processes.ts';
+
+const DAY_MS = 86_400_000;
+/** The longest wait for the await, for another daemon to take over, and for what came late to do its harm. */
+const WAITS_MS = { await: 5_000, successor: 9_000, harm: 1_200 };
+
+/** What comes late, and which await that is. */
+const LATE: Readonly<Record<string, { side: 'before' | 'after'; only: RegExp | null }>> = {
+  /** A request is under way for longer than its sender holds the lease. */
+  request: { side: 'before', only: null },
+  /** A command to Redis is: the plan of a cycle. */
+  command: { side: 'before', only: /^redis \w+ lease-plan\+outbox/ },
+  /** A worker stands still between its last look at the lease and its call. */
+  worker: { side: 'after', only: /^redis \w+ lease-lane\+outbox/ },
+};
+
+interface Late {
+  [name: string]: string | number | boolean;
+  how: string;
+  service: string;
+  tenant: number;
+  which: number;
+}
+
+/**
+ * What one daemon decided arrives after another has taken over and written something newer: an appointment is moved, the daemon that
+ * follows is stopped in the middle, the appointment is moved again and another daemon follows.
+ */
+async function playLate(scene: Scene, { how, service, tenant, which }: Late): Promise<Ceasing> {
+  const { world } = scene;
+  const late = LATE[how];
+  const desk = [...world.tenants.values()][tenant % world.tenants.size];
+  if (world.daemons.length < 2 || desk === undefined || late === undefined) return {};
+  await scene.quiet();
+  const released = Promise.withResolvers<void>();
+  const pattern = late.only;
+  const snare = world.hub.lay({
+    moment: {
+      ...{ service: pattern === null ? (service as Service) : 'redis', write: true, skip: 0 },
+      ...{ side: late.side, fresh: false },
+    },
+    times: 1,
+    ...(pattern === null ? {} : { only: ({ name }: { name: string }) => pattern.test(name) }),
+    async strike(at) {
+      scene.count(`late-${how}`, at.name);
+      if (how !== 'worker') return released.promise;
+      const place = placeOf(scene, at);
+      place?.freeze();
+      void released.promise.then(() => place?.thaw());
+    },
+  });
+  const agenda = agendaOf(scene, desk, service);
+  const ahead = desk.ahead().filter(({ agendaId }) => agendaId === agenda);
+  const id = ahead[which % Math.max(1, ahead.length)]?.id;
+  if (id === undefined) return { cease: () => snare.lift() };
+  move(desk, id, 3);
+  await scene.wake();
+  await Promise.race([snare.spent, scene.after(WAITS_MS.await * scene.pace, () => {})]);
+  snare.lift();
+  move(desk, id, 5);
+  await scene.untilInSync(Date.now(), WAITS_MS.successor);
+  released.resolve();
+  await scene.after(WAITS_MS.harm * scene.pace, () => {});
+  await scene.check();
+  return {};
+}
+
+/** The agenda that is shown where the service is. */
+function agendaOf({ world }: Scene, { agendaIds }: ClinicDesk, service: string): string {
+  const target = world.targets.find(
+    (each) => each.service === service && agendaIds.includes(each.rules.agendaIds[0] ?? ''),
+  );
+  return target?.rules.agendaIds[0] ?? agendaIds[0] ?? '';
+}
+
+function move(desk: ClinicDesk, id: string, days: number): void {
+  const one = desk.history.now().find((entry) => entry.id === id);
+  if (one === undefined) return;
+  const start = one.start + days * DAY_MS;
+  desk.do((clinic) => clinic.move(desk.tenantId, id, { start, end: start + one.end - one.start }));
+}
+
+/** What comes late. */
+export const LATE_FAULTS: Readonly<Record<string, Fault>> = {
+  late: fault({
+    group: 'kills',
+    draw: (draw): Late => ({
+      how: draw.pick(['request', 'command', 'worker']),
+      service: draw.pick(['google', 'graph', 'caldav']),
+      tenant: draw.upTo(2),
+      which: draw.upTo(10),
+    }),
+    play: playLate,
+  }),
+};
