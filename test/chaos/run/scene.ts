@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Status } from '../../../src/control/status.ts';
 import type { RemoteObject } from '../judge/compare.ts';
 import { markOf } from '../judge/compare.ts';
 import type { Defect } from '../judge/tally.ts';
@@ -76,9 +77,7 @@ export function openScene(world: World): Scene {
     const deadline = performance.now() + longestMs * scene.pace;
     for (;;) {
       const view = await Promise.race([operator.status().catch(() => null), delay(WAKE_MS, null)]);
-      const targets = view?.tenants.flatMap((tenant) => tenant.targets) ?? [];
-      const isFresh = targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) > since);
-      if ((view !== null && isFresh) || performance.now() > deadline) return;
+      if ((view !== null && areFresh(world, view, since)) || performance.now() > deadline) return;
       await meanwhile();
       await delay(LOOK_AGAIN_MS);
     }
@@ -97,7 +96,11 @@ export function openScene(world: World): Scene {
       const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS * scene.pace];
       while (world.hub.total < until && performance.now() < deadline) await delay(LOOK_MS);
     },
-    quiet: () => untilInSync(Date.now(), LONGEST_QUIET_MS, async () => {}),
+    async quiet() {
+      const since = Date.now();
+      await scene.wake();
+      await untilInSync(since, LONGEST_QUIET_MS, async () => {});
+    },
     untilInSync: (since, longestMs) => untilInSync(since, longestMs, scene.wake),
     async check() {
       scene.claims.push(...(await checkClaims(scene)));
@@ -133,4 +136,13 @@ export function openScene(world: World): Scene {
     },
   };
   return scene;
+}
+
+/** Whether every calendar that is configured is in sync as of a time; patients of CRMs are read too seldom to be waited for. */
+function areFresh({ targets }: World, { tenants }: Status, since: number): boolean {
+  return targets.every(({ tenant, target }) => {
+    const found = tenants.find((each) => each.tenant === tenant)?.targets.find((each) => each.target === target);
+    if (found === undefined || found.state === 'paused') return true;
+    return found.state === 'in-sync' && (found.inSyncAsOf ?? 0) > since;
+  });
 }

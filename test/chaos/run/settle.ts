@@ -12,6 +12,7 @@ export interface Settled {
 }
 
 const LONGEST_MS = 30_000;
+const MOST_PACE = 10;
 const LOOK_MS = 150;
 /** Enough to see whether they agree. */
 const MOST_DAEMONS = 2;
@@ -25,7 +26,7 @@ export async function settle(scene: Scene): Promise<Settled> {
   const since = Date.now();
   for (const daemon of world.daemons.slice(0, MOST_DAEMONS)) daemon.start();
   await logInAgain(scene);
-  const deadline = performance.now() + LONGEST_MS * Math.min(scene.pace, 4);
+  const deadline = performance.now() + LONGEST_MS * Math.min(scene.pace, MOST_PACE);
   let asked = 0;
   for (;;) {
     if (performance.now() - asked > ASK_AGAIN_MS) {

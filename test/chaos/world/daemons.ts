@@ -51,8 +51,6 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
   const isAlive = () => child !== null && child.exitCode === null && child.signalCode === null;
   const pid = () => (isAlive() ? (child?.pid ?? null) : null);
   const gate = await openRedisGate({ port: options.redisPort, hub: options.hub, pid });
-  const killWithParent = () => child?.kill('SIGKILL');
-  process.on('exit', killWithParent);
   const end = async (signal: NodeJS.Signals) => {
     if (child === null || !isAlive()) return child?.exitCode ?? null;
     const ending = child;
@@ -96,6 +94,10 @@ function launch(options: DaemonOptions, redisUrl: string): ChildProcess {
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  // Whoever started it may end without asking it to.
+  const killWithParent = () => child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  child.once('exit', () => process.removeListener('exit', killWithParent));
   const log = createWriteStream(logFile, { flags: 'a' });
   child.stdout?.pipe(log);
   child.stderr?.pipe(log);

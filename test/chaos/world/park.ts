@@ -16,9 +16,13 @@ export interface Park {
   redisServer: ServerCommand;
   /** A folder where daemons keep compiled code from one start to the next. */
   compileCache: string;
+  /** How many times longer than on an idle machine things take; measured again and again. */
+  pace: number;
   close(): Promise<void>;
 }
 
+/** With nothing compiled yet. */
+const USUAL_START_MS = 2_500;
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 
 /** @param say told what can't be had */
@@ -29,11 +33,14 @@ export async function openPark(say: (text: string) => void): Promise<Park> {
   const compileCache = await mkdtemp(join(tmpdir(), 'clinic-mirror-compiled-'));
   // A daemon that is killed leaves nothing there; this one ends by itself.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
+  const startedAt = performance.now();
   await once(spawn(process.execPath, [CLI, '--help'], { env, stdio: 'ignore' }), 'exit');
+  const pace = Math.max(1, (performance.now() - startedAt) / USUAL_START_MS);
   return {
     radicale,
     redisServer: await resolveRedisServer(),
     compileCache,
+    pace,
     async close() {
       await radicale?.stop();
       await rm(compileCache, { recursive: true, force: true });

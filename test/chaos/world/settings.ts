@@ -4,8 +4,9 @@ import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
 
-/** Long enough for a busy machine, short enough to be waited for. */
+/** Long enough that a worker keeps it, short enough that its end is waited for. */
 const LEASE_TTL_MS = 2_000;
+const MOST_PACE = 6;
 
 /** Servers that the settings name. */
 export interface SettingServers {
@@ -15,10 +16,12 @@ export interface SettingServers {
   sms: SmsSandbox;
   /** The clinic behind its gate. */
   clinicUrl: string;
+  /** How much busier than idle the machine is. */
+  pace: number;
 }
 
 /** What `clinic-mirror.yaml` says, without CRMs. */
-export function settingsOf({ clinic, google, graph, clinicUrl }: SettingServers): object {
+export function settingsOf({ clinic, google, graph, clinicUrl, pace }: SettingServers): object {
   return {
     redis: { url: { env: 'REDIS_URL' } },
     http: { port: 0 },
@@ -52,7 +55,7 @@ export function settingsOf({ clinic, google, graph, clinicUrl }: SettingServers)
     },
     schedule: { pullEverySeconds: 10, tokenCheckEverySeconds: 10 },
     tokens: { refreshMarginSeconds: 30 },
-    leases: { ttlMs: LEASE_TTL_MS },
+    leases: { ttlMs: Math.round(LEASE_TTL_MS * Math.min(pace, MOST_PACE)) },
     log: { level: 'debug' },
   };
 }

@@ -107,7 +107,7 @@ export async function openWorld(park: Omit<Park, 'close'>, options: WorldOptions
   const smsGate = await wire.openGate('sms', sms.url);
   const built = await buildTenants({ ...servers, smsUrl: smsGate.url, openGate: wire.openGate });
   const configDir = join(dir, 'config');
-  const named = { clinic, google, graph, sms, clinicUrl: clinicGate.url };
+  const named = { clinic, google, graph, sms, clinicUrl: clinicGate.url, pace: park.pace };
   const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
   await writeConfiguration(configDir, settings, built.files);
   const env: Record<string, string> = Object.assign(
