@@ -13,7 +13,7 @@ const LATE: Readonly<Record<string, { side: 'before' | 'after'; only: RegExp | n
   /** A request is under way for longer than its sender holds the lease. */
   request: { side: 'before', only: null },
   /** A command to Redis is: the plan of a cycle. */
-  command: { side: 'before', only: /^redis \w+ lease-plan\+outbox/ },
+  command: { side: 'before', only: /^redis \w+ lease-plan\+target\+outbox/ },
   /** A worker stands still between its last look at the lease and its call. */
   worker: { side: 'after', only: /^redis \w+ lease-lane\+outbox/ },
 };

@@ -67,9 +67,12 @@ export const PROCESS_FAULTS: Readonly<Record<string, Fault>> = {
   }),
   pause: fault({
     group: 'kills',
-    draw: () => ({}),
+    draw: () => ({ ms: 0 }),
     // Nothing goes wrong for a while, so that what went wrong before can show.
-    play: async (scene) => ({ struck: scene.quiet() }),
+    async play(scene, { ms }) {
+      await scene.after(ms, () => {});
+      return { struck: scene.quiet() };
+    },
   }),
   stop: fault({
     group: 'kills',

@@ -32,8 +32,20 @@ export const MECHANISMS: Readonly<Record<string, readonly Rewrite[]>> = {
   guard: [
     {
       module: 'sync/guard.ts',
-      find: 'const tooMany = exceeds(',
-      replace: 'const tooMany = Math.min(0, 1) > 0 && exceeds(',
+      find: 'return removals > count && removals > held * share;',
+      replace: 'return false;',
+    },
+    {
+      module: 'sync/guard.ts',
+      find: 'return share < 0.5 && removals >= HALF_FROM && removals * 2 >= held;',
+      replace: 'return false;',
+    },
+  ],
+  confirmation: [
+    {
+      module: 'jobs/absence.ts',
+      find: '(isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);',
+      replace: 'confirmation.vanished.add(id);',
     },
   ],
   'own-keys': [

@@ -4,6 +4,8 @@ import type { Script, Step } from '../script/generate.ts';
 import type { Mechanism } from './mechanisms.ts';
 
 const WORK_SEEDS = 1_000_000;
+/** Longer than from the first miss of a record to the second. */
+const SECOND_MISS_MS = 12_000;
 /** About all tenants, until everything comes to rest. */
 const LASTING = { tenant: 2, lasting: true };
 
@@ -17,8 +19,14 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
   guard: (draw) => ({
     steps: [
       step(draw, draw.pick(['list-empty', 'list-truncated']), { ...LASTING, singles: true, keep: 2, betrayed: false }),
-      step(draw, 'pause', {}),
-      step(draw, 'pause', {}),
+      step(draw, 'pause', { ms: SECOND_MISS_MS }),
+      step(draw, 'pause', { ms: 0 }),
+    ],
+  }),
+  confirmation: (draw) => ({
+    steps: [
+      step(draw, 'rows-dropped', { tenant: 2, singles: true, share: 0.1, seed: draw.upTo(WORK_SEEDS), lasting: false }),
+      step(draw, 'pause', { ms: 0 }),
     ],
   }),
   'own-keys': (draw) => ({
@@ -32,8 +40,8 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
   completeness: (draw) => ({
     steps: [
       step(draw, 'list-truncated', { ...LASTING, singles: false, keep: 12, betrayed: true }),
-      step(draw, 'pause', {}),
-      step(draw, 'pause', {}),
+      step(draw, 'pause', { ms: 0 }),
+      step(draw, 'pause', { ms: 0 }),
     ],
   }),
 };
