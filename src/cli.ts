@@ -3,11 +3,12 @@ import { readTextFile, writeNewFile } from './cli/files.ts';
 import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
+import { openBackups } from './composition/backup.ts';
 import { openClinicAccess } from './composition/clinic.ts';
 import { compose } from './composition/compose.ts';
 import { connectors } from './connectors/registry.ts';
 import { createLogger } from './log/create-logger.ts';
-import { credentialCopies, loginDesk, startDaemon } from './main.ts';
+import { loginDesk, startDaemon } from './main.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import { reminderChannels } from './reminders/channels/registry.ts';
@@ -69,11 +70,13 @@ const outside: CliOutside = {
         composition.redis,
         AbortSignal.any([interrupted.signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]),
       );
+      await composition.epoch.requireIdentity();
+      await composition.epoch.check();
       return await work({
         estate: composition.estate,
         desk: loginDesk(composition),
         clinic: (tenant) => openClinicAccess(composition, tenant),
-        ...credentialCopies(composition),
+        backups: openBackups(composition),
       });
     } finally {
       await composition.close();

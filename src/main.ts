@@ -7,7 +7,6 @@ import { requireEntry } from './composition/connections.ts';
 import { connectors } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import type { Estate } from './control/estate.ts';
-import { requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
@@ -32,6 +31,7 @@ import type { Configuration } from './settings/configuration.ts';
 import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
+import type { StateEpoch } from './state/epoch.ts';
 import { checkRedis, type RedisWatch, watchRedis } from './state/redis.ts';
 import { keepTriggers } from './state/triggers.ts';
 
@@ -46,6 +46,8 @@ export interface Daemon {
 
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
 const STOP_GRACE_MS = 7 * SECOND_MS;
+/** Between two looks whether Redis went back. */
+const EPOCH_CHECK_MS = 5 * SECOND_MS;
 /** Tenants that are read at once, and those among them that wait for the budget of one clinic client. */
 const PULL_CONCURRENCY = 12;
 const PULLS_PER_CLIENT = 4;
@@ -83,6 +85,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   estate = composition.estate;
   opened.defer(() => composition.close());
   await checkRedis(composition.redis, signal);
+  opened.defer(await watchEpoch(composition));
   const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
@@ -124,6 +127,41 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
       await parts.disposeAsync();
     },
   };
+}
+
+/**
+ * Refuses another identity key, says how decisions are kept, and looks regularly, and whenever Redis came back, whether it lost any.
+ * @returns ends the looking
+ * @throws MirrorError `settings`, code `identity-key-changed`
+ */
+async function watchEpoch({ epoch, redis, log }: Composition): Promise<() => void> {
+  await epoch.requireIdentity();
+  await epoch.check();
+  const look = () => void epoch.check().catch(() => {});
+  const timer = setInterval(look, EPOCH_CHECK_MS);
+  redis.on('ready', look);
+  // The disk may take its time; the start does not wait for it.
+  epoch.settle().then(
+    () => tellHowKept(epoch, log),
+    (error) => log.warn({ error }, 'whether decisions can be kept from being lost is not known yet'),
+  );
+  return () => {
+    clearInterval(timer);
+    redis.off('ready', look);
+  };
+}
+
+async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {
+  const { durability, directory } = await epoch.view();
+  if (durability !== 'durable') {
+    log.warn(
+      { durability },
+      'this Redis does not tell when a decision is on its disk: a crash may lose the last second',
+    );
+  }
+  if (directory !== 'kept') {
+    log.warn({ directory }, 'nothing is kept outside Redis: what it loses while no daemon looks is not noticed');
+  }
 }
 
 /** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
@@ -169,31 +207,6 @@ export function loginDesk(composition: Composition): LoginDesk {
         retry: 'never',
         remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
       });
-    },
-  };
-}
-
-/** Sealed copies of a tenant's logins, for a Redis that may be lost. @throws MirrorError `settings` for an unknown tenant */
-export function credentialCopies(composition: Composition): {
-  backup(tenant: string): Promise<string>;
-  restore(tenant: string, backup: string): Promise<{ restored: string[]; kept: string[] }>;
-} {
-  const { estate, composed } = composition;
-  return {
-    async backup(id) {
-      const { credentials, connections } = requireEntry(composed, requireTenant(estate, id).id);
-      return credentials.exportBackup(
-        [...connections.values()].filter(({ tokens }) => tokens !== null).map((c) => c.id),
-      );
-    },
-    async restore(id, backup) {
-      const tenant = requireTenant(estate, id);
-      const result = await requireEntry(composed, id).credentials.importBackup(backup);
-      await resumeTargets(tenant);
-      await composition.queues.pullNow(id);
-      await composition.queues.keepChannels(id, { hurry: true });
-      await tenant.triggers?.wake(0, { read: true });
-      return result;
     },
   };
 }

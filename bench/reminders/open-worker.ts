@@ -8,7 +8,7 @@ import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { type ReminderFile, reminderSchema } from '../../src/settings/reminder-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
-import { openTenant } from '../../test/jobs/open-tenant.ts';
+import { openEpoch, openTenant } from '../../test/jobs/open-tenant.ts';
 import { createClinicClient } from './clinic-client.ts';
 import { type Doom, doomedChannel, doomedRedis } from './dying.ts';
 import type { WorkerPlaces } from './orders.ts';
@@ -39,6 +39,8 @@ export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant 
     tenant: { ...tenant.configuration, reminders: reminderFile(places) },
     identityKey: IDENTITY_KEY,
     redis,
+    epoch: openEpoch(redis, clock),
+    protection: tenant.protection,
     queues: { reminderAlarms: () => openVirtualAlarms(redis, id) },
     http: createHttpDoor({ userAgent: 'clinic-mirror', clock }),
     log: silentLogger,

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { auditNow } from '../control/audit.ts';
+import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { Estate } from '../control/estate.ts';
 import { explain } from '../control/explain.ts';
@@ -19,6 +20,7 @@ import { isWhole, syncTenant } from '../control/sync.ts';
 import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
@@ -67,8 +69,7 @@ export interface OpenEstate {
   desk: LoginDesk;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): ClinicAccess;
-  backup(tenant: string): Promise<string>;
-  restore(tenant: string, backup: string): Promise<{ restored: string[]; kept: string[] }>;
+  backups: Backups;
 }
 
 const REVOCATIONS: Readonly<Record<Revocation, string>> = {
@@ -205,7 +206,11 @@ export function createProgram(outside: CliOutside): Command {
   addForget(program, { ...outside, ...common });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addTriggers(program, { ...outside, ...common });
-  addCredentials(program, outside, options);
+  addBackups(program, {
+    ...outside,
+    ...common,
+    withBackups: (work) => outside.withEstate(options(), ({ backups }) => work(backups)),
+  });
   const clinic = program.command('clinic').description("look into a tenant's clinic system");
   const commands = {
     ...outside,
@@ -284,23 +289,6 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
         print(choice.json, view, renderUndo(view));
         if (!view.dryRun && view.records.some(({ result }) => result === 'waiting' || result === 'unread'))
           outside.exit(1);
-      }),
-    );
-}
-
-function addCredentials(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
-  const credentials = program.command('credentials').description('keep a sealed copy of logins outside Redis');
-  credentials
-    .command('backup <tenant>')
-    .description('print the logins of a tenant, sealed')
-    .action((tenant: string) => outside.withEstate(options(), async ({ backup }) => outside.out(await backup(tenant))));
-  credentials
-    .command('restore <tenant> [file]')
-    .description('put back what a backup (a file, else standard input) holds where no login stands')
-    .action((tenant: string, file: string | undefined) =>
-      outside.withEstate(options(), async ({ restore }) => {
-        const { restored, kept } = await restore(tenant, (await outside.read(file)).trim());
-        outside.out(`Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`);
       }),
     );
 }

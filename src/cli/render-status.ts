@@ -13,7 +13,26 @@ export function renderStatus(status: Status): string {
       wrap(`${tenant}  NOT RUNNING: ${faults} faults in its configuration, see "clinic-mirror config check"`),
     );
   }
-  return blocks.length === 0 ? 'No tenant is configured.' : blocks.join('\n\n');
+  if (blocks.length === 0) return 'No tenant is configured.';
+  return [...blocks, ...renderState(status.state)].join('\n\n');
+}
+
+/** What keeps decisions from being lost, where something does not. */
+function renderState({ durability, directory, wentBackAt, wentBackTo }: Status['state']): string[] {
+  const lines: string[] = [];
+  if (wentBackAt !== null) {
+    const since = wentBackTo === null ? '' : `, to what it was at ${renderTime(wentBackTo)}`;
+    lines.push(
+      `state-went-back: noticed at ${renderTime(wentBackAt)}${since}; reminders due until then are not sent again`,
+    );
+  }
+  if (directory !== 'kept') {
+    const why = directory === 'none' ? 'no dataDirectory is set' : 'dataDirectory can not be written to';
+    lines.push(`nothing is kept outside Redis: ${why}`);
+  }
+  if (durability === 'unsupported') lines.push('this Redis does not tell when a decision is on its disk');
+  if (durability === 'late') lines.push('Redis did not confirm the last decision in time: reminders wait');
+  return lines.length === 0 ? [] : [lines.map((line) => wrap(line)).join('\n')];
 }
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
@@ -22,6 +41,11 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push(
     ...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, WIDTH, '  ')),
   );
+  if (tenant.doubt !== null) {
+    const what = `${tenant.doubt.code} since ${renderTime(tenant.doubt.sinceAt)}: it is not known who was forgotten or opted out`;
+    const next = `restore a backup, or "clinic-mirror accept-loss ${tenant.tenant}"`;
+    lines.push(wrap(`${what}. Nothing is written or sent of people until somebody decides: ${next}`, WIDTH, '  '));
+  }
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets, now));
   for (const target of tenant.targets) {

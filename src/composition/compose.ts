@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
-import { WRONG_USER } from '../clinic/users.ts';
 import type { Connector, ConnectorContext } from '../connectors/connector.ts';
+import { ownerOf } from '../connectors/owner.ts';
 import { connectors } from '../connectors/registry.ts';
-import type { ConnectionStatus, Estate } from '../control/estate.ts';
+import type { Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import { openForm } from '../jobs/open-crm.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
@@ -14,12 +14,9 @@ import { emptyStreamMemory } from '../jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Credential } from '../model/credentials.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { missingScopes } from '../oauth/scopes.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
@@ -28,6 +25,8 @@ import { LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budge
 import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
+import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
+import { createStateEpoch, identityFingerprint, type StateEpoch } from '../state/epoch.ts';
 import { createGeneration, leasesUnder } from '../state/generations.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
@@ -35,15 +34,17 @@ import { createLeases } from '../state/leases.ts';
 import { createLinkStore } from '../state/links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { createOutbox } from '../state/outbox.ts';
+import { createProtection } from '../state/protection.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
-import { createRunStore, type RunReport } from '../state/runs.ts';
-import { createSealer, type SealingKey } from '../state/sealing.ts';
+import { createRunStore } from '../state/runs.ts';
+import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
 import { createUnansweredStore } from '../state/unanswered.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index.ts';
 import { configurationHash } from './configuration-hash.ts';
+import { connectionStatuses } from './connection-statuses.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { startExpressionThread } from './expression-thread.ts';
 import { openReminders } from './reminders.ts';
@@ -61,6 +62,7 @@ export interface ComposedTenant {
   tenant: OpenTenant;
   connections: ReadonlyMap<string, OpenConnection>;
   credentials: CredentialStore;
+  sealer: Sealer;
   /** The clinic, for what a person waits for: ahead of the daemon's own questions, as during a wave of reminders. */
   promptClinic: ClinicSource;
   /**
@@ -77,6 +79,7 @@ export interface Composition {
   composed: ReadonlyMap<string, ComposedTenant>;
   logins: LoginStore<PendingLogin>;
   redis: RedisClient;
+  epoch: StateEpoch;
   queues: WorkQueues;
   log: Logger;
   close(): Promise<void>;
@@ -101,11 +104,31 @@ export function compose(options: CompositionOptions): Composition {
   const clock = options.clock ?? Date.now;
   const redisUrl = settings.redis.url.reveal();
   const redis = connectRedis(redisUrl);
-  const credentialWriter = connectRedis(redisUrl);
+  const writer = connectRedis(redisUrl);
+  const replicas = settings.redis.replicas ?? null;
+  const epoch = createStateEpoch({
+    redis,
+    writer,
+    replicas,
+    directory: settings.dataDirectory ?? null,
+    identityKey: settings.secrets.identityKey.reveal(),
+    clock,
+    log,
+  });
   const queues = openQueues(redisUrl);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
   const evaluate = createEvaluator(startExpressionThread);
-  const shared = { ...options, clock, redis, credentialWriter, ring, queues, evaluate };
+  const shared = {
+    ...options,
+    clock,
+    redis,
+    writer,
+    awaitDurable: createAwaitDurable(writer, { replicas }),
+    epoch,
+    ring,
+    queues,
+    evaluate,
+  };
   const composed = new Map(
     [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
   );
@@ -113,6 +136,7 @@ export function compose(options: CompositionOptions): Composition {
     tenants: new Map([...composed].map(([id, { tenant }]) => [id, tenant])),
     setAside: configuration.setAside,
     connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
+    epoch,
     pullNow: (tenant) => queues.pullNow(tenant),
     clock,
   };
@@ -122,6 +146,7 @@ export function compose(options: CompositionOptions): Composition {
     composed,
     logins: createLoginStore<PendingLogin>(redis, ring),
     redis,
+    epoch,
     queues,
     log,
     async close() {
@@ -129,7 +154,7 @@ export function compose(options: CompositionOptions): Composition {
         for (const { tokens } of connections.values()) await tokens?.refresher.settled();
       }
       await queues.close();
-      for (const connection of [redis, credentialWriter]) connection.disconnect();
+      for (const connection of [redis, writer]) connection.disconnect();
       log.debug({}, 'closed');
     },
   };
@@ -144,7 +169,9 @@ interface Shared extends CompositionOptions {
   evaluate: EvaluateExpressions;
   clock: Clock;
   redis: RedisClient;
-  credentialWriter: RedisClient;
+  writer: RedisClient;
+  awaitDurable: AwaitDurable;
+  epoch: StateEpoch;
   ring: SealingKey[];
   queues: WorkQueues;
 }
@@ -159,7 +186,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const generation = createGeneration({ redis, tenant: tenant.id, hash, targets: [...tenant.targets.keys()], clock });
   const credentials = createCredentialStore({
     redis,
-    writer: shared.credentialWriter,
+    writer: shared.writer,
+    awaitDurable: shared.awaitDurable,
     sealer,
     tenant: tenant.id,
     log,
@@ -209,8 +237,10 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const clinic = openClinic(tenant, memory, context);
   const hurried = openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget });
   const identityKey = settings.secrets.identityKey.reveal();
+  const name = tenant.formerly ?? tenant.id;
+  const protection = createProtection({ redis, tenant: name, epoch: shared.epoch, clock, log });
   const parts = {
-    tenant: tenant.formerly ?? tenant.id,
+    tenant: name,
     zone: tenant.zone,
     evaluate: shared.evaluate,
     identityKey,
@@ -223,6 +253,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   return {
     connections,
     credentials,
+    sealer,
     promptClinic: openClinic(tenant, memory, { ...context, budget: share('interactive') }),
     async verifyClinicLogin(accessToken, signal) {
       const header = async () => `Bearer ${accessToken}`;
@@ -250,7 +281,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         log.error({}, 'the tenant is left to a process with a newer configuration: restart this one'),
       ),
       memory: emptyStreamMemory(),
-      tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey),
+      protection,
+      tombstones: createTombstoneStore(redis, name, identityKey, protection),
       notifications: {
         url: settings.notifications.url ?? null,
         store: createChannelStore(redis, tenant.id),
@@ -261,6 +293,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         tenant,
         identityKey,
         redis,
+        epoch: shared.epoch,
+        protection,
         queues: shared.queues,
         http,
         log,
@@ -308,7 +342,8 @@ interface ConnectorParts {
 function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTarget {
   const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
-  const context = crm === null ? {} : { crm: { stream, properties } };
+  const owner = ownerOf(parts.tenant, target.formerly ?? target.id, identityFingerprint(parts.identityKey));
+  const context = crm === null ? { owner } : { crm: { stream, properties } };
   const { supports, keysOf } = requireEntry(connectors, target.connector);
   return {
     id: target.id,
@@ -340,7 +375,7 @@ function openConnector(
     connection: login,
     settings,
   }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
-  ours: Pick<ConnectorContext<unknown>, 'mark' | 'crm'>,
+  ours: Pick<ConnectorContext<unknown>, 'mark' | 'owner' | 'crm'>,
   parts: ConnectorParts,
 ): Connector<Item> {
   const connection = parts.connection(login);
@@ -361,37 +396,4 @@ function scopesOfTargets(tenant: TenantConfiguration, connection: string): strin
     requireEntry(connectors, connector).neededScopes(settings, crm?.stream ?? 'appointments'),
   );
   return [...new Set(scopes)];
-}
-
-/** Why the clinic's login is of no use although the clinic takes it, by the last cycle since it was made; null when it is. */
-function tenantTrouble(lastRun: RunReport | undefined, credential: Credential | null): string | null {
-  if (lastRun?.error == null || credential === null || lastRun.startedAt < credential.obtainedAt) return null;
-  const { code } = lastRun.error;
-  return WRONG_USER.has(code) || code === 'tenant-choice' ? code : null;
-}
-
-async function connectionStatuses(composed: ComposedTenant | undefined): Promise<ConnectionStatus[]> {
-  if (composed === undefined) return [];
-  const [lastRun] = await composed.tenant.runs.list(1);
-  return Promise.all(
-    [...composed.connections.values()].map(async ({ id, kind, scopes, tokens }) => {
-      const untouched = tokens === null ? ('static' as const) : ('never' as const);
-      const read = tokens === null ? null : await composed.credentials.read(id).catch(asMirrorError);
-      // One login that can't be read (its sealing key is gone) must not hide how all the others stand.
-      const unreadable = read instanceof MirrorError ? read : null;
-      const credential = read instanceof MirrorError ? null : read;
-      const tenantless = id === CLINIC_CONNECTION ? tenantTrouble(lastRun, credential) : null;
-      const told = tenantless === null ? (credential?.state ?? untouched) : ('no-tenant' as const);
-      return {
-        connection: id,
-        kind,
-        state: unreadable === null ? told : ('needs-login' as const),
-        reason: unreadable?.code ?? tenantless ?? credential?.reason ?? null,
-        sinceAt: credential?.since ?? null,
-        accessExpiresAt: credential?.accessExpiresAt ?? null,
-        refreshExpiresAt: credential?.refreshExpiresAt ?? null,
-        missingScopes: credential === null ? [] : missingScopes(scopes, credential.grantedScopes),
-      };
-    }),
-  );
 }

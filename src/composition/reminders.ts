@@ -12,7 +12,9 @@ import { compileRules } from '../reminders/rules.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
+import type { StateEpoch } from '../state/epoch.ts';
 import { createOptOuts } from '../state/opt-outs.ts';
+import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createReminderLedger } from '../state/reminders.ts';
 
@@ -29,6 +31,8 @@ export interface ReminderParts {
   tenant: TenantConfiguration;
   identityKey: Uint8Array;
   redis: RedisClient;
+  epoch: Pick<StateEpoch, 'settle'>;
+  protection: Pick<Protection, 'keep'>;
   queues: Pick<WorkQueues, 'reminderAlarms'>;
   http: HttpDoor;
   log: Logger;
@@ -64,7 +68,8 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     rules: compileRules(file),
     channels: new Map(channels),
     ledger: createReminderLedger(redis, name, { keepMs: file.keepDays * DAY_MS }),
-    optOuts: createOptOuts(redis, name, identityKey),
+    optOuts: createOptOuts(redis, name, identityKey, parts.protection),
+    settle: parts.epoch.settle,
     name: createReminderNames(identityKey, name),
     alarms: parts.queues.reminderAlarms(tenant.id, clock),
     answers: openAnswers(file, name, parts),

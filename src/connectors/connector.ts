@@ -5,6 +5,7 @@ import type { CalendarItem, Item, MappedProperty } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { Clock, Instant, TimeWindow } from '../model/time.ts';
+import type { Owner } from './owner.ts';
 
 /**
  * Who sees to it that there is one object per key. `enforced`: the vendor refuses a second one. `lookedUp`: we look before we make one,
@@ -63,6 +64,8 @@ export interface ConnectorContext<TargetSettings> {
    * Only objects that bear it are ours; nothing else is ever read as ours, changed or deleted.
    */
   mark: string;
+  /** Stands on containers that the connector makes. */
+  owner?: Owner;
   /** Absent for a calendar. */
   crm?: CrmContext;
   authorizer: Authorizer;
@@ -136,6 +139,11 @@ export interface Connector<Wanted extends Item = CalendarItem> {
    * @returns the container's id, to be remembered
    */
   prepare(known: string | null, signal: AbortSignal): Promise<string>;
+  /**
+   * Looks for the calendar without making one; null when there is none yet. Absent where there is nothing to be looked for.
+   * @throws MirrorError also `settings`, code `identity-key-changed`, as `prepare`, for one that was made with another identity key
+   */
+  locate?(signal: AbortSignal): Promise<string | null>;
   /**
    * Carries out at most `supports.batchSize` operations on distinct records.
    * @returns one outcome per operation, in any order; throws only when nothing can be said of any of them

@@ -2,6 +2,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantSetAside } from '../settings/configuration.ts';
+import type { StateEpoch } from '../state/epoch.ts';
 
 /** Where one login stands, in the same words on every surface. */
 export interface ConnectionStatus {
@@ -25,6 +26,8 @@ export interface Estate {
   /** Tenants whose configuration can't be used. */
   setAside: readonly TenantSetAside[];
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
+  /** How decisions are kept from being lost. */
+  epoch: Pick<StateEpoch, 'view'>;
   /** Tells the running daemon, if there is one, to pull a tenant now. */
   pullNow(tenant: string): Promise<void>;
   clock: Clock;

@@ -22,7 +22,7 @@ export async function listHolds(estate: Estate, only?: string): Promise<TenantHo
 
 /**
  * Decides a hold: approved, its deletions go with the next cycle, which is asked for at once; rejected, the objects stay and
- * are not held again for a week.
+ * are not held again for a week. Who approves a hold of people says that nobody has to be kept out, for the whole tenant.
  * @param items how many the person saw in it, so that one that grew meanwhile is not approved unseen; null when nobody counted
  * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided` or `hold-changed`
  */
@@ -39,6 +39,7 @@ export async function decideHold(
   if (hold.kind === 'first-run' && decision === 'approved') {
     await tenant.records.write(hold.target, { firstRunApprovedAt: now });
   }
+  if (hold.kind === 'people' && decision === 'approved') await tenant.protection.accept();
   await estate.pullNow(tenantId);
   return { hold: { ...hold, tenant: tenantId }, effectiveAt: now };
 }

@@ -3,6 +3,8 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { EpochView } from '../state/epoch.ts';
+import type { Doubt } from '../state/protection.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import type { DriftReport, TargetTrouble } from '../state/targets.ts';
@@ -91,6 +93,8 @@ export interface TenantStatus {
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
   targets: TargetStatus[];
+  /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
+  doubt: Doubt | null;
   /** Null where none are configured. */
   reminders: ReminderStatus | null;
   /** Null where none are configured. */
@@ -100,6 +104,8 @@ export interface TenantStatus {
 /** The whole picture. */
 export interface Status {
   at: Instant;
+  /** How decisions are kept from being lost. */
+  state: EpochView;
   tenants: TenantStatus[];
   setAside: { tenant: string; faults: number }[];
 }
@@ -109,6 +115,7 @@ export async function status(estate: Estate, only?: string): Promise<Status> {
   const tenants = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
   return {
     at: estate.clock(),
+    state: await estate.epoch.view(),
     tenants: await Promise.all(tenants.map((tenant) => tenantStatus(estate, tenant))),
     setAside: estate.setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
   };
@@ -127,6 +134,7 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     targets: await Promise.all(
       [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
     ),
+    doubt: await tenant.protection.doubt(),
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
   };

@@ -56,4 +56,10 @@ export interface OpenReminders {
   /** Null where reminders carry no link. */
   answers: OpenAnswers | null;
   observeLag: ObserveLag;
+  /**
+   * Makes what was decided last, before anything is handed over.
+   * @returns when the state last went back, 0 for never: what was due until then may have been handed over
+   * @throws MirrorError `remote`, code `state-not-durable`
+   */
+  settle(): Promise<Instant | 0>;
 }

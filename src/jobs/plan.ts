@@ -1,7 +1,8 @@
-import type { Hold, PlannedChange } from '../model/plan.ts';
+import { HOLD_KINDS, type Hold, type PlannedChange } from '../model/plan.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { HOUR_MS, hasLeft, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
+import type { Doubt } from '../state/protection.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { absentCandidates, type Diff, type TargetState, type TimedLink } from '../sync/diff.ts';
 import { deletionClass, type GoneReason, guard } from '../sync/guard.ts';
@@ -9,6 +10,7 @@ import { type Confirmation, evidenceOf } from './absence.ts';
 import { givenUp } from './given-up.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
+import { keepBackPeople, withoutWaitingPeople } from './people.ts';
 import { replacedReading } from './replaced.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -59,6 +61,8 @@ export interface Cycle {
   left: readonly { target: string; code: string }[];
   /** By target, and by rule of reminders: what of it could not be read or is not known. */
   gaps: ReadonlyMap<string, readonly TargetGap[]>;
+  /** Why it is not known who must not be written of; null when it is. */
+  doubt: Doubt | null;
 }
 
 /**
@@ -112,7 +116,7 @@ export async function planTarget(
     window,
     restores: await restoring(tenant, target),
     identity: target.identity,
-    state,
+    state: withoutWaitingPeople(target, known, state),
     onLeftOut(recordId, code) {
       leftOut[code] = (leftOut[code] ?? 0) + 1;
       if (target.crm !== null) leftOutRecords.set(recordId, code);
@@ -151,11 +155,12 @@ export async function planTarget(
   const { changes } = difference;
   const replaced = await replacedReading(tenant, target, { changes, state, window, isListed, record });
   if (replaced !== null) {
-    return { ...base, ...withheldWhole('replaced', changes, replaced === 'refused'), replaced: true };
+    const withheld = { ...base, ...withheldWhole('replaced', changes, replaced === 'refused'), replaced: true };
+    return keepBackPeople(target, known, state, await holdsOf(tenant, target), withheld);
   }
   const verdict = await guarded(tenant, target, { difference, state, known, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
-  return { ...base, ...verdict, abandoned };
+  return keepBackPeople(target, known, state, await holdsOf(tenant, target), { ...base, ...verdict, abandoned });
 }
 
 /** Nothing of a plan goes: it waits for a person, or one said no. */
@@ -171,7 +176,7 @@ function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[],
   };
 }
 
-const NONE_HELD = { 'first-run': [], replaced: [], cancelled: [], vanished: [] };
+const NONE_HELD = { 'first-run': [], replaced: [], people: [], cancelled: [], vanished: [] };
 
 /** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
 function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: TargetState): string[] {
@@ -186,6 +191,10 @@ function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>
 async function firstRunRejected(tenant: OpenTenant, target: OpenTarget): Promise<boolean> {
   const holds = await tenant.holds.list();
   return holds.some(({ target: id, kind, state }) => id === target.id && kind === 'first-run' && state === 'rejected');
+}
+
+async function holdsOf(tenant: OpenTenant, target: OpenTarget): Promise<Hold[]> {
+  return (await tenant.holds.list()).filter((hold) => hold.target === target.id);
 }
 
 /**
@@ -209,8 +218,8 @@ interface Weighed {
 
 async function guarded(tenant: OpenTenant, target: OpenTarget, { difference, state, known, speaksOf }: Weighed) {
   // A reading that was not believed says nothing of what another one tells.
-  const holds = (await tenant.holds.list()).filter(
-    ({ target: id, kind, state }) => id === target.id && (kind !== 'replaced' || state === 'approved'),
+  const holds = (await holdsOf(tenant, target)).filter(
+    ({ kind, state }) => kind !== 'people' && (kind !== 'replaced' || state === 'approved'),
   );
   const released = new Set(difference.released);
   const stillHeld = heldRemovals(holds, state).filter(({ recordId }) => !speaksOf(recordId) && !released.has(recordId));
@@ -256,7 +265,7 @@ function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedCh
 export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Lease, run: string): Promise<void> {
   const now = tenant.clock();
   const { id, configuration } = plan.target;
-  for (const kind of ['first-run', 'replaced', 'cancelled', 'vanished'] as const) {
+  for (const kind of HOLD_KINDS) {
     const recordIds = plan.held[kind].map(({ recordId }) => recordId);
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });

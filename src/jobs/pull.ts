@@ -2,6 +2,7 @@ import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { DAY_MS } from '../model/time.ts';
+import { IDENTITY_KEY_CHANGED } from '../state/epoch.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
@@ -15,6 +16,7 @@ import { inPieces } from './in-pieces.ts';
 import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
+import { noteProtection } from './note-protection.ts';
 import { nextOutside } from './outside.ts';
 import { type Cycle, commitPlan, missingFrom, snapshotOf } from './plan.ts';
 import {
@@ -72,6 +74,7 @@ export async function pullTenant(
     for (const target of activeTargets(tenant)) await endImpossibleWaits(tenant, target);
     const progress = options.progress ?? (() => {});
     const cycle = await planCycle(tenant, { lease, progress, fresh: options.wait }, guarded);
+    await noteProtection(tenant, activeTargets(tenant), cycle.doubt);
     for (const plan of cycle.plans) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
     await noteMisses(tenant, cycle);
     await noteFreshness(tenant, cycle);
@@ -122,12 +125,14 @@ export async function planCycle(
   const confirmations = await confirmAll(tenant, survey, asked, signal);
   options.progress('planning');
   await keepLedgers(tenant, survey, confirmations, signal);
-  const known = { survey, confirmations, absent, missing, states, isForgotten: await tenant.tombstones.load() };
+  // After the targets were opened: what was found there may tell that the state was lost.
+  const doubt = await tenant.protection.doubt();
+  const known = { survey, confirmations, absent, missing, states, isForgotten: await tenant.tombstones.load(), doubt };
   const { plans, failed } = await planTargets(tenant, known, signal);
   const gaps = gapsOf(tenant, configured, survey);
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
   if ([...gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
-  return { survey, confirmations, plans, missing, left: [...left, ...failed], gaps };
+  return { survey, confirmations, plans, missing, left: [...left, ...failed], gaps, doubt };
 }
 
 /** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */
@@ -180,6 +185,8 @@ async function openStates(
     } catch (error) {
       signal.throwIfAborted();
       const failure = asMirrorError(error);
+      // Under another key everything would be written a second time, into every target.
+      if (failure.code === IDENTITY_KEY_CHANGED) throw failure;
       left.push({ target: target.id, code: failure.code });
       if (lease !== null) await noteTrouble(tenant, target, failure);
     }
@@ -204,7 +211,7 @@ async function openState(
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }
-  if (lease === null && record.container === null) return { links: new Map(), pending: new Map() };
+  if (lease === null && record.container === null) return await lookForState(tenant, target, survey, signal);
   if (record.trouble?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
   if (lease === null)
     return { links: await readOwnLinks(tenant, target, record.container, survey, signal), pending: new Map() };
@@ -278,6 +285,7 @@ async function rebuildLinks(
     comparableUnder: null,
   });
   await tenant.records.count(target.id, { adopted });
+  if (adopted > 0 && known === null) await tenant.protection.foundObjects();
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending: await tenant.outbox.pending(target.id) };
 }
@@ -286,6 +294,27 @@ async function rebuildLinks(
 function expectedLinks(tenant: OpenTenant, target: OpenTarget, survey: Survey): number {
   const records = snapshotOf(survey, target)?.records.size ?? 0;
   return target.crm === null ? records / tenant.targets.size : records;
+}
+
+/**
+ * For a look at a target that this state knows nothing of: what stands there of ours, since the state may have been lost. Where that can't
+ * be asked the target counts as new.
+ * @throws MirrorError `settings`, code `identity-key-changed`
+ */
+async function lookForState(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  survey: Survey,
+  signal: AbortSignal,
+): Promise<TargetState> {
+  try {
+    const container = (await target.connector.locate?.(signal)) ?? null;
+    return { links: await readOwnLinks(tenant, target, container, survey, signal), pending: new Map() };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (asMirrorError(error).code === IDENTITY_KEY_CHANGED) throw error;
+    return { links: new Map(), pending: new Map() };
+  }
 }
 
 /** For a look only: no calendar is made, nothing is written. */

@@ -56,10 +56,13 @@ export async function pushTarget(
 
 /**
  * Whether a plan under the configuration of today, and not too old a one, stands behind what waits. Else the next cycle comes first: it
- * replaces what was decided before a pause or a time away, or under other titles.
+ * replaces what was decided before a pause or a time away, under other titles, or, after the state was lost, of somebody who may have been forgotten.
  */
-async function isPlanned({ generation, planLifeMs, clock, records }: OpenTenant, { id }: OpenTarget): Promise<boolean> {
+async function isPlanned(tenant: OpenTenant, { id }: OpenTarget): Promise<boolean> {
+  const { generation, planLifeMs, clock, records, protection } = tenant;
+  const doubt = await protection.doubt();
   const { lastPlannedAt, plannedUnder } = await records.read(id);
+  if (doubt !== null && (lastPlannedAt ?? 0) < doubt.sinceAt) return false;
   return plannedUnder === (await generation.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
 }
 

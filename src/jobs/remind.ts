@@ -9,6 +9,7 @@ import { mobileNumber } from '../reminders/phone.ts';
 import { placeOf } from '../reminders/places.ts';
 import type { ReminderRule } from '../reminders/rules.ts';
 import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
+import { STATE_WENT_BACK } from '../state/epoch.ts';
 import type { AddressMark } from '../state/opt-outs.ts';
 import type { Claim, Settlement } from '../state/reminders.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
@@ -22,6 +23,9 @@ const SOURCE_RETRY_MS = MINUTE_MS;
 /** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
 const CHANNEL_RETRY_MS = 30 * SECOND_MS;
 const CHANNEL_RETRY_CAP_MS = 15 * MINUTE_MS;
+/** Between two looks whether a decision can be made sure of, and whether it is known again who is protected. */
+const DURABLE_RETRY_MS = 30 * SECOND_MS;
+const DOUBT_RETRY_MS = 5 * MINUTE_MS;
 const HOURLY_LIMIT = 'hourly-limit';
 
 /** How a look at a reminder ended. */
@@ -79,6 +83,9 @@ async function handOver(
 ): Promise<Step> {
   const { entry } = claim;
   if ((await reminders.ledger.closingOf(entry.channel)) !== null) return dropped('channel-gone');
+  // Whoever opted out or was forgotten may not be known: the reminder waits as long as its grace lasts.
+  const doubt = await tenant.protection.doubt();
+  if (doubt !== null) return { wakeAt: tenant.clock() + DOUBT_RETRY_MS, code: doubt.code, notSent: true };
   const intent = await reminders.ledger.intend(claim, {
     now: tenant.clock(),
     maxPerHour: reminders.file.maxPerHour,
@@ -88,9 +95,28 @@ async function handOver(
   if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
   if (intent === 'opted-out') return dropped('opted-out');
   if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
+  const stop = await madeSure(reminders, claim, ready, tenant.clock());
+  if (stop !== null) return stop;
   const delivery = await deliver(ready, within(SENDING_MS, abort));
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
   return afterDelivery(delivery, claim, ready, tenant.clock());
+}
+
+/** @returns what to do instead of handing over; null once nothing can make us forget that it was handed over */
+async function madeSure(
+  reminders: OpenReminders,
+  { entry }: Claim,
+  { channel }: Ready,
+  now: Instant,
+): Promise<Step | null> {
+  let wentBackAt: Instant;
+  try {
+    wentBackAt = await reminders.settle();
+  } catch (error) {
+    return { wakeAt: now + DURABLE_RETRY_MS, code: asMirrorError(error).code, notSent: true };
+  }
+  // The decisions that were lost may have been to hand this one over.
+  return entry.dueAt <= wentBackAt && !channel.deduplicates ? unclear(STATE_WENT_BACK) : null;
 }
 
 function within(durationMs: number, abort: AbortSignal): AbortSignal {

@@ -21,6 +21,7 @@ import type { Journal } from '../state/journal.ts';
 import type { Leases } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { Outbox } from '../state/outbox.ts';
+import type { Protection } from '../state/protection.ts';
 import type { RunStore } from '../state/runs.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
@@ -105,6 +106,7 @@ export interface OpenTenant {
   /** What this process read of streams that aren't read with each cycle. */
   memory: StreamMemory;
   tombstones: TombstoneStore;
+  protection: Protection;
   notifications: TenantNotifications;
   /** Null where none are configured. */
   reminders: OpenReminders | null;

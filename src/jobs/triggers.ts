@@ -24,6 +24,14 @@ export async function runTriggers(
   const lease = await tenant.leases.tryTake(TRIGGERS_LEASE);
   if (lease === null) return false;
   try {
+    const doubt = await tenant.protection.doubt();
+    if (doubt !== null) {
+      tenant.log.warn(
+        doubt,
+        'it is not known who was forgotten: no receiver is told of anything until a person decides',
+      );
+      return true;
+    }
     const isForgotten = await tenant.tombstones.load();
     const reading = AbortSignal.any([stop, lease.signal]);
     if (options.read) {

@@ -3,6 +3,7 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import type { Doubt } from '../state/protection.ts';
 import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from '../sync/diff.ts';
 import { describeAppointment, exclusionOf } from '../sync/feed.ts';
 import { isSameContent } from '../sync/identity.ts';
@@ -32,6 +33,8 @@ export interface Known {
   missing: ReadonlyMap<string, readonly string[]>;
   /** Whether an operator had a patient forgotten. */
   isForgotten(patientId: string): boolean;
+  /** Why that is not known for sure; null when it is. */
+  doubt: Doubt | null;
   /** By target of contacts: patients whose contacts wait for a person's decision, or stay by it. */
   heldContacts: ReadonlyMap<string, ReadonlySet<string>>;
 }

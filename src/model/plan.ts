@@ -37,12 +37,26 @@ export interface PendingChange extends TimeSpan {
 /** The two sorts of deletion that the guard counts apart. */
 export type DeletionClass = 'cancelled' | 'vanished';
 
+/**
+ * What a hold keeps back: deletions of one class; everything of a target's first run, or of a reading that replaces nearly all; or writes of people, while it is not known who was
+ * forgotten.
+ */
+export type HoldKind = DeletionClass | 'first-run' | 'replaced' | 'people';
+/** Every kind, in the order of plans. */
+export const HOLD_KINDS = [
+  'first-run',
+  'replaced',
+  'people',
+  'cancelled',
+  'vanished',
+] as const satisfies readonly HoldKind[];
+
 /** Operations kept back by the guard until a person decides or they expire. */
 export interface Hold {
   /** Short id to name it by on the command line. */
   id: string;
   target: string;
-  kind: DeletionClass | 'first-run' | 'replaced';
+  kind: HoldKind;
   state: 'open' | 'approved' | 'rejected';
   recordIds: readonly string[];
   /** Links of the target when it was held: what the share was computed from. */

@@ -145,7 +145,17 @@ export function settingsSchema(secrets: SecretSchemas) {
       url: secrets.plainOrReference
         .refine((url) => /^rediss?:\/\/\S+$/.test(url.reveal()), 'give redis://host:port, or rediss:// for TLS')
         .describe('redis://host:6379; a reference when it holds a password'),
+      replicas: wholeNumber(0, 10)
+        .optional()
+        .describe(
+          'Replicas that must know of a decision before a message goes out. Default: one, while any is connected',
+        ),
     }),
+    dataDirectory: text
+      .optional()
+      .describe(
+        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, and tombstones and opt-outs come back',
+      ),
     http: z
       .strictObject({
         host: text.default('127.0.0.1').describe('Address to listen on; 0.0.0.0 in a container'),

@@ -1,8 +1,8 @@
 import type { Logger } from '../log/logger.ts';
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
-import { SECOND_MS } from '../model/time.ts';
 import { type CredentialFields, decodeCredential, encodeCredential, encodeStanding } from './credential-fields.ts';
+import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
@@ -17,7 +17,7 @@ export interface CredentialStore {
   read(connection: string): Promise<Credential | null>;
   /**
    * Replaces the credential if it still has the version that was read (null: there is none) and the lease is still held,
-   * in one step. On the disk when it returns, with Redis 7.2 or newer.
+   * in one step. On the disk when it returns, where Redis can tell.
    * @returns false when another version stands there
    * @throws MirrorError `conflict`, code `lease-lost`
    */
@@ -26,14 +26,10 @@ export interface CredentialStore {
   note(lease: LeaseToken, connection: string, version: number, standing: CredentialStanding): Promise<boolean>;
   /** Forgets the credential, whoever is at work on it: a refresh under way finds nothing to replace. */
   remove(connection: string): Promise<boolean>;
-  /** The credentials of the connections as one sealed text that any Redis can take back, for this tenant only. */
-  exportBackup(connections: readonly string[]): Promise<string>;
-  /**
-   * Puts back what a backup holds where nothing stands: a credential that is there is newer, since providers replace
-   * refresh tokens.
-   * @throws MirrorError `contract`, code `seal-broken`, when the text is another tenant's or was changed
-   */
-  importBackup(backup: string): Promise<{ restored: string[]; kept: string[] }>;
+  /** The credentials of those connections that have one. */
+  readAll(connections: readonly string[]): Promise<Record<string, Credential>>;
+  /** Puts them back where nothing stands: a credential that is there is newer, since providers replace refresh tokens. */
+  restore(credentials: Readonly<Record<string, Credential>>): Promise<{ restored: string[]; kept: string[] }>;
 }
 
 /** What a fenced write needs to know of its lease. */
@@ -46,6 +42,8 @@ export interface CredentialStoreOptions {
    * A connection of its own for writes: waiting for the disk holds up whatever else is sent over it, up to a second.
    */
   writer: RedisClient;
+  /** Waits for the disk over that connection. */
+  awaitDurable: AwaitDurable;
   sealer: Sealer;
   tenant: string;
   log: Logger;
@@ -68,21 +66,20 @@ if redis.call('HGET', KEYS[1], 'sealed') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'sealed', ARGV[2])
 return 1`;
 
-/** How long a write waits for the disk: with `appendfsync everysec` it takes at most about two seconds. */
-const DISK_WAIT_MS = 5 * SECOND_MS;
-const BACKUP_CONTEXT = 'credentials-backup';
-
 /**
  * Opens the credentials of a tenant.
  *
- * Durability: after a write WAITAOF waits until this Redis has it on its own disk, because a rotated refresh token that is
- * lost ends the login. A Redis older than 7.2 doesn't know the command; then `appendfsync everysec` is accepted, and at most
- * the last second before a crash of the machine can be lost.
+ * Durability: a write waits until it can't be lost, because a rotated refresh token that is lost ends the login. What is not confirmed in
+ * time is used all the same, since the old token is worth nothing by then.
  */
 export function createCredentialStore(options: CredentialStoreOptions): CredentialStore {
-  const { redis, writer, sealer, tenant } = options;
+  const { redis, writer, sealer, tenant, log } = options;
   const keyOf = (connection: string) => keys.credential(tenant, connection);
-  const awaitDisk = createDiskWait(writer, options.log);
+
+  async function awaitDisk(): Promise<void> {
+    const answer = await options.awaitDurable().catch(() => 'late');
+    if (answer === 'late') log.warn({}, 'a credential is stored but not on the disk yet');
+  }
 
   async function read(connection: string): Promise<Credential | null> {
     const fields = await redis.hgetall(keyOf(connection));
@@ -104,7 +101,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
     );
   }
 
-  async function restore(connection: string, credential: Credential): Promise<boolean> {
+  async function restoreOne(connection: string, credential: Credential): Promise<boolean> {
     const fields = Object.entries(encodeCredential(credential, sealer, connection)).flat();
     return (await writer.eval(RESTORE, 1, keyOf(connection), ...fields)) === 1;
   }
@@ -118,19 +115,18 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
     },
     note: (lease, connection, version, standing) => change(lease, connection, version, encodeStanding(standing)),
     remove: async (connection) => (await writer.del(keyOf(connection))) === 1,
-    async exportBackup(connections) {
+    async readAll(connections) {
       const credentials: Record<string, Credential> = {};
       for (const connection of connections) {
         const credential = await read(connection);
         if (credential !== null) credentials[connection] = credential;
       }
-      return sealer.seal(JSON.stringify(credentials), BACKUP_CONTEXT);
+      return credentials;
     },
-    async importBackup(backup) {
-      const credentials = JSON.parse(sealer.open(backup, BACKUP_CONTEXT)) as Record<string, Credential>;
+    async restore(credentials) {
       const result: { restored: string[]; kept: string[] } = { restored: [], kept: [] };
       for (const [connection, credential] of Object.entries(credentials)) {
-        (await restore(connection, credential)) ? result.restored.push(connection) : result.kept.push(connection);
+        (await restoreOne(connection, credential)) ? result.restored.push(connection) : result.kept.push(connection);
       }
       await awaitDisk();
       return result;
@@ -155,19 +151,4 @@ function storeError(error: unknown): MirrorError {
     ambiguous: true,
     cause: error,
   });
-}
-
-/** Waits until what was written over this connection is on the disk; once refused as unknown it is not asked again. */
-function createDiskWait(writer: RedisClient, log: Logger): () => Promise<void> {
-  let isSupported = true;
-  return async () => {
-    if (!isSupported) return;
-    try {
-      const [onDisk] = (await writer.call('WAITAOF', 1, 0, DISK_WAIT_MS)) as [number, number];
-      if (onDisk === 0) log.warn({ waitedMs: DISK_WAIT_MS }, 'a credential is stored but not on the disk yet');
-    } catch (error) {
-      isSupported = !(error instanceof Error && /unknown command|cannot be used|no permission/i.test(error.message));
-      if (isSupported) log.warn({}, 'a credential is stored, but whether it is on the disk could not be asked');
-    }
-  };
 }

@@ -26,7 +26,7 @@ export interface HoldStore {
     items?: number | null,
   ): Promise<Hold>;
   /**
-   * Rejects open holds that expired and forgets decisions that did. A first run that nobody decided is forgotten too, so that the
+   * Rejects open holds that expired and forgets decisions that did. A first run, or a hold of people, that nobody decided is forgotten too, so that the
    * next plan asks for it again. @returns the holds that were rejected so
    */
   expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]>;
@@ -101,7 +101,7 @@ export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
       const expired: Hold[] = [];
       for (const hold of await list()) {
         if (hold.expiresAt > now) continue;
-        if (hold.state !== 'open' || hold.kind === 'first-run') {
+        if (hold.state !== 'open' || hold.kind === 'first-run' || hold.kind === 'people') {
           await change(hold, null);
           continue;
         }

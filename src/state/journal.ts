@@ -37,10 +37,12 @@ export interface Journal {
   read(run: string): Promise<JournalEntry[]>;
   /** Runs with a journal, newest first, at most 100. */
   list(now: Instant): Promise<JournaledRun[]>;
-  /** Keeps records in a target although its rules leave them out, until then. */
+  /** Keeps records in a target although its rules leave them out, until then, or longer where they are pinned longer. */
   pin(target: string, recordIds: readonly string[], untilAt: Instant): Promise<void>;
   unpin(target: string, recordIds: readonly string[]): Promise<void>;
   pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
+  /** Records that are pinned in a target, each with its end. */
+  pins(target: string, now: Instant): Promise<Record<string, Instant>>;
   /**
    * Takes records out of every run's journal and ends their pins.
    * @param recordsOf the records of a target, whichever of its ids it is called by
@@ -70,7 +72,17 @@ export function createJournal(
     const targets = new Set([target, formerly.target?.(target) ?? target]);
     return tenants.flatMap((one) => [...targets].map((other) => keys.pins(one, other)));
   };
+  const pins = async (target: string, now: Instant) => {
+    const pinned: Record<string, Instant> = {};
+    for (const key of pinsOf(target)) {
+      await redis.zremrangebyscore(key, '-inf', now);
+      const scored = await redis.zrangebyscore(key, now, '+inf', 'WITHSCORES');
+      for (let at = 0; at < scored.length; at += 2) pinned[String(scored[at])] = Number(scored[at + 1]);
+    }
+    return pinned;
+  };
   return {
+    pins,
     async read(run) {
       const lines = await Promise.all(tenants.map((one) => redis.hgetall(keys.journal(one, run))));
       return entriesOf(Object.assign({}, ...lines.reverse()));
@@ -84,20 +96,13 @@ export function createJournal(
     },
     async pin(target, recordIds, untilAt) {
       const pipeline = redis.pipeline();
-      for (const recordId of recordIds) pipeline.zadd(keys.pins(tenant, target), untilAt, recordId);
+      for (const recordId of recordIds) pipeline.zadd(keys.pins(tenant, target), 'GT', untilAt, recordId);
       await pipeline.exec();
     },
     async unpin(target, recordIds) {
       for (const key of pinsOf(target)) for (const slice of slices(recordIds, 500)) await redis.zrem(key, ...slice);
     },
-    async pinned(target, now) {
-      const pinned = new Set<string>();
-      for (const key of pinsOf(target)) {
-        await redis.zremrangebyscore(key, '-inf', now);
-        for (const recordId of await redis.zrangebyscore(key, now, '+inf')) pinned.add(recordId);
-      }
-      return pinned;
-    },
+    pinned: async (target, now) => new Set(Object.keys(await pins(target, now))),
     async forget(recordsOf) {
       let lines = 0;
       let pins = 0;

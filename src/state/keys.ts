@@ -46,6 +46,8 @@
  * | `cm:{T}:triggers-waiting:<endpoint>/<event>` | hash | until taken    | triggers          | triggers, status      |
  * | `cm:{T}:trigger-endpoint:<endpoint>` | hash   | endpoint's        | triggers, operator | triggers, status     |
  * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
+ * | `cm:{T}:protection`                 | hash   | for ever          | planner, operator | planner, sender       |
+ * | `cm:{clinic-mirror}:epoch`           | hash   | for ever          | whoever decides   | whoever decides       |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
@@ -106,6 +108,8 @@ export const keys = {
   triggerEndpoint: (tenant: string, endpoint: string) => tenantKey(tenant, 'trigger-endpoint', endpoint),
   triggerCounts: (tenant: string) => tenantKey(tenant, 'trigger-counts'),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
+  protection: (tenant: string) => tenantKey(tenant, 'protection'),
+  epoch: () => `cm:${QUEUE_PREFIX}:epoch`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
   budget: (name: string) => {

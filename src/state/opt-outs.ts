@@ -2,6 +2,7 @@ import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import type { AddressKind } from '../model/reminders.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
+import type { Protection } from './protection.ts';
 import type { RedisClient } from './redis.ts';
 
 /** Where an opt-out came from; said of a reminder that was dropped for it. */
@@ -19,7 +20,11 @@ export type AddressMark = string;
 /** Who wants no reminders of one tenant. Addresses are kept as keyed hashes; nobody can read them back. */
 export interface OptOuts {
   mark(kind: AddressKind, address: string): AddressMark;
-  /** Stands from this moment on, for every channel that reaches this address. The first one is kept. */
+  /**
+   * Stands from this moment on, for every channel that reaches this address. The first one is kept. It can't be lost when this returns,
+   * as far as Redis can tell.
+   * @throws MirrorError `remote`, code `state-not-durable`
+   */
   add(mark: AddressMark, optOut: OptOut): Promise<void>;
   /** @returns whether there was one */
   remove(mark: AddressMark): Promise<boolean>;
@@ -29,17 +34,27 @@ export interface OptOuts {
 /**
  * Opens the opt-outs of a tenant.
  * @param identityKey the installation's identity key, 32 bytes; with another one they would all be forgotten
+ * @param protection makes each change last
  */
-export function createOptOuts(redis: RedisClient, tenant: string, identityKey: Uint8Array): OptOuts {
+export function createOptOuts(
+  redis: RedisClient,
+  tenant: string,
+  identityKey: Uint8Array,
+  { keep }: Pick<Protection, 'keep'>,
+): OptOuts {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror opt-outs', 32)));
   const table = keys.optOuts(tenant);
   return {
     mark: (kind, address) => `${kind}:${createHmac('sha256', key).update(sameForm(kind, address)).digest('base64url')}`,
     async add(mark, optOut) {
-      await redis.hsetnx(table, mark, JSON.stringify(optOut));
+      const value = JSON.stringify(optOut);
+      await redis.hsetnx(table, mark, value);
+      await keep({ table: 'optOuts', name: mark, value });
     },
     async remove(mark) {
-      return (await redis.hdel(table, mark)) === 1;
+      const removed = (await redis.hdel(table, mark)) === 1;
+      if (removed) await keep({ table: 'optOuts', name: mark, value: null });
+      return removed;
     },
     async find(mark) {
       const value = await redis.hget(table, mark);

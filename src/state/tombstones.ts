@@ -3,19 +3,24 @@ import { base32hex } from '../model/base32.ts';
 import type { ForgetReceipt } from '../model/forgetting.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
+import type { Protection } from './protection.ts';
 import type { RedisClient } from './redis.ts';
 import { createReminderTraces, type ReminderTraces } from './reminder-traces.ts';
 
 /** Patients whom an operator had forgotten. Kept as keyed hashes: nobody can read them back, and none comes back by the next pull. */
 export interface TombstoneStore {
-  /** Sets a tombstone; an older one stays as it is. @returns its name, a keyed hash that is the same each time */
+  /**
+   * Sets a tombstone; an older one stays as it is. It can't be lost when this returns, as far as Redis can tell.
+   * @returns its name, a keyed hash that is the same each time
+   * @throws MirrorError `remote`, code `state-not-durable`
+   */
   add(patientId: string, at: Instant): Promise<string>;
   /** Ends a tombstone: the patient is followed again. @returns whether there was one */
   remove(patientId: string): Promise<boolean>;
   /** Tells of each patient whether they are forgotten, as of now. */
   load(): Promise<(patientId: string) => boolean>;
   count(): Promise<number>;
-  /** Keeps a receipt under a new name, for ever. */
+  /** Keeps a receipt under a new name, for ever. @throws MirrorError as `add` */
   keepReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
   /** Oldest first. */
   receipts(): Promise<ForgetReceipt[]>;
@@ -29,8 +34,14 @@ const RECEIPT_BYTES = 5;
  * Opens the tombstones of a tenant.
  * @param tenant the id under which its objects were first written, so that a renamed tenant keeps its tombstones' names
  * @param identityKey the installation's identity key, 32 bytes; with another one nobody would be forgotten any more
+ * @param protection makes each change last
  */
-export function createTombstoneStore(redis: RedisClient, tenant: string, identityKey: Uint8Array): TombstoneStore {
+export function createTombstoneStore(
+  redis: RedisClient,
+  tenant: string,
+  identityKey: Uint8Array,
+  { keep }: Pick<Protection, 'keep'>,
+): TombstoneStore {
   const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror tombstones', 32)));
   const nameOf = (patientId: string) => createHmac('sha256', key).update(patientId).digest('base64url');
   const table = keys.tombstones(tenant);
@@ -39,10 +50,14 @@ export function createTombstoneStore(redis: RedisClient, tenant: string, identit
     async add(patientId, at) {
       const name = nameOf(patientId);
       await redis.hsetnx(table, name, at);
+      await keep({ table: 'tombstones', name, value: String(at) });
       return name;
     },
     async remove(patientId) {
-      return (await redis.hdel(table, nameOf(patientId))) === 1;
+      const name = nameOf(patientId);
+      const removed = (await redis.hdel(table, name)) === 1;
+      if (removed) await keep({ table: 'tombstones', name, value: null });
+      return removed;
     },
     async load() {
       const names = new Set(await redis.hkeys(table));
@@ -52,7 +67,10 @@ export function createTombstoneStore(redis: RedisClient, tenant: string, identit
     async keepReceipt(content) {
       for (;;) {
         const kept: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
-        if ((await redis.hsetnx(receipts, kept.receipt, JSON.stringify(kept))) === 1) return kept;
+        const value = JSON.stringify(kept);
+        if ((await redis.hsetnx(receipts, kept.receipt, value)) === 0) continue;
+        await keep({ table: 'receipts', name: kept.receipt, value });
+        return kept;
       }
     },
     async receipts() {

@@ -55,8 +55,7 @@ async function run(
         clinic: () => {
           throw new Error('not in this test');
         },
-        backup: refuse,
-        restore: refuse,
+        backups: { backup: refuse, restore: refuse },
         ...given,
       });
     },
@@ -232,15 +231,16 @@ describe('a hold', () => {
 describe('sealed copies of logins', () => {
   test('are printed and put back', async () => {
     const backup = async (tenant: string) => `sealed copy of ${tenant}`;
-    expect((await run(['credentials', 'backup', 'studio-rossi'], { backup })).out).toBe(
-      'sealed copy of studio-rossi\n',
-    );
     const restore = async (_: string, backup: string) => {
       expect(backup).toBe('text of a-file');
-      return { restored: ['clinic'], kept: [] };
+      return { restored: ['clinic'], kept: [], protections: 3, pins: 1, at: 0 };
     };
-    const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], { restore });
-    expect(ran.out).toBe('Restored: clinic. Newer ones kept: none.\n');
+    expect((await run(['credentials', 'backup', 'studio-rossi'], { backups: { backup, restore } })).out).toBe(
+      'sealed copy of studio-rossi\n',
+    );
+    const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], { backups: { backup, restore } });
+    expect(ran.out).toContain('Restored: clinic. Newer ones kept: none.\n');
+    expect(ran.out).toContain('Tombstones, receipts and opt-outs put back: 3; put back by hand before: 1.\n');
   });
 });
 

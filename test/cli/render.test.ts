@@ -137,6 +137,12 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
 const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
 const statuses: fc.Arbitrary<Status> = fc.record({
   at: fc.constant(NOW),
+  state: fc.record({
+    durability: fc.constantFrom('durable', 'unsupported', 'late', null),
+    directory: fc.constantFrom('none', 'kept', 'failed'),
+    wentBackAt: times,
+    wentBackTo: times,
+  }),
   tenants: fc.array(
     fc.record({
       tenant: names,
@@ -146,6 +152,7 @@ const statuses: fc.Arbitrary<Status> = fc.record({
       connections: fc.array(connections, { maxLength: 3 }),
       lastRun: fc.option(runs),
       targets: fc.array(targets, { maxLength: 4 }),
+      doubt: fc.option(fc.record({ code: fc.constantFrom('state-went-back', 'state-lost'), sinceAt: fc.nat(NOW) })),
       reminders: fc.option(
         fc.record({
           waiting: counts,

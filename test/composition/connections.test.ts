@@ -56,6 +56,7 @@ async function openTenant() {
     tenant,
     credentials: createCredentialStore({
       redis: connection,
+      awaitDurable: async () => 'durable' as const,
       writer: connection,
       sealer: createSealer(RING, tenant.id),
       tenant: tenant.id,

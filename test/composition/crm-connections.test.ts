@@ -48,6 +48,7 @@ ${files.connections}
     tenant,
     credentials: createCredentialStore({
       redis: connection,
+      awaitDurable: async () => 'durable' as const,
       writer: connection,
       sealer: createSealer(RING, tenant.id),
       tenant: tenant.id,

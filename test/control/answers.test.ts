@@ -19,7 +19,7 @@ import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-
 import { useRedis } from '../support/redis.ts';
 import { openEstate } from './open-estate.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
 const KEY = Buffer.alloc(32, 7);
 const FILE = { sender: 'Studio <Rossi>', phone: '06 1234567', links: { cancel: true, cancelUntilHours: 12 } };

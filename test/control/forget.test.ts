@@ -22,7 +22,7 @@ import {
 } from './forget-world.ts';
 import { openEstate } from './open-estate.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
 const SILENT = () => {};
 const SIGNALS = { stop: NEVER, abort: NEVER };

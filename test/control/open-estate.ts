@@ -16,6 +16,7 @@ export function openEstate(choice: EstateChoice): Estate & { pulled: string[] } 
     tenants: new Map(choice.tenants.map((tenant) => [tenant.id, tenant])),
     setAside: choice.setAside ?? [],
     connections: async () => [...(choice.connections ?? [])],
+    epoch: { view: async () => ({ durability: 'durable', directory: 'kept', wentBackAt: null, wentBackTo: null }) },
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,
     pulled,

@@ -12,7 +12,7 @@ import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-
 import { useRedis } from '../support/redis.ts';
 import { openEstate } from './open-estate.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
 const SECRET = 'of the gateway';
 const PHONE = '+393331234567';

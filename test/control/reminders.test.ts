@@ -21,7 +21,7 @@ import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openEstate } from './open-estate.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
 const estateOf = (world: ReminderWorld) => openEstate({ tenants: [world.tenant] });
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));

@@ -8,7 +8,7 @@ import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 const AHEAD_MS = 20 * DAY_MS;
 
 function open() {

@@ -11,7 +11,7 @@ import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import { openEpoch, openTenant } from './open-tenant.ts';
 
 const redis = useRedis();
 const SUPERSEDED = { actor: 'settings', code: 'configuration-superseded' };
@@ -35,6 +35,7 @@ const statusOf = async (tenant: OpenTenant) => {
     tenants: new Map([[tenant.id, tenant]]),
     setAside: [],
     connections: async () => [],
+    epoch: openEpoch(redis.connect(), tenant.clock),
     pullNow: async () => {},
     clock: tenant.clock,
   };

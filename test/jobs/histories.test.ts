@@ -211,6 +211,8 @@ async function settle(world: World): Promise<OpenTenant> {
     for (const target of tenant.targets.keys()) await tenant.outbox.hurry(target, world.now);
     const before = { ...world.model.calls };
     await cycle(tenant);
+    // The operator decides about what was lost with the state.
+    if (await tenant.protection.accept()) await cycle(tenant);
     const counts = await Promise.all([...tenant.targets.keys()].map((target) => tenant.outbox.counts(target)));
     const isQuiet = JSON.stringify(before) === JSON.stringify(world.model.calls);
     if (isQuiet && counts.every(({ pending }) => pending === 0)) return tenant;

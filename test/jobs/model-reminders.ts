@@ -5,7 +5,9 @@ import type { Delivery, Reminder, ReminderChannel } from '../../src/reminders/ch
 import { createReminderNames } from '../../src/reminders/identity.ts';
 import { compileRules } from '../../src/reminders/rules.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
+import type { StateEpoch } from '../../src/state/epoch.ts';
 import { createOptOuts } from '../../src/state/opt-outs.ts';
+import type { Protection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
 
@@ -46,6 +48,9 @@ export interface RemindersChoice {
   /** How patients answer; else reminders carry no link. */
   answers?: OpenReminders['answers'];
   claimMs?: number;
+  /** What makes decisions last; else nothing does. */
+  epoch?: Pick<StateEpoch, 'settle'>;
+  keep?: Protection['keep'];
   lags?: number[];
 }
 
@@ -74,7 +79,8 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     rules: compileRules(file),
     channels: new Map([[channel.id, channel]]),
     ledger: createReminderLedger(redis, tenant, { keepMs: file.keepDays * DAY_MS, claimMs: choice.claimMs ?? 60_000 }),
-    optOuts: createOptOuts(redis, tenant, IDENTITY_KEY),
+    optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { keep: choice.keep ?? (async () => {}) }),
+    settle: choice.epoch?.settle ?? (async () => 0),
     name: createReminderNames(IDENTITY_KEY, tenant),
     alarms: {
       set: async (wakes) => {

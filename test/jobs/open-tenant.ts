@@ -6,12 +6,14 @@ import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, HOUR_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
+import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
 import { createGeneration, leasesUnder } from '../../src/state/generations.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createJournal, JOURNAL_KEEP_MS } from '../../src/state/journal.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
+import { createProtection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { createSealer } from '../../src/state/sealing.ts';
@@ -46,6 +48,8 @@ export interface TenantChoice {
   slice?: OpenTenant['slice'];
   leaseTtlMs?: number;
   log?: Logger;
+  /** Kept outside Redis; else nothing is. */
+  dataDirectory?: string | null;
   reminders?: OpenTenant['reminders'];
   triggers?: OpenTenant['triggers'];
   /** How vendors reach the receiver; else nothing is opened. */
@@ -54,11 +58,31 @@ export interface TenantChoice {
   channelsOf?: OpenTenant['notifications']['channelsOf'];
 }
 
+/** The state's epoch as one process has it. */
+export function openEpoch(redis: RedisClient, clock: Clock, directory: string | null = null): StateEpoch {
+  return createStateEpoch({
+    redis,
+    writer: redis,
+    replicas: null,
+    directory,
+    identityKey: IDENTITY_KEY,
+    clock,
+    log: silentLogger,
+  });
+}
+
 /** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */
 export function openTenant(choice: TenantChoice): OpenTenant {
   const { redis, clinic, clock } = choice;
   const id = choice.id ?? 'studio-rossi';
   const links = createLinkStore(redis, id);
+  const protection = createProtection({
+    redis,
+    tenant: choice.formerly ?? id,
+    epoch: openEpoch(redis, clock, choice.dataDirectory),
+    clock,
+    log: choice.log ?? silentLogger,
+  });
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
   const generation = createGeneration({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
@@ -82,7 +106,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     missedForMs: 0,
     leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),
     memory: emptyStreamMemory(),
-    tombstones: createTombstoneStore(redis, id, IDENTITY_KEY),
+    protection,
+    tombstones: createTombstoneStore(redis, choice.formerly ?? id, IDENTITY_KEY, protection),
     notifications: {
       url: choice.notificationsUrl ?? null,
       store: createChannelStore(redis, id),

@@ -10,7 +10,7 @@ import { NEVER } from './cycle.ts';
 import { patientOf } from './model-reminders.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 
 /** An appointment on the 17th at 10:00 in Rome, whose reminder is due on the 16th at 10:00: in 24 hours. */
 async function booked(options: Parameters<typeof createReminderWorld>[1] = {}): Promise<ReminderWorld> {

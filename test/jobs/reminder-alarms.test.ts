@@ -6,7 +6,7 @@ import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 const opened: { close(graceMs: number): Promise<void> }[] = [];
 const HOUR = 3_600_000;
 

@@ -13,7 +13,7 @@ import {
   patientOf,
   type RemindersChoice,
 } from './model-reminders.ts';
-import { openTenant } from './open-tenant.ts';
+import { openEpoch, openTenant } from './open-tenant.ts';
 
 /** A clinic with one patient, a gateway, alarms, and a clock that tests move. */
 export interface ReminderWorld {
@@ -37,7 +37,10 @@ export interface ReminderWorld {
 /** @param options.file the tenant file's part on reminders, without channels */
 export function createReminderWorld(
   redis: RedisClient,
-  options: Partial<Omit<RemindersChoice, 'redis' | 'alarms' | 'gateway'>> & { deduplicates?: boolean } = {},
+  options: Partial<Omit<RemindersChoice, 'redis' | 'alarms' | 'gateway'>> & {
+    deduplicates?: boolean;
+    dataDirectory?: string;
+  } = {},
 ): ReminderWorld {
   const clinic = createModelClinic();
   clinic.patientList.push(patientOf('p1'));
@@ -52,8 +55,13 @@ export function createReminderWorld(
     },
     open(connection = redis) {
       const { gateway, alarms, lags } = world;
-      const reminders = openModelReminders({ ...options, redis: connection, gateway, alarms, lags });
-      return openTenant({ redis: connection, clinic, targets: [], clock: () => world.now, reminders });
+      const clock = () => world.now;
+      const dataDirectory = options.dataDirectory ?? null;
+      const tenant = openTenant({ redis: connection, clinic, targets: [], clock, dataDirectory });
+      const epoch = options.epoch ?? openEpoch(connection, clock, dataDirectory);
+      const { keep } = tenant.protection;
+      const reminders = openModelReminders({ ...options, redis: connection, gateway, alarms, lags, epoch, keep });
+      return { ...tenant, reminders };
     },
     async advance(durationMs) {
       const untilAt = world.now + durationMs;

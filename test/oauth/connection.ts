@@ -50,7 +50,14 @@ export function openWorker(options: WorkerOptions): Worker {
   const logged: string[] = [];
   const log = recordingLog(logged);
   const sealer = createSealer(RING, TENANT);
-  const store = createCredentialStore({ redis: options.redis, writer: options.redis, sealer, tenant: TENANT, log });
+  const store = createCredentialStore({
+    redis: options.redis,
+    awaitDurable: async () => 'durable' as const,
+    writer: options.redis,
+    sealer,
+    tenant: TENANT,
+    log,
+  });
   const credentials = options.wrapStore?.(store) ?? store;
   const leases = createLeases(options.redis, TENANT, options.leaseTtlMs ?? 10_000);
   const place = { tenant: TENANT, connection: 'clinic', credentials, leases };

@@ -14,6 +14,7 @@ import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';
+const NOT_KEPT = { keep: async () => {} };
 const NOW = Date.parse('2026-06-15T10:00:00Z');
 
 const removal = (recordId: string, reason: PlannedChange['reason']): PlannedChange => ({
@@ -113,14 +114,14 @@ describe('records are taken', () => {
 describe('a tombstone', () => {
   test('has one name for a patient, another for each tenant and installation, and keeps its first time', async () => {
     const connection = redis.connect();
-    const store = createTombstoneStore(connection, TENANT, Buffer.alloc(32, 7));
+    const store = createTombstoneStore(connection, TENANT, Buffer.alloc(32, 7), NOT_KEPT);
     const name = await store.add('p1', NOW);
     expect(await store.add('p1', NOW + 1)).toBe(name);
     expect(await connection.hgetall(keys.tombstones(TENANT))).toEqual({ [name]: `${NOW}` });
     expect(name).not.toContain('p1');
     const others = [
-      createTombstoneStore(connection, 'other', Buffer.alloc(32, 7)),
-      createTombstoneStore(connection, TENANT, Buffer.alloc(32, 8)),
+      createTombstoneStore(connection, 'other', Buffer.alloc(32, 7), NOT_KEPT),
+      createTombstoneStore(connection, TENANT, Buffer.alloc(32, 8), NOT_KEPT),
     ];
     for (const other of others) expect(await other.add('p1', NOW)).not.toBe(name);
   });

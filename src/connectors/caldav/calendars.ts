@@ -1,4 +1,5 @@
 import { MirrorError } from '../../model/errors.ts';
+import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
 import { asCollection, comparablePath, nameOf } from './addresses.ts';
 import { NAMESPACES } from './collection.ts';
 import { discoverHome } from './discovery.ts';
@@ -13,6 +14,7 @@ export interface CalendarSearch {
   session: DavSession;
   settings: CaldavSettings;
   mark: string;
+  owner: Owner | null;
   signal: AbortSignal;
 }
 
@@ -34,12 +36,29 @@ export async function prepareCalendar(search: CalendarSearch, known: string | nu
   }
   const remembered = known === null ? null : await describe(search, new URL(known));
   if (remembered !== null) return checked(remembered);
-  const home =
-    calendar.home === 'discover'
-      ? await discoverHome(search.session, baseAddress(search.settings), search.signal)
-      : asCollection(new URL(calendar.home));
-  const ours = await findOurs(search, home);
-  return ours === undefined ? await createCalendar(search, home, calendar.create, known) : checked(ours);
+  const home = await homeOf(search, calendar.home);
+  return (await locateIn(search, home)) ?? (await createCalendar(search, home, calendar.create, known));
+}
+
+/**
+ * The address of the calendar of ours that is there already; null where one is configured.
+ * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key
+ */
+export async function locateCalendar(search: CalendarSearch): Promise<URL | null> {
+  const { calendar } = search.settings;
+  return 'url' in calendar ? null : locateIn(search, await homeOf(search, calendar.home));
+}
+
+async function homeOf({ session, settings, signal }: CalendarSearch, home: string): Promise<URL> {
+  return home === 'discover' ? discoverHome(session, baseAddress(settings), signal) : asCollection(new URL(home));
+}
+
+async function locateIn(search: CalendarSearch, home: URL): Promise<URL | null> {
+  const all = await calendarsIn(search, home);
+  const ours = oursOf(all, search.mark);
+  if (ours !== undefined) return checked(ours);
+  if (search.owner !== null) refuseOtherKey(all.map(descriptionOf), search.owner);
+  return null;
 }
 
 /** The resource at an address; null when there is none. */
@@ -78,18 +97,22 @@ function isEventComponent({ attributes }: XmlElement): boolean {
   return attributes.name?.toUpperCase() === 'VEVENT';
 }
 
-/** A calendar of ours in a home: by the description that it was given, or by its name; the first by name of several. */
-async function findOurs({ session, mark, signal }: CalendarSearch, home: URL): Promise<DavMember | undefined> {
+async function calendarsIn({ session, signal }: CalendarSearch, home: URL): Promise<DavMember[]> {
   const request = { method: 'PROPFIND', url: home, headers: { depth: '1' }, body: CALENDAR_PROPERTIES } as const;
   const answer = await session.ask(request, signal);
   if (!isMultistatus(answer)) throw answer.status === 404 ? homeMissing() : readRefused(answer.status);
+  return answer.members.filter((member) => isEventCalendar(member));
+}
+
+function descriptionOf({ properties }: DavMember): string {
+  return properties.get(`${CALDAV}calendar-description`)?.text ?? '';
+}
+
+/** A calendar of ours: by the description that it was given, or by its name; the first by name of several. */
+function oursOf(calendars: readonly DavMember[], mark: string): DavMember | undefined {
   const names = new Set(calendarNames(mark));
-  return answer.members
-    .filter((member) => isEventCalendar(member))
-    .filter(({ url, properties }) => {
-      const description = properties.get(`${CALDAV}calendar-description`)?.text ?? '';
-      return description.includes(markedDescription(mark)) || names.has(collectionName(url));
-    })
+  return calendars
+    .filter((one) => descriptionOf(one).includes(markedDescription(mark)) || names.has(collectionName(one.url)))
     .sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
 }
 
@@ -104,11 +127,11 @@ async function createCalendar(
     const url = new URL(`${name}/`, home);
     if (known !== null && comparablePath(url) === comparablePath(new URL(known))) continue;
     const answer = await search.session.send(
-      { method: 'MKCALENDAR', url, headers: XML_CONTENT, body: calendarBody(displayName, search.mark) },
+      { method: 'MKCALENDAR', url, headers: XML_CONTENT, body: calendarBody(displayName, search) },
       search.signal,
     );
     // Whatever the answer, what counts is what is there: somebody else may have created it a moment ago.
-    const created = (await describe(search, url)) ?? (await findOurs(search, home));
+    const created = (await describe(search, url)) ?? oursOf(await calendarsIn(search, home), search.mark);
     if (created !== undefined) return checked(created);
     if (!isNameTaken(answer.status)) throw creationRefused(answer.status);
   }
@@ -136,10 +159,11 @@ function markedDescription(mark: string): string {
   return `clinic-mirror ${mark}`;
 }
 
-function calendarBody(displayName: string, mark: string): string {
+function calendarBody(displayName: string, { mark, owner }: Pick<CalendarSearch, 'mark' | 'owner'>): string {
+  const description = owner === null ? markedDescription(mark) : `${markedDescription(mark)} ${ownerText(owner)}`;
   return (
     `<C:mkcalendar ${NAMESPACES}><D:set><D:prop><D:displayname>${escapeXml(displayName)}</D:displayname>` +
-    `<C:calendar-description>${markedDescription(mark)}</C:calendar-description>` +
+    `<C:calendar-description>${description}</C:calendar-description>` +
     '<C:supported-calendar-component-set><C:comp name="VEVENT"/></C:supported-calendar-component-set>' +
     '</D:prop></D:set></C:mkcalendar>'
   );

@@ -2,7 +2,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { asCollection, comparablePath } from './addresses.ts';
-import { prepareCalendar } from './calendars.ts';
+import { locateCalendar, prepareCalendar } from './calendars.ts';
 import { changesOf } from './changes.ts';
 import { type Collection, isOurs, multiget, objectUrl, type StoredObject } from './collection.ts';
 import { concernsOneItem, notSent } from './errors.ts';
@@ -14,13 +14,16 @@ import { carryOut, type Seen, type Settled } from './writing.ts';
 /** Opens one calendar target. */
 export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector {
   const session = new DavSession(context, baseAddress(context.settings));
-  const { mark, clock, settings } = context;
+  const { mark, owner = null, clock, settings } = context;
   function collectionAt(container: string, signal: AbortSignal): Collection {
     return { session, url: asCollection(new URL(container)), mark, clock, signal };
   }
   return {
     async prepare(known, signal) {
-      return (await prepareCalendar({ session, settings, mark, signal }, known)).href;
+      return (await prepareCalendar({ session, settings, mark, owner, signal }, known)).href;
+    },
+    async locate(signal) {
+      return (await locateCalendar({ session, settings, mark, owner, signal }))?.href ?? null;
     },
     apply: (container, operations, signal) => applyAll(collectionAt(container, signal), operations),
     read: (container, window, signal) => readOurs(collectionAt(container, signal), window),

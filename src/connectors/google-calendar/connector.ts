@@ -7,7 +7,7 @@ import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { createGoogleChannels } from './channels.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
-import { type ContainerCalls, prepareCalendar } from './container.ts';
+import { type ContainerCalls, locateCalendar, prepareCalendar } from './container.ts';
 import { calendarGone, isTargetWide, loginRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
 import { findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
@@ -16,7 +16,7 @@ import { createBatchTransport } from './transport.ts';
 
 /** Opens one Google calendar target. */
 export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {
-  const { settings, mark, authorizer, http, clock } = context;
+  const { settings, mark, owner = null, authorizer, http, clock } = context;
   const { rootUrl } = settings;
   const client = createCalendarClient(http, clock, rootUrl, authorizer.quotaUser);
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl });
@@ -35,7 +35,10 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
     return ends.flatMap((end) => toFound(end));
   };
   return {
-    prepare: (known, signal) => prepareCalendar(containerCalls(client, call, signal), settings, mark, known),
+    prepare: (known, signal) => prepareCalendar(containerCalls(client, call, signal), settings, { mark, owner }, known),
+    ...('create' in settings.calendar
+      ? { locate: (signal: AbortSignal) => locateCalendar(containerCalls(client, call, signal), mark, owner) }
+      : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
       const flows = operations.map((operation) => operationFlow(scope, operation));

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { calendarGone, toMirrorError, unexpectedAnswer } from './errors.ts';
 import { calendarSchema, calendarsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
@@ -18,7 +20,7 @@ export interface ContainerCalls {
 export async function prepareCalendar(
   calls: ContainerCalls,
   { calendar }: GoogleCalendarSettings,
-  mark: string,
+  { mark, owner }: { mark: string; owner: Owner | null },
   known: string | null,
 ): Promise<string> {
   if ('id' in calendar) {
@@ -30,20 +32,33 @@ export async function prepareCalendar(
     const id = await check(calls, known);
     if (id !== null) return id;
   }
-  const found = await findByMark(calls, mark);
-  return found[0] ?? (await create(calls, calendar.create, mark));
+  return (await locateCalendar(calls, mark, owner)) ?? (await create(calls, calendar.create, mark, owner));
+}
+
+/**
+ * The calendar of ours that is there already.
+ * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key
+ */
+export async function locateCalendar(calls: ContainerCalls, mark: string, owner: Owner | null): Promise<string | null> {
+  const entries = await listCalendars(calls);
+  const [ours = null] = markedIn(entries, mark);
+  if (ours === null && owner !== null)
+    refuseOtherKey(
+      entries.map(({ description }) => description),
+      owner,
+    );
+  return ours;
 }
 
 /**
  * Google has no conditional creation of calendars. Two workers that create at the same moment see both calendars afterwards and
  * agree on the one with the lowest id; the other stays empty, for a person to remove.
  */
-async function create(calls: ContainerCalls, summary: string, mark: string): Promise<string> {
-  const answer = await calls.insert({ summary, description: descriptionWith(mark) });
+async function create(calls: ContainerCalls, summary: string, mark: string, owner: Owner | null): Promise<string> {
+  const answer = await calls.insert({ summary, description: descriptionWith(mark, owner) });
   if (!isSuccess(answer)) throw toMirrorError(answer);
   const { id } = parse(calendarSchema, answer, true);
-  const all = await findByMark(calls, mark);
-  return all[0] ?? id;
+  return markedIn(await listCalendars(calls), mark)[0] ?? id;
 }
 
 async function check(calls: ContainerCalls, id: string): Promise<string | null> {
@@ -53,23 +68,33 @@ async function check(calls: ContainerCalls, id: string): Promise<string | null> 
   return parse(calendarSchema, answer, false).id;
 }
 
+type Entry = z.output<typeof calendarsPageSchema>['items'][number];
+
 /** Ids of the calendars that bear our mark, lowest first. */
-async function findByMark(calls: ContainerCalls, mark: string): Promise<string[]> {
-  const ids: string[] = [];
+function markedIn(entries: readonly Entry[], mark: string): string[] {
+  return entries
+    .filter(({ description }) => description?.includes(markLine(mark)))
+    .map(({ id }) => id)
+    .sort();
+}
+
+async function listCalendars(calls: ContainerCalls): Promise<Entry[]> {
+  const entries: Entry[] = [];
   let pageToken: string | null = null;
   do {
     const answer = await calls.list(pageToken);
     if (!isSuccess(answer)) throw toMirrorError(answer);
     const page = parse(calendarsPageSchema, answer, false);
-    ids.push(...page.items.filter((entry) => entry.description?.includes(markLine(mark))).map((entry) => entry.id));
+    entries.push(...page.items);
     if (page.nextPageToken === pageToken) throw unexpectedAnswer(false);
     pageToken = page.nextPageToken ?? null;
   } while (pageToken !== null);
-  return ids.sort();
+  return entries;
 }
 
-function descriptionWith(mark: string): string {
-  return `Kept by clinic-mirror, which finds this calendar by the next line.\n${markLine(mark)}`;
+function descriptionWith(mark: string, owner: Owner | null): string {
+  const lines = ['Kept by clinic-mirror, which finds this calendar by the next line.', markLine(mark)];
+  return [...lines, ...(owner === null ? [] : [ownerText(owner)])].join('\n');
 }
 
 function markLine(mark: string): string {

@@ -8,7 +8,7 @@ import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphChannels } from './channels.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
-import { prepareCalendar } from './container.ts';
+import { locateCalendar, prepareCalendar } from './container.ts';
 import { calendarGone, isGone, isTargetWide, toMirrorError } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
@@ -20,7 +20,7 @@ import { createBatchTransport } from './transport.ts';
 
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
-  const { settings, mark, authorizer, http, clock } = context;
+  const { settings, mark, owner = null, authorizer, http, clock } = context;
   const { rootUrl, mailbox, deleteMode, wholeDayZone } = settings;
   // Outlook works on four requests of a mailbox at once, as many as one batch fills. Whose mailbox `me` is only the login knows.
   const turns = turnsOf(mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
@@ -44,7 +44,14 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   const lookAt = async (flows: Flow<RemoteItem | null>[], signal: AbortSignal) =>
     (await runFlows(flows, batches(signal))).flatMap((end) => toFound(end));
   return {
-    prepare: (known, signal) => prepareCalendar((label, wire) => call(label, wire, signal), settings, mark, known),
+    prepare: (known, signal) =>
+      prepareCalendar((label, wire) => call(label, wire, signal), settings, { mark, owner }, known),
+    ...('create' in settings.calendar
+      ? {
+          locate: (signal: AbortSignal) =>
+            locateCalendar({ call: (label, wire) => call(label, wire, signal), mailbox, mark, owner }),
+        }
+      : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
       const flows = operations.map((operation) => operationFlow(scope, operation));

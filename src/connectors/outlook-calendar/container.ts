@@ -1,3 +1,4 @@
+import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
 import {
   calendarGone,
@@ -18,10 +19,12 @@ import { calendarSchema, type OutlookCalendarSettings } from './schemas.ts';
 /** Sends one call of preparing, login included; `label` names it in metrics. */
 export type ContainerCall = (label: string, call: WireCall) => Promise<WireAnswer>;
 
-interface Preparing {
+/** What looking for a calendar takes. */
+export interface Preparing {
   call: ContainerCall;
   mailbox: string;
   mark: string;
+  owner: Owner | null;
 }
 
 /**
@@ -33,10 +36,10 @@ interface Preparing {
 export async function prepareCalendar(
   call: ContainerCall,
   { calendar, mailbox }: OutlookCalendarSettings,
-  mark: string,
+  { mark, owner }: { mark: string; owner: Owner | null },
   known: string | null,
 ): Promise<string> {
-  const preparing = { call, mailbox, mark };
+  const preparing = { call, mailbox, mark, owner };
   if ('id' in calendar) {
     const id = await check(preparing, calendar.id);
     if (id === null) throw calendarGone();
@@ -46,8 +49,22 @@ export async function prepareCalendar(
     const id = await check(preparing, known);
     if (id !== null) return id;
   }
-  const found = await findByMark(preparing);
-  return found[0] ?? (await create(preparing, calendar.create));
+  return (await locateCalendar(preparing)) ?? (await create(preparing, calendar.create));
+}
+
+/**
+ * The calendar of ours that is there already.
+ * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key
+ */
+export async function locateCalendar(preparing: Preparing): Promise<string | null> {
+  const all = await listCalendars(preparing);
+  const [ours = null] = markedIn(all, preparing.mark);
+  if (ours === null && preparing.owner !== null)
+    refuseOtherKey(
+      all.map(({ owner }) => owner),
+      preparing.owner,
+    );
+  return ours;
 }
 
 /**
@@ -61,12 +78,15 @@ async function create(preparing: Preparing, name: string): Promise<string> {
       path: `${mailboxPath(preparing.mailbox)}/calendars`,
       body: {
         name: count === 1 ? name : `${name} (${count})`,
-        singleValueExtendedProperties: [{ id: PROPERTIES.mark, value: preparing.mark }],
+        singleValueExtendedProperties: [
+          { id: PROPERTIES.mark, value: preparing.mark },
+          ...(preparing.owner === null ? [] : [{ id: PROPERTIES.owner, value: ownerText(preparing.owner) }]),
+        ],
       },
     });
     const isTaken = answer.status === 409 || codesOf(answer).includes('ErrorFolderExists');
     if (!isSuccess(answer) && !isTaken) throw refusal(preparing, answer);
-    const ours = await findByMark(preparing);
+    const ours = markedIn(await listCalendars(preparing), preparing.mark);
     if (ours[0] !== undefined) return ours[0];
     if (isSuccess(answer)) return readId(answer, true);
   }
@@ -82,10 +102,20 @@ async function check(preparing: Preparing, id: string): Promise<string | null> {
   return readId(answer, false);
 }
 
+/** What our properties say of a calendar. */
+type Entry = { id: string } & ReturnType<typeof readProperties>;
+
 /** Ids of the calendars that bear our mark, lowest first. */
-async function findByMark({ call, mailbox, mark }: Preparing): Promise<string[]> {
-  const ids: string[] = [];
-  const query = { $expand: expandProperties([PROPERTIES.mark]), $top: CALENDARS_PAGE_SIZE };
+function markedIn(calendars: readonly Entry[], mark: string): string[] {
+  return calendars
+    .filter((one) => one.mark === mark)
+    .map(({ id }) => id)
+    .sort();
+}
+
+async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  const query = { $expand: expandProperties([PROPERTIES.mark, PROPERTIES.owner]), $top: CALENDARS_PAGE_SIZE };
   let path: string | null = withQuery(`${mailboxPath(mailbox)}/calendars`, query);
   while (path !== null) {
     const answer: WireAnswer = await call('graph.calendars.list', { method: 'GET', path });
@@ -93,11 +123,12 @@ async function findByMark({ call, mailbox, mark }: Preparing): Promise<string[]>
     if (!isSuccess(answer)) throw refusal({ mailbox }, answer);
     const page = readPage(answer, path);
     const calendars = page.elements.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
-    const ours = calendars.filter((one) => readProperties(one.singleValueExtendedProperties ?? []).mark === mark);
-    ids.push(...ours.map(({ id }) => id));
+    entries.push(
+      ...calendars.map((one) => ({ id: one.id, ...readProperties(one.singleValueExtendedProperties ?? []) })),
+    );
     path = page.next;
   }
-  return ids.sort();
+  return entries;
 }
 
 /** `/me` means nothing to an application's own login, which Graph answers as a bad request. */

@@ -79,7 +79,7 @@ export function readOwnEvent(event: unknown, mark: string, wholeDayZone: string)
 /** Our properties by their short names. Graph may write the set's GUID in the other case; names keep theirs. */
 export function readProperties(properties: readonly { id: string; value: string }[]) {
   const values: Partial<Record<keyof typeof PROPERTIES, string>> = {};
-  for (const name of ['mark', 'key', 'locator', 'revision', 'zone'] as const) {
+  for (const name of ['mark', 'owner', 'key', 'locator', 'revision', 'zone'] as const) {
     const found = properties.find(({ id }) => id.toLowerCase() === PROPERTIES[name].toLowerCase());
     if (found !== undefined) values[name] = found.value;
   }

@@ -65,6 +65,8 @@ function propertyId(name: string): string {
  */
 export const PROPERTIES = {
   mark: propertyId('MirrorMark'),
+  /** On calendars alone: tenant and target, and the fingerprint of the identity key. */
+  owner: propertyId('MirrorOwner'),
   key: propertyId('MirrorKey'),
   locator: propertyId('MirrorLocator'),
   revision: propertyId('MirrorRevision'),

@@ -25,7 +25,7 @@ function accountWhereAllCreateAtOnce(workers: number) {
 
 test('workers that create their calendar at the same moment agree on the one with the lowest id', async () => {
   const account = accountWhereAllCreateAtOnce(3);
-  const prepare = (mark: string) => prepareCalendar(account, SETTINGS, mark, null);
+  const prepare = (mark: string) => prepareCalendar(account, SETTINGS, { mark, owner: null }, null);
   expect(await Promise.all(['mark', 'mark', 'mark'].map(prepare))).toEqual(['c_1', 'c_1', 'c_1']);
   expect(await prepare('mark')).toBe('c_1');
   expect(account.items).toHaveLength(3);

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import { acceptLoss, type Backups, type Restored } from '../control/backups.ts';
+import type { Estate } from '../control/estate.ts';
+import { renderTime } from './table.ts';
+
+/** What the commands need of the command line. */
+export interface BackupCommands {
+  /** Opens the estate, does the work, closes it again. */
+  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  withBackups(work: (backups: Backups) => Promise<void>): Promise<void>;
+  /** A file's text, or that of standard input. */
+  read(file: string | undefined): Promise<string>;
+  out(text: string): void;
+}
+
+/** Adds `credentials` and `accept-loss`. */
+export function addBackups(program: Command, { withEstate, withBackups, read, out }: BackupCommands): void {
+  const credentials = program.command('credentials').description('keep a sealed copy of a tenant outside Redis');
+  credentials
+    .command('backup <tenant>')
+    .description('print, sealed: logins, tombstones, receipts, opt-outs, and what was put back by hand')
+    .action((tenant: string) => withBackups(async ({ backup }) => out(await backup(tenant))));
+  credentials
+    .command('restore <tenant> [file]')
+    .description('put back what a backup (a file, else standard input) holds and what is missing; nothing is replaced')
+    .action((tenant: string, file: string | undefined) =>
+      withBackups(async ({ restore }) => out(renderRestored(await restore(tenant, (await read(file)).trim())))),
+    );
+  program
+    .command('accept-loss <tenant>')
+    .description(
+      'write and send of people again after the state was lost: nobody is known any more who must be kept out',
+    )
+    .action((tenant: string) =>
+      withEstate(async (estate) => {
+        const { changed } = await acceptLoss(estate, tenant);
+        out(changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.');
+      }),
+    );
+}
+
+function renderRestored({ restored, kept, protections, pins, at }: Restored): string {
+  const logins = `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`;
+  if (at === null) return `${logins}\nThis backup holds logins alone: tombstones and opt-outs are not in it.`;
+  return [
+    logins,
+    `Tombstones, receipts and opt-outs put back: ${protections}; put back by hand before: ${pins}.`,
+    `The backup is of ${renderTime(at)}: who was forgotten or opted out after that has to be given again.`,
+  ].join('\n');
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { base32hex } from '../model/base32.ts';
+import { MirrorError } from '../model/errors.ts';
+
+/** For whom a container of ours is, beside its mark: told by its description, to whoever has another identity key. */
+export interface Owner {
+  /** Names tenant and target, whatever the identity key: 16 characters of `[0-9a-v]`. */
+  place: string;
+  /** Fingerprint of the identity key. */
+  key: string;
+}
+
+/** The owner of a target's container. @param key fingerprint of the identity key */
+export function ownerOf(tenant: string, target: string, key: string): Owner {
+  const digest = createHash('sha256')
+    .update(`clinic-mirror place ${JSON.stringify([tenant, target])}`)
+    .digest();
+  return { place: base32hex(digest.subarray(0, 10)), key };
+}
+
+/** What a description says of the owner. */
+export function ownerText({ place, key }: Owner): string {
+  return `[clinic-mirror-for ${place} ${key}]`;
+}
+
+/**
+ * To be called before a container is made: one that stands for the same target under another identity key means that the key is wrong.
+ * @param texts descriptions of the containers that are there
+ * @throws MirrorError `settings`, code `identity-key-changed`
+ */
+export function refuseOtherKey(texts: Iterable<string | null | undefined>, { place, key }: Owner): void {
+  for (const text of texts) {
+    const found = /\[clinic-mirror-for ([0-9a-v]{16}) ([0-9a-v]{16})\]/.exec(text ?? '');
+    if (found?.[1] === place && found[2] !== key) throw otherKey();
+  }
+}
+
+function otherKey(): MirrorError {
+  return new MirrorError('there is a calendar of this target that was made with another identity key', {
+    actor: 'settings',
+    code: 'identity-key-changed',
+    retry: 'never',
+    remedy: 'configure the key of before as secrets.identityKey; or delete that calendar, if it is no longer wanted',
+  });
+}

@@ -1,0 +1,34 @@
+import type { Instant } from '../model/time.ts';
+import { type Estate, requireTenant } from './estate.ts';
+
+/** What came of restoring a backup. */
+export interface Restored {
+  /** Logins that were put back, and those that stay because a newer one stands. */
+  restored: string[];
+  kept: string[];
+  /** Tombstones, receipts and opt-outs, and records that a person put back, that were missing; null when the backup is of before they were kept. */
+  protections: number | null;
+  pins: number | null;
+  /** When the backup was made; who was forgotten or opted out after that is not in it. */
+  at: Instant | null;
+}
+
+/** Sealed copies of what of a tenant can't be rebuilt. Both throw MirrorError `settings` for an unknown tenant. */
+export interface Backups {
+  backup(tenant: string): Promise<string>;
+  /**
+   * Puts back what is missing; nothing that stands is replaced or removed. It ends the doubt of a state that was lost.
+   * @throws MirrorError `contract`, code `seal-broken`; `settings`, code `identity-key-changed`
+   */
+  restore(tenant: string, backup: string): Promise<Restored>;
+}
+
+/**
+ * Ends the doubt of a state that was lost or went back: a person knows that nobody has to be kept out, or had them forgotten again.
+ * @throws MirrorError `settings`, code `no-such-tenant`
+ */
+export async function acceptLoss(estate: Estate, tenantId: string): Promise<{ tenant: string; changed: boolean }> {
+  const changed = await requireTenant(estate, tenantId).protection.accept();
+  if (changed) await estate.pullNow(tenantId);
+  return { tenant: tenantId, changed };
+}

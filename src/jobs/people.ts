@@ -1,0 +1,59 @@
+import type { Hold, HoldKind, PlannedChange } from '../model/plan.ts';
+import type { TargetState } from '../sync/diff.ts';
+import type { OpenTarget } from './tenant.ts';
+import type { Known } from './views.ts';
+
+type DoubtKnown = Pick<Known, 'doubt' | 'survey' | 'confirmations'>;
+/** What of a target's plan this decides. */
+interface Parts {
+  passed: PlannedChange[];
+  held: Readonly<Record<HoldKind, PlannedChange[]>>;
+  refused: PlannedChange[];
+  abandoned: string[];
+}
+
+/**
+ * Keeps back what would be written of people while it is not known who was forgotten: creates and updates alike, and what waits from
+ * before. Blocked time goes on, and so do removals as the guard lets them.
+ * @param holds of the target
+ */
+export function keepBackPeople<Plan extends Parts>(
+  target: OpenTarget,
+  known: DoubtKnown,
+  { pending }: TargetState,
+  holds: readonly Hold[],
+  plan: Plan,
+): Plan {
+  if (known.doubt === null) return plan;
+  const isOfPerson = personsIn(target, known);
+  const writes = ({ recordId, wanted }: PlannedChange) => wanted.want === 'present' && isOfPerson(recordId);
+  const rejected = new Set(
+    holds.filter(({ kind, state }) => kind === 'people' && state === 'rejected').flatMap(({ recordIds }) => recordIds),
+  );
+  const ofPeople = plan.passed.filter(writes);
+  const waiting = [...pending.values()].filter(({ want, recordId }) => want === 'present' && isOfPerson(recordId));
+  return {
+    ...plan,
+    passed: plan.passed.filter((change) => !writes(change)),
+    held: { ...plan.held, people: ofPeople.filter(({ recordId }) => !rejected.has(recordId)) },
+    refused: [...plan.refused, ...ofPeople.filter(({ recordId }) => rejected.has(recordId))],
+    abandoned: [...plan.abandoned, ...waiting.map(({ recordId }) => recordId)],
+  };
+}
+
+/** What a target is compared with: in doubt without what waits of people, so that it is planned anew, and kept back. */
+export function withoutWaitingPeople(target: OpenTarget, known: DoubtKnown, state: TargetState): TargetState {
+  if (known.doubt === null) return state;
+  const isOfPerson = personsIn(target, known);
+  const stays = [...state.pending].filter(([recordId, { want }]) => want === 'absent' || !isOfPerson(recordId));
+  return { ...state, pending: new Map(stays) };
+}
+
+/** Whoever is not known to be nobody is a person. */
+function personsIn({ stream }: OpenTarget, { survey, confirmations }: DoubtKnown): (recordId: string) => boolean {
+  const found = new Map(confirmations.appointments.found.map((one) => [one.id, one]));
+  return (recordId) => {
+    if (stream !== 'appointments') return true;
+    return (survey.snapshot.records.get(recordId) ?? found.get(recordId))?.patientId !== null;
+  };
+}

@@ -1,0 +1,46 @@
+import type { Credential } from '../model/credentials.ts';
+import type { Instant } from '../model/time.ts';
+import type { Safeguards } from './data-directory.ts';
+import { identityKeyChanged } from './epoch.ts';
+import type { Sealer } from './sealing.ts';
+
+/** What of a tenant can't be rebuilt from its targets. */
+export interface TenantBackup {
+  format: 2;
+  at: Instant;
+  /** Fingerprint of the identity key: with another one tombstones and opt-outs would protect nobody. */
+  identity: string;
+  credentials: Readonly<Record<string, Credential>>;
+  safeguards: Safeguards;
+  /** Records that a person put back, by target, each with its end. */
+  pins: Readonly<Record<string, Readonly<Record<string, Instant>>>>;
+}
+
+/** A backup of before tombstones, opt-outs and pins were part of it: logins alone. */
+export interface LoginsBackup {
+  format: 1;
+  credentials: Readonly<Record<string, Credential>>;
+}
+
+const CONTEXT = 'credentials-backup';
+
+/** One sealed text that any Redis can take back, for this tenant only. */
+export function sealBackup(sealer: Sealer, backup: TenantBackup): string {
+  return sealer.seal(JSON.stringify(backup), CONTEXT);
+}
+
+/**
+ * @param identity fingerprint of the identity key of today
+ * @throws MirrorError `contract`, code `seal-broken`, when the text is another tenant's or was changed; `settings`, code
+ *   `identity-key-changed`
+ */
+export function openBackup(sealer: Sealer, text: string, identity: string): TenantBackup | LoginsBackup {
+  const opened = JSON.parse(sealer.open(text, CONTEXT)) as TenantBackup | LoginsBackup['credentials'];
+  // A connection of that name would be an object.
+  if (!('format' in opened) || opened.format !== 2) {
+    return { format: 1, credentials: opened as LoginsBackup['credentials'] };
+  }
+  const backup = opened as TenantBackup;
+  if (backup.identity !== identity) throw identityKeyChanged();
+  return backup;
+}

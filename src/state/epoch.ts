@@ -1,0 +1,229 @@
+import { createHmac } from 'node:crypto';
+import type { Logger } from '../log/logger.ts';
+import { base32hex } from '../model/base32.ts';
+import { MirrorError } from '../model/errors.ts';
+import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
+import { type DataDirectory, openDataDirectory } from './data-directory.ts';
+import { createAwaitDurable, type Durability } from './durability.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+
+/** How the state is kept, for whoever looks. */
+export interface EpochView {
+  /** How far the last decision was made sure of; null before the first. */
+  durability: Durability | null;
+  /** The directory outside Redis: `none` is configured, it is `kept`, or it `failed`. */
+  directory: 'none' | 'kept' | 'failed';
+  /** When Redis was last found to be older than what was known outside of it, and what it was as of; null: never, or not known. */
+  wentBackAt: Instant | null;
+  wentBackTo: Instant | null;
+}
+
+/**
+ * A counter in Redis and its highest known value outside: each decision before an outside effect that can't be repeated raises it.
+ * A Redis whose counter is behind has lost such decisions: a replica or a backup took over, or it was emptied.
+ */
+export interface StateEpoch {
+  /**
+   * Makes what was decided last, before an outside effect: on the disk of Redis and, where there are, a replica, and marked outside of it.
+   * Callers of one moment share the wait.
+   * @returns when the state last went back, 0 for never: what was due until then may have been done
+   * @throws MirrorError `remote`, code `state-not-durable`, when it was not confirmed in time; what Redis throws
+   */
+  settle(): Promise<Instant | 0>;
+  /** Looks whether the state went back. @returns as `settle` */
+  check(): Promise<Instant | 0>;
+  /** @returns undefined where no directory is configured or it can't be used: that is told once, and all goes on without it */
+  withDirectory<Result>(work: (directory: DataDirectory) => Promise<Result>): Promise<Result | undefined>;
+  /** @throws MirrorError `settings`, code `identity-key-changed`, when Redis or the directory belongs to another identity key */
+  requireIdentity(): Promise<void>;
+  /** From now on Redis and the directory belong to this identity key: it has proved to be the one that objects were made with. */
+  keepIdentity(): Promise<void>;
+  view(): Promise<EpochView>;
+}
+
+/** What an epoch works with. */
+export interface EpochParts {
+  redis: RedisClient;
+  /** A connection of its own: waiting for the disk holds up whatever else is sent over it. */
+  writer: RedisClient;
+  /** How many replicas must know a decision; null: one, if any is connected. */
+  replicas: number | null;
+  /** Directory outside Redis; null for none. */
+  directory: string | null;
+  identityKey: Uint8Array;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What reminders and doubts that come of it are called. */
+export const STATE_WENT_BACK = 'state-went-back';
+/** Code of the error of a key that the state, or an object, was not made with. */
+export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
+
+/** By then a counter that Redis tells is on its disk: `appendfsync everysec`. */
+const SURELY_KEPT_MS = 10 * SECOND_MS;
+
+/**
+ * KEYS: epoch. ARGV: the highest known mark, now, by how much to go on. A counter behind the mark is set to it, so that each step back is
+ * told once. Answers counter, when it was last raised, when it last went back, and to when.
+ */
+const ADVANCE = `
+local counter = tonumber(redis.call('HGET', KEYS[1], 'counter') or '0')
+local mark = tonumber(ARGV[1])
+local at = redis.call('HGET', KEYS[1], 'at') or '0'
+if counter < mark then
+  redis.call('HSET', KEYS[1], 'wentBackAt', ARGV[2], 'wentBackTo', at, 'counter', mark)
+  counter = mark
+end
+if ARGV[3] ~= '0' then
+  counter = redis.call('HINCRBY', KEYS[1], 'counter', ARGV[3])
+  redis.call('HSET', KEYS[1], 'at', ARGV[2])
+  at = ARGV[2]
+end
+return {counter, at, redis.call('HGET', KEYS[1], 'wentBackAt') or '0', redis.call('HGET', KEYS[1], 'wentBackTo') or '0'}`;
+
+/** What tells an identity key from others, and nothing else of it: 16 characters of `[0-9a-v]`. */
+export function identityFingerprint(identityKey: Uint8Array): string {
+  return base32hex(
+    createHmac('sha256', identityKey).update('clinic-mirror identity fingerprint').digest().subarray(0, 10),
+  );
+}
+
+/** Opens the epoch of an installation. */
+export function createStateEpoch(parts: EpochParts): StateEpoch {
+  const { redis, writer, clock, log } = parts;
+  const awaitDurable = createAwaitDurable(writer, { replicas: parts.replicas });
+  const directory = openOnce(parts.directory, log);
+  const fingerprint = identityFingerprint(parts.identityKey);
+  let highest = 0;
+  let durability: Durability | null = null;
+
+  async function advance(client: RedisClient, by: 0 | 1) {
+    const known = Math.max(highest, (await directory.use((kept) => kept.readMark())) ?? 0);
+    const now = clock();
+    const answer = (await client.eval(ADVANCE, 1, keys.epoch(), known, now, by)) as unknown[];
+    const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0] = answer.map(Number);
+    if (wentBackAt === now) {
+      log.error(
+        { code: STATE_WENT_BACK, wentBackTo: wentBackTo || null },
+        'Redis is older than it was: it lost decisions',
+      );
+    }
+    return { counter, at, now, wentBackAt };
+  }
+
+  async function settleNow(): Promise<Instant | 0> {
+    const { counter, now, wentBackAt } = await advance(writer, 1);
+    const before = durability;
+    durability = await awaitDurable();
+    // For those who ask in another process.
+    if (durability !== before) await redis.hset(keys.epoch(), 'durability', durability);
+    if (durability === 'late') throw notDurable();
+    await directory.use((kept) => kept.leaveMark(counter, now));
+    highest = Math.max(highest, counter);
+    return wentBackAt;
+  }
+
+  return {
+    settle: shared(settleNow),
+    async check() {
+      const { counter, at, now, wentBackAt } = await advance(redis, 0);
+      if (now - at > SURELY_KEPT_MS) highest = Math.max(highest, counter);
+      return wentBackAt;
+    },
+    withDirectory: directory.use,
+    async requireIdentity() {
+      const known = [await redis.hget(keys.epoch(), 'identity'), await directory.use((kept) => kept.readIdentity())];
+      if (known.some((one) => one != null && one !== fingerprint)) throw identityKeyChanged();
+    },
+    async keepIdentity() {
+      await redis.hsetnx(keys.epoch(), 'identity', fingerprint);
+      await directory.use(async (kept) => {
+        if ((await kept.readIdentity()) === null) await kept.keepIdentity(fingerprint);
+      });
+    },
+    async view() {
+      const { wentBackAt, wentBackTo, durability } = await redis.hgetall(keys.epoch());
+      await directory.get();
+      return {
+        durability: (durability as Durability | undefined) ?? null,
+        directory: directory.state(),
+        wentBackAt: Number(wentBackAt) || null,
+        wentBackTo: Number(wentBackTo) || null,
+      };
+    },
+  };
+}
+
+/** Whoever asks while one is under way shares the next one: what they decided may have come after it began. */
+function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<unknown> | null = null;
+  let next: Promise<Result> | null = null;
+  return () => {
+    next ??= (async () => {
+      await running?.catch(() => {});
+      const mine = work();
+      running = mine;
+      next = null;
+      return mine;
+    })();
+    return next;
+  };
+}
+
+/** A directory that can't be used is told once, and tried again each time: the daemon goes on without it. */
+function openOnce(path: string | null, log: Logger) {
+  let opened: DataDirectory | null = null;
+  let failed = false;
+  const fail = (error: unknown) => {
+    if (!failed) log.error({ code: 'data-directory-unusable', error }, 'nothing can be kept outside Redis');
+    failed = true;
+    return null;
+  };
+  const get = async () => {
+    if (path === null) return null;
+    try {
+      opened ??= await openDataDirectory(path);
+      return opened;
+    } catch (error) {
+      return fail(error);
+    }
+  };
+  return {
+    get,
+    async use<Result>(work: (kept: DataDirectory) => Promise<Result>): Promise<Result | undefined> {
+      const kept = await get();
+      if (kept === null) return undefined;
+      try {
+        const result = await work(kept);
+        failed = false;
+        return result;
+      } catch (error) {
+        fail(error);
+        return undefined;
+      }
+    },
+    state: (): EpochView['directory'] => (path === null ? 'none' : failed ? 'failed' : 'kept'),
+  };
+}
+
+function notDurable(): MirrorError {
+  return new MirrorError('Redis did not confirm in time that a decision can not be lost', {
+    actor: 'remote',
+    code: 'state-not-durable',
+    retry: 'later',
+    remedy: 'look at the disk of Redis and at its replicas',
+  });
+}
+
+/** The error of a key that the state was not made with. */
+export function identityKeyChanged(): MirrorError {
+  return new MirrorError('the identity key is not the one that this state was made with', {
+    actor: 'settings',
+    code: 'identity-key-changed',
+    retry: 'never',
+    remedy:
+      'configure the key of before as secrets.identityKey: with another one every object would be written a second time',
+  });
+}

@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { acceptLoss } from '../../src/control/backups.ts';
+import { decideHold, listHolds } from '../../src/control/holds.ts';
+import { status } from '../../src/control/status.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { openEstate } from '../control/open-estate.ts';
+import { useRedis } from '../support/redis.ts';
+import { copyState, goBackTo } from '../support/stored-state.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle, drain, pull, targetOf } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+const redis = useRedis({ appendOnly: false });
+let dataDirectory: string;
+
+beforeEach(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'clinic-mirror-data-'));
+});
+afterEach(() => rm(dataDirectory, { recursive: true, force: true }));
+
+/** A clinic with six appointments, of one patient each; `5` is blocked time. Each `open` is another process. */
+function createWorld(directory: string | null = null) {
+  const clinic = createModelClinic();
+  const model = createModelTarget();
+  for (let index = 0; index < 6; index += 1) {
+    const patientId = index === 5 ? null : `p${index}`;
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: index + 1, patientId }));
+  }
+  const clock = { now: NOW };
+  const open = () =>
+    openTenant({
+      redis: redis.connect(),
+      clinic,
+      targets: [{ model }],
+      clock: () => clock.now,
+      dataDirectory: directory,
+    });
+  const shown = () => model.objects().length;
+  return { clinic, model, clock, open, shown };
+}
+
+/** The patient is forgotten: no tombstone, no appointment any more. */
+async function forget(world: ReturnType<typeof createWorld>, patientId: string): Promise<void> {
+  const tenant = world.open();
+  await tenant.tombstones.add(patientId, world.clock.now);
+  await cycle(tenant);
+}
+
+describe('D12: a state that was emptied', () => {
+  it('D12: writes a forgotten patient back into no target, says so, and goes on when a person decides', async () => {
+    const world = createWorld();
+    await cycle(world.open());
+    expect(world.shown()).toBe(6);
+    await forget(world, 'p2');
+    expect(world.shown()).toBe(5);
+    await redis.connect().flushall();
+    world.clock.now += HOUR_MS / 2;
+    world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30, patientId: 'p9' }));
+    world.clinic.appointments.set('block', appointmentOf('block', { inHours: 31, patientId: null }));
+    const tenant = world.open();
+    const run = await cycle(tenant);
+    // Blocked time is nobody's, so it goes on.
+    expect(run.targets[0]).toMatchObject({ planned: { new: 1 }, held: 2 });
+    expect(world.shown()).toBe(6);
+    const estate = openEstate({ tenants: [tenant] });
+    const [seen] = (await status(estate)).tenants;
+    expect(seen?.doubt).toMatchObject({ code: 'state-lost' });
+    expect(seen?.targets[0]).toMatchObject({ state: 'held', held: 2 });
+    const [hold] = await listHolds(estate);
+    expect(hold).toMatchObject({ kind: 'people', state: 'open' });
+    // Not with the next process either.
+    await cycle(world.open());
+    expect(world.shown()).toBe(6);
+    await tenant.tombstones.add('p2', world.clock.now);
+    expect(await acceptLoss(estate, tenant.id)).toMatchObject({ changed: true });
+    await cycle(tenant);
+    expect(world.shown()).toBe(7);
+    expect((await listHolds(estate)).filter(({ state }) => state === 'open')).toEqual([]);
+    expect((await status(estate)).tenants[0]).toMatchObject({ doubt: null, targets: [{ state: 'in-sync' }] });
+  });
+
+  it('D12: is decided for the whole tenant by whoever approves the hold', async () => {
+    const world = createWorld();
+    await cycle(world.open());
+    await redis.connect().flushall();
+    world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30 }));
+    const tenant = world.open();
+    await cycle(tenant);
+    const estate = openEstate({ tenants: [tenant] });
+    const [hold] = await listHolds(estate);
+    await decideHold(estate, tenant.id, hold?.id ?? '', 'approved');
+    expect(await tenant.protection.doubt()).toBeNull();
+    await cycle(tenant);
+    expect(world.shown()).toBe(7);
+  });
+
+  it('D12: has its tombstones again at once where a data directory kept them', async () => {
+    const world = createWorld(dataDirectory);
+    await cycle(world.open());
+    await forget(world, 'p2');
+    await redis.connect().flushall();
+    world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30, patientId: 'p9' }));
+    const tenant = world.open();
+    const run = await cycle(tenant);
+    expect(run.targets[0]).toMatchObject({ planned: { new: 1 }, held: 0 });
+    expect(world.shown()).toBe(6);
+    expect((await tenant.tombstones.load())('p2')).toBe(true);
+  });
+
+  it('D12: a new installation is not held, nor is a tenant or a target that is added later', async () => {
+    const world = createWorld(dataDirectory);
+    const run = await cycle(world.open());
+    expect(run.targets[0]).toMatchObject({ planned: { new: 6 }, held: 0 });
+    const tenant = openTenant({
+      redis: redis.connect(),
+      clinic: world.clinic,
+      targets: [{ model: world.model }, { id: 'room', model: createModelTarget() }],
+      clock: () => world.clock.now,
+      dataDirectory,
+    });
+    expect((await cycle(tenant)).targets).toMatchObject([{ held: 0 }, { planned: { new: 6 }, held: 0 }]);
+  });
+
+  it('D12: what waited in the outbox of a state that went back stays until it is known who was forgotten', async () => {
+    const world = createWorld();
+    const connection = redis.connect();
+    const tenant = world.open();
+    await cycle(tenant);
+    world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30, patientId: 'p9' }));
+    await pull(tenant);
+    const before = await copyState(connection);
+    world.clock.now += HOUR_MS / 60;
+    await tenant.tombstones.add('p9', world.clock.now);
+    await goBackTo(connection, before);
+    expect((await tenant.outbox.counts('doctor')).pending).toBe(1);
+    await drain(tenant, targetOf(tenant));
+    expect(world.shown()).toBe(6);
+    expect((await cycle(tenant)).targets[0]).toMatchObject({ held: 1 });
+    expect(world.shown()).toBe(6);
+    expect((await tenant.outbox.counts('doctor')).pending).toBe(0);
+  });
+});

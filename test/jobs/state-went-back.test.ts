@@ -1,0 +1,123 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { remind } from '../../src/jobs/remind.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { copyState, goBackTo } from '../support/stored-state.ts';
+import { NEVER } from './cycle.ts';
+import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+
+const redis = useRedis({ appendOnly: false });
+const SIGNALS = { stop: NEVER, abort: NEVER };
+let dataDirectory: string;
+
+beforeEach(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'clinic-mirror-data-'));
+});
+afterEach(() => rm(dataDirectory, { recursive: true, force: true }));
+
+/** Rings every alarm again, and lets two days pass with a cycle every hour. */
+async function liveOn(world: ReminderWorld, ids: readonly string[]): Promise<void> {
+  for (let hour = 0; hour < 48; hour += 1) {
+    for (const id of ids) await remind(world.tenant, id, SIGNALS);
+    await world.cycle();
+    await world.advance(HOUR_MS);
+  }
+}
+
+describe('D11: Redis that goes back', () => {
+  it('D11: hands nothing over a second time that was sent in the minute that it lost', async () => {
+    const connection = redis.connect();
+    const world = createReminderWorld(connection, { dataDirectory });
+    book(world, 'one', 48);
+    book(world, 'two', 60);
+    await world.cycle();
+    await world.advance(DAY_MS - MINUTE_MS);
+    const before = await copyState(connection);
+    await world.advance(2 * MINUTE_MS);
+    expect(world.gateway.delivered).toHaveLength(1);
+    await goBackTo(connection, before);
+    const ids = (await world.entries()).map(({ id }) => id);
+    await liveOn(world, ids);
+    expect(world.gateway.delivered.map(({ appointment }) => appointment.id)).toEqual(['one', 'two']);
+    expect(await world.fate('one')).toBe('unknown');
+    expect((await world.entries()).find(({ appointmentId }) => appointmentId === 'one')?.lastCode).toBe(
+      'state-went-back',
+    );
+    expect(await world.fate('two')).toBe('sent');
+  });
+
+  it('D11: at whatever command of handing over it is lost and comes back, a patient gets one message', async () => {
+    const connection = redis.connect();
+    const world = createReminderWorld(connection, { dataDirectory });
+    for (const id of ['one', 'two', 'three']) book(world, id, 48);
+    await world.cycle();
+    const before = await copyState(connection);
+    await world.advance(DAY_MS + MINUTE_MS);
+    const ids = (await world.entries()).map(({ id }) => id);
+    for (let times = 0; times < 3; times += 1) {
+      await goBackTo(connection, before);
+      for (const id of ids) await remind(world.tenant, id, SIGNALS);
+    }
+    expect(world.gateway.calls).toHaveLength(3);
+    expect(new Set(world.gateway.calls).size).toBe(3);
+  });
+
+  it('D11: an opt-out and a tombstone of the lost minute stand again', async () => {
+    const connection = redis.connect();
+    const world = createReminderWorld(connection, { dataDirectory });
+    await world.cycle();
+    const before = await copyState(connection);
+    const { reminders, tombstones } = world.tenant;
+    const mark = reminders?.optOuts.mark('phone', '+393331234567') ?? '';
+    await reminders?.optOuts.add(mark, { source: 'reply', at: world.now });
+    await tombstones.add('p2', world.now);
+    await goBackTo(connection, before);
+    expect((await world.tenant.tombstones.load())('p2')).toBe(false);
+    await world.cycle();
+    expect(await world.tenant.protection.doubt()).toBeNull();
+    expect((await world.tenant.tombstones.load())('p2')).toBe(true);
+    expect(await world.tenant.reminders?.optOuts.find(mark)).toMatchObject({ source: 'reply' });
+  });
+
+  it('D11: without a data directory, a process that saw more sends nothing until a person decides', async () => {
+    const connection = redis.connect();
+    const world = createReminderWorld(connection);
+    book(world, 'one', 48);
+    await world.cycle();
+    const before = await copyState(connection);
+    const tenant = world.open();
+    await tenant.protection.keep({ table: 'optOuts', name: 'somebody', value: '{}' });
+    await goBackTo(connection, before);
+    world.now += DAY_MS + MINUTE_MS;
+    const [entry] = await world.entries();
+    await remind(tenant, entry?.id ?? '', SIGNALS);
+    expect(await tenant.protection.doubt()).toMatchObject({ code: 'state-went-back' });
+    expect(world.gateway.calls).toEqual([]);
+    expect(await world.fate()).toBe('planned');
+  });
+
+  it('D11: what is not on the disk in time is not handed over, and is tried again', async () => {
+    const connection = redis.connect();
+    let isSlow = true;
+    const slow = Object.assign(new Error('late'), { code: 'state-not-durable' });
+    const world = createReminderWorld(connection, {
+      epoch: {
+        settle: async () => {
+          if (isSlow) throw slow;
+          return 0;
+        },
+      },
+    });
+    book(world, 'one', 48);
+    await world.cycle();
+    await world.advance(DAY_MS);
+    expect(world.gateway.calls).toEqual([]);
+    isSlow = false;
+    await world.advance(HOUR_MS);
+    expect(world.gateway.delivered).toHaveLength(1);
+    expect(await world.fate()).toBe('sent');
+  });
+});
