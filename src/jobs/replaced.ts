@@ -33,7 +33,7 @@ export async function replacedReading(
     known: absentCandidates(state, window, () => false).length,
     unlisted: absentCandidates(state, window, isListed).length,
     added: changes.filter(isNew).length,
-    rewritten: changes.filter((change) => rewrites(change, essentialsOf(target))).length,
+    rewritten: changes.filter((change) => isListed(change.recordId) && rewrites(change, essentialsOf(target))).length,
   };
   // Links that were rebuilt tell of other contents for many reasons.
   const isComparable = record.comparableUnder !== null && !isReckoned(target);

@@ -8,7 +8,7 @@ export interface ReadingFacts {
   unlisted: number;
   /** Records that the target has nothing of. */
   added: number;
-  /** Known records that would be written with another time or other essentials, or are no longer the target's. */
+  /** Known records that it shows and that would be written with another time or other essentials, or are no longer the target's. */
   rewritten: number;
 }
 

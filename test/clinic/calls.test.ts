@@ -242,7 +242,7 @@ describe('an appointment read alone', () => {
 
   it('that can not be used is set aside under its id', async () => {
     expect((await readAlone({ json: { ...ROW, start: '?' } })).outcome).toEqual({
-      setAside: { recordId: 'a/1', code: 'bad-time', field: 'start' },
+      setAside: { recordId: 'a/1', code: 'bad-time', field: 'start', agendaId: 'g' },
     });
     expect((await readAlone({ json: {} })).outcome).toEqual({
       setAside: { recordId: 'a/1', code: 'missing-id', field: 'id' },

@@ -142,7 +142,7 @@ test.each([
 
     world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
     await world.logIn({ connections: ['clinic'] });
-    await world.cycle();
+    await twoCycles(world);
     await expectFirstExact(world);
   },
 );
@@ -162,7 +162,7 @@ test.each(DIALECTS)(
     await expectStale(world, run, before);
 
     world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
-    await world.cycle();
+    await twoCycles(world);
     await expectFirstExact(world);
   },
 );
@@ -173,7 +173,8 @@ test('a user’s only tenant gives way to another one: that one is never taken f
   const other = otherTenant(world);
   world.clinic.setPermissions(user.username, other, PERMISSIONS);
   world.clinic.simulate(clinicId, { booked: 2, cancelled: 2 });
-  await anotherCycle(world.open());
+  const opened = world.open();
+  for (let looks = 0; looks < 2; looks += 1) await anotherCycle(opened);
   await expectFirstExact(world, 'a second tenant beside it changes nothing');
   const between = await remoteCount(world);
   expect(between).toBeLessThanOrEqual(before + 2);
@@ -210,7 +211,7 @@ test('a tenant that is taken away between a list and its absent records is no pr
   expect(await remoteCount(world)).toBe(before);
 
   world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
-  for (let looks = 0; looks < 2; looks += 1) await world.cycle();
+  await twoCycles(world);
   await expectFirstExact(world);
   expect(await remoteCount(world)).toBe(before - 1);
 });
@@ -276,7 +277,7 @@ test('D25: a user moved to another tenant: every command says so, and no write l
   world.clinicProxy.forget();
 
   const access = openClinicAccess(world.open(), 'clinic-1');
-  const signal = AbortSignal.timeout(15_000);
+  const signal = AbortSignal.timeout(60_000);
   const ask = { resource: 'appointments', verb: 'read', ids: [], values: {}, parameters: [], pdf: null };
   const remove = { ...ask, verb: 'delete', ids: [theirs] };
   for (const work of [
@@ -297,7 +298,7 @@ test('D25: a user moved to another tenant: every command says so, and no write l
 
   expect(world.clinicProxy.requests.filter(({ url, method }) => method !== 'GET' || url.includes(other))).toEqual([]);
   expect([...world.clinic.appointments(other)].map(({ id }) => id)).toContain(theirs);
-});
+}, 90_000);
 
 test('D25: the first login binds the tenant: one that the user gets before the first cycle is not taken for it', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url, tenants: 2, unchosenTenant: true });
@@ -354,6 +355,7 @@ test('D25: somebody logs in who may not work in the tenant: refused, and the log
 
   world.clinic.simulate(mine.clinicId, { booked: 2, cancelled: 2 });
   expect((await world.cycle()).run.error).toBe(null);
+  await world.cycle();
   await expectFirstExact(world);
 });
 
@@ -434,6 +436,11 @@ async function shown(world: SmallWorld): Promise<Status['tenants'][number]> {
 /** What `clinic-mirror status` prints, as one line. */
 async function text(world: SmallWorld): Promise<string> {
   return renderStatus(await status(world.opened().estate, 'clinic-1')).replaceAll(/\s+/g, ' ');
+}
+
+/** What is gone from the clinic goes with the second reading that misses it. */
+async function twoCycles(world: SmallWorld): Promise<void> {
+  for (let looks = 0; looks < 2; looks += 1) await world.cycle();
 }
 
 async function expectFirstExact(world: SmallWorld, when?: string): Promise<void> {

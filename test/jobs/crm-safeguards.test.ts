@@ -105,13 +105,13 @@ test('what waits to be written of patients is not written while their removal is
   const many = Array.from({ length: 40 }, (_, index) => `${index}`);
   admit(world, ...many);
   await cycle(world.tenant);
-  for (const id of many) change(world, id, { firstName: 'Other' });
+  for (const id of many.slice(0, 28)) change(world, id, { firstName: 'Other' });
   world.clock.now += 15 * MINUTE_MS;
   await pull(world.tenant);
   for (const id of many.slice(0, 20)) change(world, id, { firstName: 'Other', consents: {} });
   await laterCycle(world);
   const renamed = held(world.contacts).filter(({ firstname }) => firstname === 'Other');
-  const agreed = many.slice(20).map((id) => `Verdi ${id}`);
+  const agreed = many.slice(20, 28).map((id) => `Verdi ${id}`);
   expect(renamed.map(({ lastname }) => lastname).sort()).toEqual(agreed.sort());
 });
 
