@@ -447,6 +447,59 @@ describe('when the refresh fails', () => {
     expect(calls).toBe(2);
   });
 
+  test('a login that has ended is not asked for again, by whoever had not heard of it', async () => {
+    const { server, worker } = await open();
+    server.onToken = () => oauthError('invalid_grant');
+    const { version } = await connect(worker);
+    const peer = openWorker({ redis: redis.connect(), issuer: server.url });
+    for (const each of [worker, worker, peer]) {
+      await expect(each.refresher.refresh(version)).rejects.toMatchObject({ code: 'login-ended' });
+    }
+    expect(server.forms('/token')).toHaveLength(1);
+  });
+
+  test('a token that waits to be stored outlives a peer that takes the login for ended meanwhile', async () => {
+    let isAway = true;
+    const { server, worker } = await open({
+      wrapStore: (store) => ({
+        ...store,
+        async write(...args) {
+          if (args[2] !== null && isAway)
+            throw new MirrorError('away', { actor: 'remote', code: 'redis-failed', retry: 'later' });
+          return store.write(...args);
+        },
+      }),
+    });
+    server.onToken = rotatingTokens().onToken;
+    const { version } = await connect(worker);
+    await expect(worker.refresher.refresh(version)).rejects.toMatchObject({ code: 'redis-failed' });
+    isAway = false;
+
+    const peer = openWorker({ redis: redis.connect(), issuer: server.url });
+    const lease = await peer.place.leases.take('credential:clinic', 60_000, NEVER);
+    const ended = { state: 'needs-login', reason: 'login-ended', since: 1, unansweredSince: null } as const;
+    expect(await peer.credentials.note(lease, 'clinic', version, ended)).toBe(true);
+    const { tryTake } = worker.place.leases;
+    let looks = 0;
+    worker.place.leases.tryTake = async (...args) => {
+      looks += 1;
+      // Longer than tries to store go on.
+      if (looks === 20) await lease.release();
+      return tryTake(...args);
+    };
+    expect((await worker.refresher.refresh(version)).tokens.accessToken).toBe('access-1');
+    expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
+  });
+
+  test('what an administrator must set right first is told also after a lost answer', async () => {
+    const { server, worker } = await open();
+    let calls = 0;
+    server.onToken = () => (calls++ === 0 ? 'cut' : oauthError('inactive_user'));
+    const { version } = await connect(worker);
+    await expect(worker.refresher.refresh(version)).rejects.toMatchObject({ code: 'account-inactive' });
+    expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: 'account-inactive' });
+  });
+
   test.each<[string, number, { actor: string; code: string }]>([
     ['invalid_client', 401, { actor: 'settings', code: 'client-rejected' }],
     ['invalid_client', 400, { actor: 'settings', code: 'client-rejected' }],
