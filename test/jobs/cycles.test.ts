@@ -579,6 +579,10 @@ describe('D5: a reading that replaces nearly everything', () => {
       world.clinic.appointments.set(id, appointmentOf(id, { inHours: 300 + (one.time.startAt - NOW) / HOUR_MS }));
     }
     await cycle(shown);
+    // Kept back is what is of people, since the state was lost, and not the reading.
+    expect((await shown.holds.list()).map(({ kind }) => kind)).toEqual(['people']);
+    await shown.protection.accept();
+    await cycle(shown);
     expect(await stateOf(shown)).toMatchObject({ state: 'in-sync' });
     await redis.connect().flushall();
     const small = open(9);
