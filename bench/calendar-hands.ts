@@ -9,7 +9,7 @@ export interface HandledEvent {
   /** Google's event id, CalDAV's UID; at Outlook, which names events anew, our locator, or the id of a foreign one. */
   id: string;
   title: string;
-  /** Everything that a person sees, as text to compare. */
+  /** Everything that a person sees, and our marks, as text to compare. Another write of the same is the same. */
   content: string;
   /** It bears our mark. */
   own: boolean;
@@ -42,11 +42,13 @@ export function googleHands(google: GoogleSandbox, account: string): CalendarHan
     async events() {
       return google.events(await calendarId()).map((event) => {
         const { summary, description, location, start, end, visibility, transparency, extendedProperties } = event;
-        const content = { summary, description, location, start, end, visibility, transparency, extendedProperties };
+        const seen = { summary, description, location, start, end, visibility, transparency };
+        const marked = (extendedProperties ?? {}) as { private?: Record<string, string> };
+        const { clinicMirrorRevision: _, ...marks } = marked.private ?? {};
         return {
           id: String(event.id),
           title: String(summary),
-          content: JSON.stringify(content),
+          content: JSON.stringify({ ...seen, marks }),
           own: extendedProperties !== undefined,
         };
       });
@@ -84,13 +86,14 @@ export function outlookHands(graph: GraphSandbox, mailbox: string): CalendarHand
   };
 }
 
-/** The key is another one when an event had to be made anew, and a person sees nothing of it. */
+/** The key is another one when an event had to be made anew, the revision with every write, and a person sees nothing of them. */
 function handledInOutlook(event: SeenEvent): HandledEvent {
   const { subject, body, location, start, end, isAllDay, showAs, sensitivity, isReminderOn, attendees } = event;
   const properties = new Map(
     event.singleValueExtendedProperties.map(({ id, value }) => [id.replace(/^.* Name /, ''), value]),
   );
   properties.delete('MirrorKey');
+  properties.delete('MirrorRevision');
   const seen = { subject, body, location, start, end, isAllDay, showAs, sensitivity, isReminderOn, attendees };
   return {
     id: properties.get('MirrorLocator') ?? event.id,
@@ -152,7 +155,7 @@ export function caldavHands(home: string, login: { username: string; password: s
 }
 
 /** Change with every write, the content being the same. */
-const VOLATILE = new Set(['dtstamp', 'last-modified', 'created', 'sequence']);
+const VOLATILE = new Set(['dtstamp', 'last-modified', 'created', 'sequence', 'x-clinic-mirror-revision']);
 
 function handled(event: ICAL.Component): HandledEvent {
   const properties = event.getAllProperties().filter(({ name }) => !VOLATILE.has(name));
