@@ -273,7 +273,9 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   await tenant.records.noteGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, now, lease, run);
   const plannedUnder = await tenant.generation.join();
-  await tenant.records.write(id, { lastPlannedAt: now, plannedUnder, comparableUnder: tenant.settingsHash });
+  // What is not written of people yet still differs as it did when the links were rebuilt.
+  const compared = plan.held.people.length > 0 ? {} : { comparableUnder: tenant.settingsHash };
+  await tenant.records.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
   await tenant.links.noteTimes(id, plan.timed, lease);
