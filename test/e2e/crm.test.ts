@@ -126,8 +126,9 @@ describe('two clinics with patients, appointments and invoices in the same CRMs'
     const [withdrawn = '', deleted = ''] = patientsWithEverything(world);
     grant(world, withdrawn, false);
     world.clinic.removePatient(first?.clinicId ?? '', deleted);
-    const later = await settle(world, first?.id);
-    expectSame(world, later);
+    // Who is gone goes with the second reading that misses them.
+    await settle(world, first?.id);
+    expectSame(world, await settle(world, first?.id));
     for (const vendor of world.vendors) {
       for (const stream of STREAMS) {
         const left = keysOf(vendor, stream);
