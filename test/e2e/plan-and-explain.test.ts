@@ -17,7 +17,7 @@ test('a plan shows what a cycle would do and writes nothing anywhere', async () 
 
   const atFirst = await state();
   expect((await world.cli('plan', 'clinic-1')).out).toMatch(/\d+ to create, 0 to update, 0 to delete/);
-  expect(target.proxy.requests).toEqual([]);
+  expect(target.proxy.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   expect(await state()).toEqual(atFirst);
 
   await world.cycle();
@@ -26,7 +26,8 @@ test('a plan shows what a cycle would do and writes nothing anywhere', async () 
   const before = await state();
   const { code, out } = await world.cli('plan', 'clinic-1', '--json');
   expect(code).toBe(0);
-  expect((JSON.parse(out) as { targets: { lines: unknown[] }[] }).targets[0]?.lines).toHaveLength(6);
+  // One of the cancelled is gone from the clinic: that is planned when a second reading misses it.
+  expect((JSON.parse(out) as { targets: { lines: unknown[] }[] }).targets[0]?.lines).toHaveLength(5);
   expect(writesAt(target.proxy)).toEqual([]);
   expect(await state()).toEqual(before);
 });
@@ -68,7 +69,7 @@ interface Visit {
   id: string;
 }
 
-/** Leases, fences and the request budget come and go with every look. */
+/** Less what any process notes by itself: who is at work, and since when this state is known. */
 function withoutPassing(dump: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget/.test(key)));
+  return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget|:protection$/.test(key)));
 }
