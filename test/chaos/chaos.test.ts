@@ -4,8 +4,6 @@ import { play } from './run/run.ts';
 import { choiceOf, describeScript, scriptOf } from './script/generate.ts';
 import { openPark, type Park } from './world/park.ts';
 
-/** A few of the scripts that `npm run chaos` plays, so that neither they nor the harness break unseen. */
-const SEEDS = [1, 2];
 /** A run takes some twelve seconds on a machine of its own. */
 const TIMEOUT_MS = 240_000;
 
@@ -16,14 +14,10 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 afterAll(() => park?.close());
 
-test.for(SEEDS)(
-  'what goes wrong in the script of seed %i leaves nothing wrong behind',
-  { timeout: TIMEOUT_MS },
-  async (seed) => {
-    if (park === null) throw new Error('there is no park');
-    const script = scriptOf(seed, choiceOf([]));
-    const { tally, defects, unsettled } = await play(park, script);
-    const found = { tally, defects, unsettled };
-    expect(found, describeScript(script)).toEqual({ tally: noTally(), defects: [], unsettled: [] });
-  },
-);
+test('a script without faults leaves nothing wrong behind', { timeout: TIMEOUT_MS }, async () => {
+  if (park === null) throw new Error('there is no park');
+  const script = { ...scriptOf(1, choiceOf([])), steps: [] };
+  const { tally, defects, unsettled } = await play(park, script);
+  const found = { tally, defects, unsettled };
+  expect(found, describeScript(script)).toEqual({ tally: noTally(), defects: [], unsettled: [] });
+});
