@@ -18,6 +18,8 @@ export interface Script {
   seed: number;
   daemons: number;
   shortTokens: boolean;
+  /** Pages are tiny and the budget of requests is just enough for the tenants together. */
+  scarce: boolean;
   /** The first sync ends before anything goes wrong. */
   warm: boolean;
   steps: readonly Step[];
@@ -49,6 +51,7 @@ export function scriptOf(seed: number, { faults, steps }: Choice): Script {
     seed,
     daemons: draw.pick([1, 2, 2, 3, 4]),
     shortTokens: draw.chance(0.3),
+    scarce: draw.chance(0.1),
     warm: draw.chance(0.7),
     steps: Array.from({ length: count }, () => stepOf(draw, faults)),
   };
@@ -71,10 +74,11 @@ function stepOf(draw: Draw, faults: Choice['faults']): Step {
 }
 
 /** A script as a person reads it, one step a line. */
-export function describeScript({ seed, daemons, shortTokens, warm, steps }: Script): string {
+export function describeScript({ seed, daemons, shortTokens, scarce, warm, steps }: Script): string {
   const world = [
     `${daemons} daemons`,
     ...(shortTokens ? ['short tokens'] : []),
+    ...(scarce ? ['scarce requests'] : []),
     warm ? 'after a sync' : 'from nothing',
   ];
   const lines = steps.map(({ fault, given, work, pieces, awaits }) => {

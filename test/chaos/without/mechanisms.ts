@@ -29,6 +29,15 @@ export const MECHANISMS: Readonly<Record<string, readonly Rewrite[]>> = {
       replace: '',
     },
   ],
+  // As it was: whoever has waited too long gives up, and the pages that were read are lost. The time is a hundredth of what it was, as
+  // the scarce world's budget is a hundred times a real one.
+  reservation: [
+    {
+      module: 'state/budget.ts',
+      find: "if (priority === 'interactive' && waitedMs + waitMs > LONGEST_INTERACTIVE_WAIT_MS) throw exhausted(waitMs);",
+      replace: 'if (waitedMs + waitMs > 120) throw exhausted(waitMs);',
+    },
+  ],
   guard: [
     {
       module: 'sync/guard.ts',

@@ -16,6 +16,7 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
     steps: late(draw, 'command', draw.pick(['google', 'graph', 'caldav'])),
   }),
   'lease-deadline': (draw) => ({ daemons: 2, steps: late(draw, 'worker', 'hubspot') }),
+  reservation: (draw) => ({ scarce: true, warm: false, steps: [step(draw, 'pause', { ms: 0 })] }),
   guard: (draw) => ({
     steps: [
       step(draw, draw.pick(['list-empty', 'list-truncated']), { ...LASTING, singles: true, keep: 2, betrayed: false }),
@@ -62,5 +63,5 @@ export function focusedScript(mechanism: Mechanism, seed: number): Script {
   const draw = drawFrom(seededRandom(seed));
   const focus = FOCUS[mechanism];
   if (focus === undefined) throw new RangeError(`nothing is known that goes for "${mechanism}"`);
-  return { seed, daemons: draw.pick([1, 2]), shortTokens: false, warm: true, ...focus(draw) };
+  return { seed, daemons: draw.pick([1, 2]), shortTokens: false, scarce: false, warm: true, ...focus(draw) };
 }

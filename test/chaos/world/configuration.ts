@@ -21,20 +21,21 @@ export interface TargetFile {
 }
 
 const PROFILE = fileURLToPath(new URL('../../../config/profiles/documented.yaml', import.meta.url));
-/** So few that every list is read in several pages. */
-const PAGE_ROWS = 12;
+/** So few that every list is read in several pages, or in many. */
+const PAGE_ROWS = { usual: 12, scarce: 3 };
 
 /** Writes settings, profile and tenants' files. */
 export async function writeConfiguration(
   dir: string,
   settings: object,
   tenants: ReadonlyMap<string, TenantFile>,
+  rows: keyof typeof PAGE_ROWS,
 ): Promise<void> {
   await mkdir(join(dir, 'tenants'), { recursive: true });
   await mkdir(join(dir, 'profiles'), { recursive: true });
   await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));
   const profile = parse(await readFile(PROFILE, 'utf8')) as { paging: object };
-  Object.assign(profile.paging, { size: PAGE_ROWS });
+  Object.assign(profile.paging, { size: PAGE_ROWS[rows] });
   await writeFile(join(dir, 'profiles', 'documented.yaml'), stringify(profile));
   for (const [tenant, file] of tenants) await writeFile(pathOf(dir, tenant), stringify(file));
 }

@@ -7,6 +7,7 @@ import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
 /** Long enough that a worker keeps it, short enough that its end is waited for. */
 const LEASE_TTL_MS = 2_000;
 const MOST_PACE = 6;
+const SCARCE = { requestsPerMinute: 600, burst: 5 };
 
 /** Servers that the settings name. */
 export interface SettingServers {
@@ -18,10 +19,11 @@ export interface SettingServers {
   clinicUrl: string;
   /** How much busier than idle the machine is. */
   pace: number;
+  scarce: boolean;
 }
 
 /** What `clinic-mirror.yaml` says, without CRMs. */
-export function settingsOf({ clinic, google, graph, clinicUrl, pace }: SettingServers): object {
+export function settingsOf({ clinic, google, graph, clinicUrl, pace, scarce }: SettingServers): object {
   return {
     redis: { url: { env: 'REDIS_URL' } },
     http: { port: 0 },
@@ -36,7 +38,7 @@ export function settingsOf({ clinic, google, graph, clinicUrl, pace }: SettingSe
         authUrl: clinic.authUrl,
         clientId: clinic.clients[0]?.clientId ?? '',
         clientSecret: { env: 'CLINIC_CLIENT_SECRET' },
-        budget: { requestsPerMinute: 6_000, burst: 500 },
+        budget: scarce ? SCARCE : { requestsPerMinute: 6_000, burst: 500 },
       },
     },
     googleClients: {

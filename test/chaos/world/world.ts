@@ -81,6 +81,8 @@ export interface WorldOptions {
   daemons: number;
   /** The clinic's tokens end soon, so that they are refreshed all the time. */
   shortTokens: boolean;
+  /** Pages are tiny, and requests few. */
+  scarce: boolean;
   /** A safety that the daemons run without. */
   without: string | null;
 }
@@ -107,9 +109,9 @@ export async function openWorld(park: Omit<Park, 'close'>, options: WorldOptions
   const smsGate = await wire.openGate('sms', sms.url);
   const built = await buildTenants({ ...servers, smsUrl: smsGate.url, openGate: wire.openGate });
   const configDir = join(dir, 'config');
-  const named = { clinic, google, graph, sms, clinicUrl: clinicGate.url, pace: park.pace };
+  const named = { clinic, google, graph, sms, clinicUrl: clinicGate.url, pace: park.pace, scarce: options.scarce };
   const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
-  await writeConfiguration(configDir, settings, built.files);
+  await writeConfiguration(configDir, settings, built.files, options.scarce ? 'scarce' : 'usual');
   const env: Record<string, string> = Object.assign(
     { DAV_PASSWORD: DAV_USERS[0]?.password ?? '' },
     secretsOf(named, options.seed),
