@@ -1,8 +1,10 @@
-import type { Link } from '../model/operations.ts';
+import type { Item } from '../model/items.ts';
+import type { Link, RemoteItem } from '../model/operations.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry } from '../state/outbox.ts';
 import { linkOf } from '../sync/adopt.ts';
+import { asOtherWrite } from '../sync/audit.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** For this long a request that got no answer may still be on its way: in a proxy, a queue, a server that stalls. Our choice. */
@@ -26,21 +28,27 @@ export function restsUntil(
   return sentAt <= now && lookableAt > now ? lookableAt : null;
 }
 
-/** Notes of what was sent before without an answer that it may still arrive, whatever becomes of it now. */
+/**
+ * Notes of what was sent before without an answer that it may still arrive, whatever becomes of it now. Where keys are looked up, a look
+ * shows it later still.
+ */
 export async function noteUnanswered(
   tenant: OpenTenant,
   target: OpenTarget,
   operations: readonly { entry: OutboxEntry; operation: { key: string } }[],
 ): Promise<void> {
+  const { keys } = target.supports;
+  const waitMs = STILL_ON_ITS_WAY_MS + (keys === 'enforced' ? 0 : keys.lookedUp.lagMs);
   const times = operations.flatMap(({ entry: { sent, sentAt }, operation: { key } }): [string, Instant][] =>
-    sent ? [[key, (sentAt ?? tenant.clock()) + STILL_ON_ITS_WAY_MS]] : [],
+    sent ? [[key, (sentAt ?? tenant.clock()) + waitMs]] : [],
   );
   await tenant.unanswered.note(target.id, new Map(times));
 }
 
 /**
- * Looks for what came late: an object of ours that no link tells of and nothing waits for, as when a create arrives after the deletion of
- * its record. It gets a link, so that the next plan decides on it like on any other.
+ * Looks for what came late. An object of ours that no link tells of and nothing waits for, as when a create arrives after the deletion of
+ * its record, gets a link. One that holds an older write than its link tells of, as a CRM takes it that compares no versions, lets the link
+ * tell so. The next plan decides on both like on any other.
  * @returns when the next look is due; null when none is
  */
 export async function lookForLate(
@@ -53,23 +61,33 @@ export async function lookForLate(
   const keys = await tenant.unanswered.due(target.id, tenant.clock(), KEYS_AT_ONCE);
   if (keys.length > 0) {
     const found = await target.connector.find(container, keys, signal);
-    const late = found.flatMap((remote) => linkOf(remote, target.identity, tenant.clock()) ?? []);
-    const links = await tenant.links.readSome(
-      target.id,
-      late.map(({ recordId }) => recordId),
-    );
-    const unknown: Link[] = [];
-    for (const link of late) {
-      const waits = (await tenant.outbox.pendingOf(target.id, link.recordId)) !== null;
-      if (!links.has(link.recordId) && !waits) unknown.push(link);
-    }
-    await tenant.links.writeAll(target.id, unknown, lease);
+    const late = await cameLate(tenant, target, found);
+    await tenant.links.writeAll(target.id, late, lease);
     await tenant.unanswered.done(target.id, keys);
-    if (unknown.length > 0) {
-      tenant.log.warn({ target: target.id, count: unknown.length }, 'objects arrived after their deletion');
+    if (late.length > 0) {
+      tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later ones');
       // What was planned knows nothing of them.
       await tenant.records.write(target.id, { plannedAsOf: null });
     }
   }
   return await tenant.unanswered.nextAt(target.id);
+}
+
+async function cameLate(
+  { links, outbox, clock }: OpenTenant,
+  { id, identity }: OpenTarget,
+  found: readonly RemoteItem<Item>[],
+): Promise<Link[]> {
+  const there = found.flatMap((remote) => linkOf(remote, identity, clock()) ?? []);
+  const known = await links.readSome(
+    id,
+    there.map(({ recordId }) => recordId),
+  );
+  const late: Link[] = [];
+  for (const asFound of there) {
+    const link = known.get(asFound.recordId);
+    const now = link === undefined ? asFound : asOtherWrite(link, asFound);
+    if (now !== null && (await outbox.pendingOf(id, asFound.recordId)) === null) late.push(now);
+  }
+  return late;
 }

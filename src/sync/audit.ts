@@ -118,6 +118,13 @@ export function asItStands(link: Link, asFound: Link): Link {
   return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...found };
 }
 
+/** The link of an object that holds another write of ours than the last one, as when an older one came late; null when it doesn't. */
+export function asOtherWrite(link: Link, asFound: Link): Link | null {
+  if (!isSameObject(asFound, link)) return null;
+  const now = asItStands(link, asFound);
+  return isSameContent(now.fingerprint, link.fingerprint) ? null : now;
+}
+
 /** Whether an object bears the stamp of another write of ours than the link tells of. */
 function isOtherWrite(link: Link, { revision }: Link): boolean {
   return link.revision !== undefined && revision !== undefined && revision !== link.revision;

@@ -27,8 +27,18 @@ export interface TargetOf<Wanted extends Item, Shown extends ShownObject> {
   open(worker: Worker): Connector<Wanted>;
   proxy: FaultProxy;
   server: ServerOf<Shown>;
+  /** Present where the connector looks keys up, and where the vendor's search is known to lag. */
+  search?: LaggingSearch;
   dialect: ContractDialect<Wanted>;
   close(): Promise<void>;
+}
+
+/** The vendor's search. */
+export interface LaggingSearch {
+  /** From now on it shows what is written only so late. */
+  lag(byMs: number): void;
+  /** The vendor's clock goes on. */
+  pass(ms: number): void;
 }
 
 /** A calendar. */

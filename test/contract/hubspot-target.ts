@@ -98,6 +98,8 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     authorizer,
     open: (worker) => openAt(proxy.url, worker),
     proxy,
+    // Time makes no difference: nothing is ever searched for.
+    search: { pass() {}, lag: (byMs) => sandbox.configure({ searchLagMs: byMs }) },
     server: serverVerbs(sandbox, object, names),
     dialect: dialectOf(sandbox, proxy, object),
     beside: (other) => openStream(account, other),

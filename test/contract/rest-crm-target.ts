@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyKind, PropertyValue } from '../../src/model/items.ts';
 import type { StreamName } from '../../src/model/streams.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
-import type { ContractDialect, Worker } from './contract-target.ts';
+import type { ContractDialect, LaggingSearch, Worker } from './contract-target.ts';
 import {
   CRM_ROLES,
   type CrmRole,
@@ -44,16 +44,26 @@ export interface RestCrmSpeech {
 
 /** A CRM behind the proxy, by its shipped profile; its clock goes on a second with every look. */
 export async function openRestCrmTarget(speech: RestCrmSpeech): Promise<CrmTarget & { sandbox: RestCrmSandbox }> {
-  let ticks = 0;
+  let time = Date.UTC(2026, 10, 20);
+  const pass = (ms: number) => {
+    time += ms;
+  };
   const now = () => {
-    ticks += 1;
-    return Date.UTC(2026, 10, 20) + ticks * SECOND_MS;
+    pass(SECOND_MS);
+    return time;
   };
   const sandbox = await startRestCrmSandbox({ dialect: speech.dialect, now });
   const proxy = await startFaultProxy(sandbox.url);
   for (const stream of ['patients', 'appointments', 'invoices'] as const) addFields(sandbox, speech, stream);
+  const search: LaggingSearch = {
+    pass,
+    lag(byMs) {
+      pass(byMs);
+      sandbox.configure({ searchLagMs: byMs });
+    },
+  };
   return {
-    ...(await openStream(sandbox, proxy, speech, 'patients')),
+    ...(await openStream({ sandbox, proxy, search }, speech, 'patients')),
     sandbox,
     async close() {
       await proxy.close();
@@ -71,12 +81,14 @@ function addFields(sandbox: RestCrmSandbox, { kinds, names }: RestCrmSpeech, str
   }
 }
 
-async function openStream(
-  sandbox: RestCrmSandbox,
-  proxy: FaultProxy,
-  speech: RestCrmSpeech,
-  stream: StreamName,
-): Promise<CrmTarget> {
+interface Account {
+  sandbox: RestCrmSandbox;
+  proxy: FaultProxy;
+  search: LaggingSearch;
+}
+
+async function openStream(account: Account, speech: RestCrmSpeech, stream: StreamName): Promise<CrmTarget> {
+  const { sandbox, proxy, search } = account;
   const names = speech.names[stream];
   const authorizer = speech.login(sandbox.token);
   const open = ({ createCalendar: _, properties = mappedProperties(names), ...worker }: Worker) =>
@@ -104,9 +116,10 @@ async function openStream(
     authorizer,
     open,
     proxy,
+    search,
     server: serverVerbs(sandbox, speech, stream),
     dialect: speech.faults(proxy, stream),
-    beside: (other) => openStream(sandbox, proxy, speech, other),
+    beside: (other) => openStream(account, speech, other),
     close: async () => {},
   };
 }

@@ -75,6 +75,45 @@ describe('D16: a write that is older than what stands there', () => {
   });
 });
 
+describe('D16: a write without an answer that arrives after a later one, where the target compares no versions', () => {
+  async function late(): Promise<{ world: AuditWorld; newest: unknown }> {
+    const world = await synced(2, 'keep');
+    world.model.fault = () => 'unavailable';
+    move(world, '0', 30);
+    const [older] = await sentBy(world, () => cycle(world.tenant));
+    world.model.fault = () => null;
+    move(world, '0', 31);
+    world.clock.now += 30 * SECOND_MS;
+    await cycle(world.tenant);
+    const newest = structuredClone(objectOf(world, '0').item);
+    expect(newest).not.toEqual((older as { item: unknown }).item);
+    const { item, revision } = older as Extract<Operation, { item: unknown }>;
+    Object.assign(objectOf(world, '0'), { item: structuredClone(item), revision, version: 9 });
+    return { world, newest };
+  }
+
+  test('is found ten minutes after it was sent, and written over, whatever is done about changes by hand', async () => {
+    const { world, newest } = await late();
+    world.clock.now += STILL_ON_ITS_WAY_MS;
+    await drain(world.tenant, targetOf(world.tenant));
+    expect((await world.tenant.records.read('doctor')).plannedAsOf).toBeNull();
+    await cycle(world.tenant);
+    expect(objectOf(world, '0').item).toEqual(newest);
+    expect(await auditOf(world.tenant, { whole: true })).toMatchObject({ edited: 0 });
+    expect((await world.tenant.records.read('doctor')).drift).not.toHaveProperty('overwritten');
+  });
+
+  test('is left to what waits for its record', async () => {
+    const { world, newest } = await late();
+    move(world, '0', 32);
+    await pull(world.tenant);
+    world.clock.now += STILL_ON_ITS_WAY_MS;
+    await drain(world.tenant, targetOf(world.tenant));
+    expect(objectOf(world, '0').item).not.toEqual(newest);
+    expect((await world.tenant.records.read('doctor')).plannedAsOf).not.toBeNull();
+  });
+});
+
 describe('D16: a state that went back', () => {
   test('lets later objects stand, and goes on above their revisions', async () => {
     const world = await synced(1);
@@ -189,6 +228,24 @@ describe('D15: where keys are looked up, a write without an answer', () => {
     clock.now += 31 * SECOND_MS;
     const late = await sentBy(world, () => drain(other, targetOf(other)));
     expect(late).toMatchObject([{ kind: 'delete' }]);
+    expect(objectIn(world, '0')).toBeUndefined();
+  });
+
+  test('and that arrives after the deletion of its record is looked for once a look shows it', async () => {
+    const { world } = await lagging();
+    world.model.fault = () => 'unavailable';
+    const [create] = await sentBy(world, () => cycle(world.tenant));
+    world.model.fault = () => null;
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 24, status: 'cancelled' }));
+    world.clock.now += LAG_MS + SECOND_MS;
+    await cycle(world.tenant);
+    const deletedAt = world.clock.now;
+    expect(await sendLate(world, create!)).toBe('written');
+    const lookAt = await world.tenant.unanswered.nextAt('doctor');
+    expect(lookAt).toBe(deletedAt - SECOND_MS + STILL_ON_ITS_WAY_MS);
+    world.clock.now = lookAt!;
+    await drain(world.tenant, targetOf(world.tenant));
+    await cycle(world.tenant);
     expect(objectIn(world, '0')).toBeUndefined();
   });
 

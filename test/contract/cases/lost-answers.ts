@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import type { Item } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
+import { HOUR_MS } from '../../../src/model/time.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type AnyKit, deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';
 
@@ -39,6 +40,20 @@ export const lostAnswers = group('lost answers', {
     expect(describeOutcome(outcome)).toBe('written adopted');
     expect(await kit.objects()).toHaveLength(1);
   },
+  'D15: a create whose answer is lost ends as one object, however late searches are, once the time is over that keys need':
+    async (kit) => {
+      const { keys } = kit.target.supports;
+      const { search } = kit.target;
+      expect(keys === 'enforced' || search !== undefined, 'a target that looks keys up can be made to lag').toBe(true);
+      const lagMs = keys === 'enforced' ? 0 : keys.lookedUp.lagMs;
+      search?.lag(keys === 'enforced' ? HOUR_MS : lagMs);
+      kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
+      await kit.attempt([kit.toCreate('a')]);
+      search?.pass(lagMs);
+      const [outcome] = await kit.attempt([kit.toCreate('a')], kit.worker());
+      expect(describeOutcome(outcome)).toBe('written adopted');
+      expect(await kit.objects()).toHaveLength(1);
+    },
   'after a crash before the answers were noted the whole work is repeated without harm': async (kit) => {
     const [a, b] = await kit.create('a', 'b');
     const work: Operation<Item>[] = [
