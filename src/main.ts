@@ -18,6 +18,7 @@ import { lookAtTarget } from './jobs/look.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
+import { releaseRegularly } from './jobs/release.ts';
 import { remind } from './jobs/remind.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
@@ -26,12 +27,13 @@ import type { JobHandlers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
-import { MINUTE_MS, SECOND_MS } from './model/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import type { StateEpoch } from './state/epoch.ts';
+import { createLeases } from './state/leases.ts';
 import { checkRedis, type RedisWatch, watchRedis } from './state/redis.ts';
 import { keepTriggers } from './state/triggers.ts';
 
@@ -113,6 +115,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   // In the order in which processes read their configuration: the one that was started last is the newest.
   for (const tenant of composition.estate.tenants.values()) await tenant.generation.join();
   await schedule(composition);
+  opened.defer(keepReleasing(composition));
   log.info({ port: server.port, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
@@ -149,6 +152,14 @@ async function watchEpoch({ epoch, redis, log }: Composition): Promise<() => voi
     clearInterval(timer);
     redis.off('ready', look);
   };
+}
+
+/** Whatever was taken out of the configuration is let go in time. @returns ends the looking */
+function keepReleasing({ configuration, estate, removed, redis, log }: Composition): () => Promise<void> {
+  const { settings, setAside } = configuration;
+  const keepMs = settings.removed.keepDays * DAY_MS;
+  const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
+  return releaseRegularly({ tenants: estate.tenants, setAside, removed, keepMs, leasesOf, clock: estate.clock, log });
 }
 
 async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {

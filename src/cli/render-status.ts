@@ -1,5 +1,5 @@
 import type { ConnectionStatus } from '../control/estate.ts';
-import type { DriftPolicy, Status, TargetStatus, TenantStatus } from '../control/status.ts';
+import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status.ts';
 import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading } from './render-gaps.ts';
 import { remedyOf } from './render-triggers.ts';
@@ -13,8 +13,21 @@ export function renderStatus(status: Status): string {
       wrap(`${tenant}  NOT RUNNING: ${faults} faults in its configuration, see "clinic-mirror config check"`),
     );
   }
-  if (blocks.length === 0) return 'No tenant is configured.';
+  const removed = renderRemoved(status.removed.map((one) => ({ ...one, name: `tenant ${one.name}` })));
+  if (blocks.length === 0) blocks.push('No tenant is configured.');
+  if (removed.length > 0) blocks.push(removed.join('\n'));
   return [...blocks, ...renderState(status.state)].join('\n\n');
+}
+
+/** What is no longer configured, and how long what is kept of it stays. */
+function renderRemoved(removed: readonly RemovedStatus[], indent = ''): string[] {
+  return removed.map(({ name, releaseAt }) =>
+    wrap(
+      `${name.replace('/', ' ')} is no longer configured: what is kept of it here goes after ${renderTime(releaseAt)}`,
+      WIDTH,
+      indent,
+    ),
+  );
 }
 
 /** What keeps decisions from being lost, where something does not. */
@@ -57,6 +70,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }
+  lines.push(...renderRemoved(tenant.removed, '  '));
   const rules = Object.entries(tenant.lastRun?.gaps ?? {}).filter(([owner]) => owner.startsWith('reminders/'));
   lines.push(...renderGaps(Object.fromEntries(rules), null, '  '));
   lines.push(...renderNotifications(tenant.targets), ...renderClosedChannels(tenant), ...renderTriggers(tenant));

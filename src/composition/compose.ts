@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
@@ -36,6 +35,7 @@ import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { createOutbox } from '../state/outbox.ts';
 import { createProtection } from '../state/protection.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
+import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
 import { createRunStore } from '../state/runs.ts';
 import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import { createTargetStore } from '../state/targets.ts';
@@ -80,6 +80,7 @@ export interface Composition {
   logins: LoginStore<PendingLogin>;
   redis: RedisClient;
   epoch: StateEpoch;
+  removed: RemovedStore;
   queues: WorkQueues;
   log: Logger;
   close(): Promise<void>;
@@ -115,6 +116,7 @@ export function compose(options: CompositionOptions): Composition {
     clock,
     log,
   });
+  const removed = createRemovedStore(redis);
   const queues = openQueues(redisUrl);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
   const evaluate = createEvaluator(startExpressionThread);
@@ -137,6 +139,7 @@ export function compose(options: CompositionOptions): Composition {
     setAside: configuration.setAside,
     connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
     epoch,
+    removed: { ...removed, keepMs: settings.removed.keepDays * DAY_MS },
     pullNow: (tenant) => queues.pullNow(tenant),
     clock,
   };
@@ -147,6 +150,7 @@ export function compose(options: CompositionOptions): Composition {
     logins: createLoginStore<PendingLogin>(redis, ring),
     redis,
     epoch,
+    removed,
     queues,
     log,
     async close() {
@@ -158,11 +162,6 @@ export function compose(options: CompositionOptions): Composition {
       log.debug({}, 'closed');
     },
   };
-}
-
-function hashOf(settings: readonly unknown[]): string {
-  const text = JSON.stringify(settings, (_, value: unknown) => (value instanceof Map ? [...value] : value));
-  return createHash('sha256').update(text).digest('base64url');
 }
 
 interface Shared extends CompositionOptions {
@@ -275,7 +274,6 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       records: createTargetStore(redis, tenant.id),
       holds: createHoldStore(redis, tenant.id),
       runs,
-      settingsHash: hashOf([tenant, context.profile, process.versions.tz ?? '']),
       missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
       leases: leasesUnder(generation, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration: restart this one'),

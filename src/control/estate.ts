@@ -3,6 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantSetAside } from '../settings/configuration.ts';
 import type { StateEpoch } from '../state/epoch.ts';
+import type { RemovedStore } from '../state/removed.ts';
 
 /** Where one login stands, in the same words on every surface. */
 export interface ConnectionStatus {
@@ -28,6 +29,8 @@ export interface Estate {
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
   /** How decisions are kept from being lost. */
   epoch: Pick<StateEpoch, 'view'>;
+  /** What was taken out of the configuration and still has keys. */
+  removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
   /** Tells the running daemon, if there is one, to pull a tenant now. */
   pullNow(tenant: string): Promise<void>;
   clock: Clock;

@@ -84,6 +84,15 @@ export interface ConfigurationStatus {
   supersededAt: Instant | null;
 }
 
+/** What is kept here of something that is no longer configured. */
+export interface RemovedStatus {
+  name: string;
+  /** When it was first missed. */
+  missedAt: Instant;
+  /** From then on its keys go; taken into the configuration again before, it loses nothing. What it wrote elsewhere stays. */
+  releaseAt: Instant;
+}
+
 /** Where a tenant stands. */
 export interface TenantStatus {
   tenant: string;
@@ -93,6 +102,8 @@ export interface TenantStatus {
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
   targets: TargetStatus[];
+  /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
+  removed: RemovedStatus[];
   /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
   doubt: Doubt | null;
   /** Null where none are configured. */
@@ -108,6 +119,8 @@ export interface Status {
   state: EpochView;
   tenants: TenantStatus[];
   setAside: { tenant: string; faults: number }[];
+  /** Tenants that were taken out of the configuration and still have keys here. */
+  removed: RemovedStatus[];
 }
 
 /** @param only one tenant; all of them when absent */
@@ -118,6 +131,7 @@ export async function status(estate: Estate, only?: string): Promise<Status> {
     state: await estate.epoch.view(),
     tenants: await Promise.all(tenants.map((tenant) => tenantStatus(estate, tenant))),
     setAside: estate.setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
+    removed: only === undefined ? removedStatus(await estate.removed.tenants(), estate) : [],
   };
 }
 
@@ -134,10 +148,15 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     targets: await Promise.all(
       [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
     ),
+    removed: removedStatus(await estate.removed.parts(tenant.id), estate),
     doubt: await tenant.protection.doubt(),
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
   };
+}
+
+function removedStatus(missed: ReadonlyMap<string, Instant>, { removed: { keepMs } }: Estate): RemovedStatus[] {
+  return [...missed].map(([name, missedAt]) => ({ name, missedAt, releaseAt: missedAt + keepMs }));
 }
 
 /** A superseded process tries again within seconds for as long as it runs. */

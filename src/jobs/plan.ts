@@ -274,7 +274,7 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   await tenant.outbox.put(id, plan.passed, now, lease, run);
   const plannedUnder = await tenant.generation.join();
   // What is not written of people yet still differs as it did when the links were rebuilt.
-  const compared = plan.held.people.length > 0 ? {} : { comparableUnder: tenant.settingsHash };
+  const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
   await tenant.records.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);

@@ -116,8 +116,6 @@ export interface OpenTenant {
   generation: Generation;
   /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */
   planLifeMs: number;
-  /** A hash of everything configured that contents depend on: the tenant's file, the profile, the rules of time zones. */
-  settingsHash: string;
   /** A record is gone when a reading that began at least so much after the first that missed it misses it too. */
   missedForMs: number;
   /** Bounds of one turn of a target's lane. */

@@ -121,6 +121,16 @@ const journal = z
   })
   .prefault({});
 
+const removed = z
+  .strictObject({
+    keepDays: wholeNumber(1, 3_660)
+      .default(30)
+      .describe(
+        'How long what is kept here of a removed target, connection or tenant stays, from when it is first missed',
+      ),
+  })
+  .prefault({});
+
 const push = z
   .strictObject({
     sliceOperations: wholeNumber(1, 10_000).default(200).describe('Most operations of one turn of a target'),
@@ -183,6 +193,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     notifications,
     guard,
     journal,
+    removed,
     push,
     tokens,
     leases: z

@@ -44,7 +44,7 @@ export interface GenerationOptions {
   tenant: string;
   /** Hash of everything that decides what is planned. */
   hash: string;
-  /** The configured targets: their lanes end when a newer configuration comes. */
+  /** The configured targets: their lanes end when a newer configuration comes, and none of them counts as removed. */
   targets: readonly string[];
   clock: Clock;
 }
@@ -76,12 +76,16 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
   const told = JSON.stringify(targets);
   let joined: Promise<number> | null = null;
   async function register(): Promise<number> {
+    // Before anything else, so that whoever is releasing what was left of this tenant either sees it or loses its lease.
+    await redis.hdel(keys.removedTenants(), tenant);
     for (;;) {
       const [number = null, known = null] = await redis.hmget(key, 'number', 'targets');
       const lanes = new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])].map(laneLease));
       const leases = [PLAN_LEASE, ...lanes].map((name) => keys.lease(tenant, name));
       const answer = await redis.eval(REGISTER, leases.length + 1, key, ...leases, number ?? 0, hash, told);
-      if (answer !== -1) return Number(answer);
+      if (answer === -1) continue;
+      if (targets.length > 0) await redis.hdel(keys.removed(tenant), ...targets.map((target) => `target/${target}`));
+      return Number(answer);
     }
   }
   const join = () => {

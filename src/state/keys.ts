@@ -16,6 +16,7 @@
  * | `cm:{T}:misses:<stream>`             | hash   | seven days        | planner           | planner               |
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
  * | `cm:{T}:configuration`               | hash   | tenant's          | planner, lane     | planner, lane, status |
+ * | `cm:{T}:removed`                     | hash   | until released    | release           | release, status       |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:clinic-tenant`               | string | for ever          | login, planner    | whoever asks the clinic |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
@@ -48,6 +49,7 @@
  * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
  * | `cm:{T}:protection`                 | hash   | for ever          | planner, operator | planner, sender       |
  * | `cm:{clinic-mirror}:epoch`           | hash   | for ever          | whoever decides   | whoever decides       |
+ * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
@@ -57,6 +59,8 @@
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
  * shared budget, `H` is the hash of an address in a reminder. No value holds patient data or a secret in clear: items and credentials are sealed.
+ * "Target's", "connection's" and "tenant's" last until that is taken out of the configuration and `removed.keepDays` have passed
+ * (`jobs/release.ts`); so does what is kept for ever, but for {@link KEPT_KINDS}.
  */
 function tenantKey(tenant: string, ...parts: readonly (string | number)[]): string {
   return ['cm', `{${tenant}}`, ...parts].join(':');
@@ -78,6 +82,7 @@ export const keys = {
   misses: (tenant: string, stream: string) => tenantKey(tenant, 'misses', stream),
   restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
   configuration: (tenant: string) => tenantKey(tenant, 'configuration'),
+  removed: (tenant: string) => tenantKey(tenant, 'removed'),
   holds: (tenant: string) => tenantKey(tenant, 'holds'),
   clinicTenant: (tenant: string) => tenantKey(tenant, 'clinic-tenant'),
   runs: (tenant: string) => tenantKey(tenant, 'runs'),
@@ -110,6 +115,7 @@ export const keys = {
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   protection: (tenant: string) => tenantKey(tenant, 'protection'),
   epoch: () => `cm:${QUEUE_PREFIX}:epoch`,
+  removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
   budget: (name: string) => {
@@ -120,3 +126,85 @@ export const keys = {
 
 /** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */
 export const QUEUE_PREFIX = '{clinic-mirror}';
+
+/** Kinds of keys that go when their target was removed; its name is the part after the kind. The first tells that links can be trusted. */
+export const TARGET_KINDS = [
+  'target',
+  'links',
+  'marked',
+  'unseen',
+  'unanswered',
+  'outbox',
+  'outbox-due',
+  'outbox-failing',
+  'gone',
+  'restorations',
+  'pins',
+] as const;
+/** The same of a connection. */
+export const CONNECTION_KINDS = ['credential'] as const;
+/** Kinds that go with their tenant, beside those of its targets and connections. */
+export const TENANT_KINDS = [
+  'configuration',
+  'misses',
+  'removed',
+  'holds',
+  'clinic-tenant',
+  'runs',
+  'journal',
+  'journals',
+  'channels',
+  'reminder',
+  'reminder-claim',
+  'reminders-open',
+  'reminders-settled',
+  'reminders-of',
+  'reminder-counts',
+  'reminders-hour',
+  'reminder-report',
+  'reminder-channel-closed',
+  'answer-claim',
+  'answers-minute',
+  'trigger-readings',
+  'triggers-known',
+  'triggers-waiting',
+  'trigger-endpoint',
+  'trigger-counts',
+  'fence',
+] as const;
+/** Kinds that stay, whatever is removed: they protect people, or prove that they were. A lease ends by itself. */
+export const KEPT_KINDS = ['tombstones', 'receipts', 'opt-outs', 'protection', 'lease'] as const;
+/** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
+export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set([
+  'pins',
+  'journal',
+  'journals',
+  ...TENANT_KINDS.filter((kind) => /^(reminder|answer)/.test(kind)),
+]);
+
+/** What a key belongs to: a target or a connection, else the tenant itself. */
+export interface KeyOwner {
+  tenant: string;
+  kind: string;
+  /** Null: the tenant itself. */
+  part: RemovablePart | null;
+}
+
+/** A target, or a connection: each may have the other's name. */
+export type RemovablePart = `${'target' | 'connection'}/${string}`;
+
+const KEY = /^cm:\{([^}]+)\}:([^:]+)(?::([^:]+))?/;
+
+/** @returns null for a key that no tenant leaves behind */
+export function ownerOfKey(key: string): KeyOwner | null {
+  const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
+  const isOf = (kinds: readonly string[]) => kinds.includes(kind);
+  if (isOf(TARGET_KINDS)) return { tenant, kind, part: `target/${name}` };
+  if (isOf(CONNECTION_KINDS)) return { tenant, kind, part: `connection/${name}` };
+  return isOf(TENANT_KINDS) ? { tenant, kind, part: null } : null;
+}
+
+/** Pattern of all keys of a tenant, or of all tenants and more. */
+export function keysOfTenant(tenant: string | null): string {
+  return tenant === null ? 'cm:{*' : tenantKey(tenant, '*');
+}

@@ -28,8 +28,8 @@ export interface TargetRecord {
   lastPlannedAt: Instant | null;
   /** Number of that configuration; null when no plan was made since configurations have numbers. */
   plannedUnder: number | null;
-  /** Hash of what contents depended on then; null when links were rebuilt since. */
-  comparableUnder: string | null;
+  /** The same number; null when links were rebuilt since, or what is held of people still differs as it did then. */
+  comparableUnder: number | null;
   firstRunApprovedAt: Instant | null;
   trouble: TargetTrouble | null;
   /** What of it the last cycle could not read or does not know; null for nothing. */
@@ -207,7 +207,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     settledAsOf: number('settledAsOf'),
     lastPlannedAt: number('lastPlannedAt'),
     plannedUnder: number('plannedUnder'),
-    comparableUnder: fields.comparableUnder ?? null,
+    comparableUnder: number('comparableUnder'),
     firstRunApprovedAt: number('firstRunApprovedAt'),
     pausedUntil: number('pausedUntil'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),

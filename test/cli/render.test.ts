@@ -135,6 +135,7 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
 });
 const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
+const removals = fc.record({ name: names, missedAt: fc.nat(NOW), releaseAt: fc.nat(NOW) });
 const statuses: fc.Arbitrary<Status> = fc.record({
   at: fc.constant(NOW),
   state: fc.record({
@@ -152,6 +153,7 @@ const statuses: fc.Arbitrary<Status> = fc.record({
       connections: fc.array(connections, { maxLength: 3 }),
       lastRun: fc.option(runs),
       targets: fc.array(targets, { maxLength: 4 }),
+      removed: fc.array(removals, { maxLength: 2 }),
       doubt: fc.option(fc.record({ code: fc.constantFrom('state-went-back', 'state-lost'), sinceAt: fc.nat(NOW) })),
       reminders: fc.option(
         fc.record({
@@ -172,6 +174,7 @@ const statuses: fc.Arbitrary<Status> = fc.record({
     { maxLength: 3 },
   ),
   setAside: fc.array(fc.record({ tenant: names, faults: counts }), { maxLength: 2 }),
+  removed: fc.array(removals, { maxLength: 2 }),
 });
 const lines: fc.Arbitrary<PlanLine> = fc.record({
   record: foreign,

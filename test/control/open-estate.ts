@@ -17,6 +17,7 @@ export function openEstate(choice: EstateChoice): Estate & { pulled: string[] } 
     setAside: choice.setAside ?? [],
     connections: async () => [...(choice.connections ?? [])],
     epoch: { view: async () => ({ durability: 'durable', directory: 'kept', wentBackAt: null, wentBackTo: null }) },
+    removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,
     pulled,

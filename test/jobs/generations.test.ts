@@ -6,12 +6,13 @@ import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
+import { openEstate } from '../control/open-estate.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
-import { openEpoch, openTenant } from './open-tenant.ts';
+import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis();
 const SUPERSEDED = { actor: 'settings', code: 'configuration-superseded' };
@@ -30,17 +31,8 @@ async function open() {
   return { connection, clinic, model, clock, start };
 }
 
-const statusOf = async (tenant: OpenTenant) => {
-  const estate = {
-    tenants: new Map([[tenant.id, tenant]]),
-    setAside: [],
-    connections: async () => [],
-    epoch: openEpoch(redis.connect(), tenant.clock),
-    pullNow: async () => {},
-    clock: tenant.clock,
-  };
-  return (await status(estate)).tenants[0]?.configuration;
-};
+const statusOf = async (tenant: OpenTenant) =>
+  (await status(openEstate({ tenants: [tenant] }))).tenants[0]?.configuration;
 
 describe('D20: of two processes with different configurations', () => {
   test('the older one neither plans nor writes nor audits: after the change each event is written once', async () => {

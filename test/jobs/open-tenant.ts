@@ -101,7 +101,6 @@ export function openTenant(choice: TenantChoice): OpenTenant {
       tenant: choice.formerly,
       target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
     }),
-    settingsHash: JSON.stringify(choice.targets.map(({ configuration }) => configuration ?? null)),
     // Any later cycle is a second look.
     missedForMs: 0,
     leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),

@@ -1,0 +1,152 @@
+import type { Logger } from '../log/logger.ts';
+import { asMirrorError } from '../model/errors.ts';
+import { type Clock, HOUR_MS, MINUTE_MS } from '../model/time.ts';
+import type { TenantConfiguration } from '../settings/configuration.ts';
+import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
+import { READ_UNDER_FORMER_IDS, type RemovablePart } from '../state/keys.ts';
+import type { Leases } from '../state/leases.ts';
+import type { KeyHolders, RemovedStore } from '../state/removed.ts';
+import type { OpenTenant } from './tenant.ts';
+
+/** What the release of removed targets, connections and tenants works with. */
+export interface ReleaseParts {
+  tenants: ReadonlyMap<string, OpenTenant>;
+  /** Tenants whose files have faults: they are not removed, and what they were called before is not known. */
+  setAside: readonly { id: string }[];
+  removed: RemovedStore;
+  /** How long their keys stay from when they are first missed. */
+  keepMs: number;
+  /** Of a tenant that is not configured here. */
+  leasesOf(tenant: string): Leases;
+  clock: Clock;
+  log: Logger;
+}
+
+/** How long the release of a tenant waits for a cycle that is under way. */
+const LEASE_WAIT_MS = MINUTE_MS;
+const NOTHING_SPARED: ReadonlySet<string> = new Set();
+
+/**
+ * Looks now and every hour. Each daemon does so for itself: what one of them has in its configuration counts as there, whatever the
+ * others know of.
+ * @returns ends the looking
+ */
+export function releaseRegularly(parts: ReleaseParts): () => Promise<void> {
+  const end = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  const look = () => {
+    // While Redis is away nothing is released; its loss is told elsewhere.
+    running = running.then(() => releaseRemoved(parts, end.signal)).catch(() => {});
+  };
+  look();
+  const timer = setInterval(look, HOUR_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    end.abort();
+    await running;
+  };
+}
+
+/**
+ * Notes what has keys and is no longer configured, and unlinks the keys of what has been missed for long enough. Remote calendars and
+ * CRMs are not touched. A process with an older configuration than the newest does none of this. One failure keeps no other back.
+ */
+export async function releaseRemoved(parts: ReleaseParts, signal: AbortSignal): Promise<void> {
+  const holders = await parts.removed.holders();
+  for (const tenant of parts.tenants.values()) {
+    await attempt(parts, tenant.id, () => releaseParts(parts, tenant, holders.get(tenant.id) ?? new Map(), signal));
+  }
+  await releaseTenants(parts, holders, signal);
+}
+
+async function attempt({ log }: ReleaseParts, tenant: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { code } = asMirrorError(error);
+    if (code !== SUPERSEDED)
+      log.warn({ tenant, code }, 'what was removed could not be looked after; tried again in an hour');
+  }
+}
+
+async function releaseParts(
+  { removed, keepMs, clock }: ReleaseParts,
+  tenant: OpenTenant,
+  holders: KeyHolders,
+  signal: AbortSignal,
+): Promise<void> {
+  const configured = partsOf(tenant.configuration);
+  const spared = sparedParts(tenant.configuration);
+  const missing = [...holders].flatMap(([part, kinds]) =>
+    part === null || configured.has(part) || isAllSpared(kinds, spared.get(part)) ? [] : [part],
+  );
+  const known = await removed.parts(tenant.id);
+  const now = clock();
+  const missed = missing.filter((part) => !known.has(part));
+  const due = missing.filter((part) => (known.get(part) ?? now) <= now - keepMs);
+  const ended = [...known.keys()].filter((part) => !missing.includes(part));
+  if (missed.length + due.length + ended.length === 0) return;
+  const lease = await tenant.leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
+  try {
+    await removed.noteParts(tenant.id, { missed, ended }, now, lease);
+    for (const part of due) {
+      const count = await removed.releasePart(tenant.id, part, spared.get(part) ?? NOTHING_SPARED, lease);
+      await removed.noteParts(tenant.id, { missed: [], ended: [part] }, now, lease);
+      tenant.log.info({ part, keys: count }, 'what was kept of something that was removed is released');
+    }
+    for (const part of missed)
+      tenant.log.info({ part, releaseAt: now + keepMs }, 'no longer configured: its state is kept until then');
+  } finally {
+    await lease.release();
+  }
+}
+
+async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, KeyHolders>, signal: AbortSignal) {
+  const { removed, tenants, setAside, keepMs, clock, log } = parts;
+  const present = new Set([...tenants.keys(), ...setAside.map(({ id }) => id)]);
+  const former = new Set([...tenants.values()].map(({ configuration }) => configuration.formerly));
+  const sparedOf = (tenant: string) => (former.has(tenant) ? READ_UNDER_FORMER_IDS : NOTHING_SPARED);
+  const missing = [...holders].flatMap(([tenant, held]) =>
+    present.has(tenant) || [...held.values()].every((kinds) => isAllSpared(kinds, sparedOf(tenant))) ? [] : [tenant],
+  );
+  const known = await removed.tenants();
+  const now = clock();
+  const missed = missing.filter((tenant) => !known.has(tenant));
+  const ended = [...known.keys()].filter((tenant) => !missing.includes(tenant));
+  await removed.noteTenants({ missed, ended }, now);
+  for (const tenant of missed)
+    log.info({ tenant, releaseAt: now + keepMs }, 'no longer configured: its state is kept until then');
+  // A broken file does not tell what its tenant was called before.
+  if (setAside.length > 0) return;
+  for (const tenant of missing.filter((each) => (known.get(each) ?? now) <= now - keepMs)) {
+    await attempt(parts, tenant, async () => {
+      const lease = await parts.leasesOf(tenant).take(PLAN_LEASE, LEASE_WAIT_MS, signal);
+      try {
+        const count = await removed.releaseTenant(tenant, sparedOf(tenant), lease);
+        if (count === null) return;
+        await removed.noteTenants({ missed: [], ended: [tenant] }, now);
+        log.info({ tenant, keys: count }, 'what was kept of a tenant that was removed is released');
+      } finally {
+        await lease.release();
+      }
+    });
+  }
+}
+
+/** Everything of a tenant that is configured and may hold keys. */
+function partsOf({ targets, connections }: TenantConfiguration): Set<RemovablePart> {
+  const targetParts = [...targets.keys()].map((id): RemovablePart => `target/${id}`);
+  const logins = [CLINIC_CONNECTION, ...connections.keys()].map((id): RemovablePart => `connection/${id}`);
+  return new Set([...targetParts, ...logins]);
+}
+
+/** What is still read of targets under their ids of before. */
+function sparedParts({ targets }: TenantConfiguration): Map<RemovablePart, ReadonlySet<string>> {
+  const former = [...targets.values()].flatMap(({ formerly }) => formerly ?? []);
+  return new Map(former.map((id) => [`target/${id}`, READ_UNDER_FORMER_IDS]));
+}
+
+function isAllSpared(kinds: ReadonlySet<string>, spared: ReadonlySet<string> = NOTHING_SPARED): boolean {
+  return [...kinds].every((kind) => spared.has(kind));
+}

@@ -1,0 +1,111 @@
+import type { Instant } from '../model/time.ts';
+import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
+import { FENCE, type Lease } from './leases.ts';
+import { fenced } from './links.ts';
+import type { RedisClient } from './redis.ts';
+import { keysLike } from './scan.ts';
+import { slices } from './slices.ts';
+
+/** What holds keys in a tenant: its targets and connections, and itself (null), each with the kinds of its keys. */
+export type KeyHolders = Map<RemovablePart | null, Set<string>>;
+
+/** What was taken out of the configuration and still has keys, by when it was first missed. */
+export interface RemovedStore {
+  /** Every tenant that left keys here, with what holds them. Reads the names of all keys. */
+  holders(): Promise<Map<string, KeyHolders>>;
+  /** Targets and connections of a tenant that were removed. */
+  parts(tenant: string): Promise<Map<RemovablePart, Instant>>;
+  /** Tenants that were removed. */
+  tenants(): Promise<Map<string, Instant>>;
+  /** Notes what is missed since now; what is missed already keeps its time. Fenced by the planner's lease. */
+  noteParts(tenant: string, change: RemovalChange<RemovablePart>, now: Instant, lease: Lease): Promise<void>;
+  noteTenants(change: RemovalChange<string>, now: Instant): Promise<void>;
+  /** Unlinks the keys of a part, those of spared kinds excepted. Fenced by the planner's lease. @returns how many */
+  releasePart(tenant: string, part: RemovablePart, spared: ReadonlySet<string>, lease: Lease): Promise<number>;
+  /**
+   * The same of a whole tenant, if it is still missed: who takes it up again from here on ends the lease.
+   * @returns how many; null when somebody has taken it up
+   */
+  releaseTenant(tenant: string, spared: ReadonlySet<string>, lease: Lease): Promise<number | null>;
+}
+
+/** What is missed by now, and what no longer is. */
+export interface RemovalChange<Name> {
+  missed: readonly Name[];
+  ended: readonly Name[];
+}
+
+/** Names of keys that go in one step. */
+const KEYS_AT_ONCE = 500;
+
+// KEYS: lease, removed. ARGV: token, now, how many are missed, their names, names that end.
+const NOTE = `${FENCE}
+local missed = tonumber(ARGV[3])
+for i = 4, #ARGV do
+  if i < 4 + missed then redis.call('HSETNX', KEYS[2], ARGV[i], ARGV[2]) else redis.call('HDEL', KEYS[2], ARGV[i]) end
+end
+return 1`;
+
+const UNLINK = `${FENCE}
+return redis.call('UNLINK', unpack(KEYS, 2))`;
+
+/** Opens what is known of removals, of all tenants. */
+export function createRemovedStore(redis: RedisClient): RemovedStore {
+  async function unlink(names: readonly string[], lease: Lease): Promise<number> {
+    let count = 0;
+    for (const slice of slices(names, KEYS_AT_ONCE)) {
+      count += Number(await fenced(redis.eval(UNLINK, slice.length + 1, lease.key, ...slice, lease.token)));
+    }
+    return count;
+  }
+  async function release(tenant: string, lease: Lease, isWanted: (owner: KeyOwner) => boolean): Promise<number> {
+    const found = new Map<string, string>();
+    for await (const key of keysLike(redis, keysOfTenant(tenant))) {
+      const owner = ownerOfKey(key);
+      if (owner?.tenant === tenant && isWanted(owner)) found.set(key, owner.kind);
+    }
+    // The records of targets first: whoever takes up what is left of a half reads the target's own objects back.
+    const names = [...found.keys()].sort((one, other) => rankOf(found.get(one)) - rankOf(found.get(other)));
+    return unlink(names, lease);
+  }
+  return {
+    async holders() {
+      const all = new Map<string, KeyHolders>();
+      for await (const key of keysLike(redis, keysOfTenant(null))) {
+        const owner = ownerOfKey(key);
+        if (owner === null) continue;
+        const holders: KeyHolders = all.get(owner.tenant) ?? new Map();
+        all.set(owner.tenant, holders.set(owner.part, (holders.get(owner.part) ?? new Set()).add(owner.kind)));
+      }
+      return all;
+    },
+    parts: async (tenant) => instantsOf(await redis.hgetall(keys.removed(tenant))),
+    tenants: async () => instantsOf(await redis.hgetall(keys.removedTenants())),
+    async noteParts(tenant, { missed, ended }, now, lease) {
+      const given = [lease.token, now, missed.length, ...missed, ...ended];
+      await fenced(redis.eval(NOTE, 2, lease.key, keys.removed(tenant), ...given));
+    },
+    async noteTenants({ missed, ended }, now) {
+      const pipeline = redis.pipeline();
+      for (const tenant of missed) pipeline.hsetnx(keys.removedTenants(), tenant, now);
+      for (const tenant of ended) pipeline.hdel(keys.removedTenants(), tenant);
+      await pipeline.exec();
+    },
+    releasePart: (tenant, part, spared, lease) =>
+      release(tenant, lease, (owner) => owner.part === part && !spared.has(owner.kind)),
+    async releaseTenant(tenant, spared, lease) {
+      // A process that joins from here on is a new one, and so takes the planner's lease away.
+      const first = await unlink([keys.configuration(tenant)], lease);
+      if ((await redis.hexists(keys.removedTenants(), tenant)) === 0) return null;
+      return first + (await release(tenant, lease, ({ kind }) => !spared.has(kind)));
+    },
+  };
+}
+
+function rankOf(kind: string | undefined): number {
+  return kind === 'target' ? 0 : 1;
+}
+
+function instantsOf<Name extends string>(fields: Record<string, string>): Map<Name, Instant> {
+  return new Map(Object.entries(fields).map(([name, at]) => [name as Name, Number(at)]));
+}

@@ -1,0 +1,330 @@
+import { describe, expect, test } from 'vitest';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { status } from '../../src/control/status.ts';
+import { releaseRemoved } from '../../src/jobs/release.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { CONNECTION_KINDS, KEPT_KINDS, keys, ownerOfKey, TARGET_KINDS, TENANT_KINDS } from '../../src/state/keys.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { createRemovedStore } from '../../src/state/removed.ts';
+import { openEstate } from '../control/open-estate.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle, NEVER, pull } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget, type ModelTarget } from './model-target.ts';
+import { openTenant, type TenantChoice } from './open-tenant.ts';
+
+const redis = useRedis();
+const KEEP_MS = 30 * DAY_MS;
+
+interface Start {
+  id?: string;
+  targets?: readonly string[];
+  connections?: readonly string[];
+  formerly?: string;
+  targetFormerly?: Readonly<Record<string, string>>;
+}
+
+async function open() {
+  const connection = redis.connect();
+  await connection.flushall();
+  const clinic = createModelClinic();
+  for (let index = 0; index < 5; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
+  }
+  const clock = { now: NOW };
+  const models = new Map<string, ModelTarget>();
+  const modelOf = (id: string) => {
+    models.set(id, models.get(id) ?? createModelTarget());
+    return models.get(id) as ModelTarget;
+  };
+  /** Another process, with this configuration. */
+  const start = ({
+    targets = ['doctor', 'room'],
+    connections = ['room'],
+    targetFormerly = {},
+    ...choice
+  }: Start = {}) => {
+    const given: TenantChoice = {
+      redis: connection,
+      clinic,
+      clock: () => clock.now,
+      targets: targets.map((id) => ({ id, model: modelOf(id), configuration: { formerly: targetFormerly[id] } })),
+      ...choice,
+    };
+    const tenant = openTenant(given);
+    const logins = new Map(connections.map((id) => [id, {} as never]));
+    return { ...tenant, configuration: { ...tenant.configuration, connections: logins, formerly: choice.formerly } };
+  };
+  const removed = createRemovedStore(connection);
+  /** One look of a daemon that has these tenants. */
+  const look = (tenants: readonly OpenTenant[], setAside: readonly string[] = []) =>
+    releaseRemoved(
+      {
+        tenants: new Map(tenants.map((tenant) => [tenant.id, tenant])),
+        setAside: setAside.map((id) => ({ id })),
+        removed,
+        keepMs: KEEP_MS,
+        leasesOf: (tenant) => createLeases(connection, tenant, 60_000),
+        clock: () => clock.now,
+        log: silentLogger,
+      },
+      NEVER,
+    );
+  const names = async () => (await connection.keys('cm:*')).sort();
+  const login = (tenant: string, id: string) => connection.hset(keys.credential(tenant, id), 'sealed', 'x');
+  const told = async (tenants: readonly OpenTenant[]) =>
+    status({ ...openEstate({ tenants }), removed: { ...removed, keepMs: KEEP_MS }, clock: () => clock.now });
+  return { connection, clinic, clock, modelOf, start, removed, look, names, login, told };
+}
+
+/** A tenant whose room has links, and a sealed entry that waits for it. */
+async function withWaitingRoom(world: Awaited<ReturnType<typeof open>>) {
+  const { clinic, clock, modelOf, start, login } = world;
+  const tenant = start();
+  await cycle(tenant);
+  modelOf('room').wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+  clinic.appointments.set('new', appointmentOf('new', { inHours: 30 }));
+  clock.now += HOUR_MS;
+  await pull(tenant);
+  await tenant.journal.pin('room', ['1'], NOW + 90 * DAY_MS);
+  await login(tenant.id, 'room');
+  await login(tenant.id, 'clinic');
+  expect(await tenant.outbox.counts('room')).toMatchObject({ pending: 1 });
+  return tenant;
+}
+
+const isOfRoom = (name: string) => ownerOfKey(name)?.part === 'target/room';
+
+describe('D23: what is kept of a target that was taken out of the configuration', () => {
+  test('goes after the time and not before, sealed entries included; a connection of its name and the rest stay', async () => {
+    const world = await open();
+    const { clock, start, look, names, modelOf, told } = world;
+    await withWaitingRoom(world);
+    const tenant = start({ targets: ['doctor'] });
+    await cycle(tenant);
+    await look([tenant]);
+    const before = await names();
+    expect(before.filter(isOfRoom).length).toBeGreaterThan(4);
+    expect((await told([tenant])).tenants[0]?.removed).toEqual([
+      { name: 'target/room', missedAt: clock.now, releaseAt: clock.now + KEEP_MS },
+    ]);
+    expect(renderStatus(await told([tenant]))).toContain('target room is no longer configured');
+    for (let days = 0; days < 28; days += 7) {
+      clock.now += 7 * DAY_MS;
+      await look([tenant]);
+    }
+    clock.now = NOW + HOUR_MS + KEEP_MS - 1;
+    await look([tenant]);
+    expect(await names()).toEqual(before);
+    clock.now += 1;
+    await look([tenant]);
+    const gone = before.filter(isOfRoom);
+    expect(await names()).toEqual(before.filter((name) => !gone.includes(name) && name !== keys.removed(tenant.id)));
+    expect((await told([tenant])).tenants[0]?.removed).toEqual([]);
+    expect(modelOf('room').objects()).toHaveLength(5);
+  });
+
+  test('is all there when it is configured again in time, and the time begins anew with the next removal', async () => {
+    const world = await open();
+    const { connection, clock, start, look, names } = world;
+    await withWaitingRoom(world);
+    const without = start({ targets: ['doctor'] });
+    await cycle(without);
+    const before = (await names()).filter(isOfRoom);
+    await look([without]);
+    clock.now += KEEP_MS - 1;
+    // It is back for a moment, too short for a look.
+    await start().generation.join();
+    expect(await connection.exists(keys.removed(without.id))).toBe(0);
+    const again = start({ targets: ['doctor'] });
+    await again.generation.join();
+    clock.now += HOUR_MS;
+    await look([again]);
+    expect((await names()).filter(isOfRoom)).toEqual(before);
+    clock.now += KEEP_MS - 1;
+    const back = start();
+    await look([back]);
+    expect((await names()).filter(isOfRoom)).toEqual(before);
+    expect(await back.links.count('room')).toBe(5);
+    expect(await back.outbox.counts('room')).toMatchObject({ pending: 1 });
+  });
+
+  test('its objects are taken as its own when it is configured again afterwards: nothing is written twice', async () => {
+    const world = await open();
+    const { clock, start, look, modelOf } = world;
+    await withWaitingRoom(world);
+    const without = start({ targets: ['doctor'] });
+    await look([without]);
+    clock.now += KEEP_MS;
+    await look([without]);
+    clock.now -= KEEP_MS;
+    modelOf('room').wholeTargetError = null;
+    const back = start();
+    await cycle(back);
+    expect(modelOf('room').objects()).toHaveLength(6);
+    expect(await back.records.read('room')).toMatchObject({ adopted: 5, created: 1 });
+  });
+
+  test('is not touched by a daemon with an older configuration, which lacks the target', async () => {
+    const { clock, start, look, names } = await open();
+    const older = start({ targets: ['doctor'] });
+    await cycle(older);
+    const newer = start();
+    await cycle(newer);
+    const before = await names();
+    for (let days = 0; days < 70; days += 7) {
+      await look([older]);
+      clock.now += 7 * DAY_MS;
+    }
+    expect(await names()).toEqual(before);
+  });
+
+  test('of one that was renamed, only what is still read under its id of before stays', async () => {
+    const world = await open();
+    const { clock, start, look, names } = world;
+    await withWaitingRoom(world);
+    const renamed = start({ targets: ['doctor', 'surgery'], targetFormerly: { surgery: 'room' } });
+    await look([renamed]);
+    clock.now += KEEP_MS;
+    await look([renamed]);
+    await look([renamed]);
+    expect((await names()).filter(isOfRoom)).toEqual([keys.pins(renamed.id, 'room')]);
+    expect([...(await renamed.journal.pinned('surgery', clock.now))]).toEqual(['1']);
+    const after = start({ targets: ['doctor', 'surgery'] });
+    await look([after]);
+    clock.now += KEEP_MS;
+    await look([after]);
+    expect((await names()).filter(isOfRoom)).toEqual([]);
+  });
+});
+
+test('D23: the login of a connection that was taken out goes after the time; a target of its name stays', async () => {
+  const world = await open();
+  const { connection, clock, start, look, names, told } = world;
+  await withWaitingRoom(world);
+  const tenant = start({ connections: [] });
+  await look([tenant]);
+  const before = (await names()).filter(isOfRoom);
+  expect((await told([tenant])).tenants[0]?.removed.map(({ name }) => name)).toEqual(['connection/room']);
+  clock.now += KEEP_MS - 1;
+  await look([tenant]);
+  expect(await connection.exists(keys.credential(tenant.id, 'room'))).toBe(1);
+  clock.now += 1;
+  await look([tenant]);
+  expect(await connection.exists(keys.credential(tenant.id, 'room'))).toBe(0);
+  expect(await connection.exists(keys.credential(tenant.id, 'clinic'))).toBe(1);
+  expect((await names()).filter(isOfRoom)).toEqual(before);
+});
+
+describe('D23: what is kept of a tenant that was taken out of the configuration', () => {
+  async function withTwo() {
+    const world = await open();
+    const gone = await withWaitingRoom(world);
+    await world.connection.hset(keys.tombstones(gone.id), 'hash', 1);
+    await world.connection.hset(keys.receipts(gone.id), 'receipt', '{}');
+    await world.connection.hset(keys.optOuts(gone.id), 'hash', '{}');
+    await world.connection.zadd(keys.remindersOpen(gone.id), 1, 'reminder');
+    await gone.protection.doubt();
+    const other = world.start({ id: 'studio-bianchi' });
+    await cycle(other);
+    const isOfGone = (name: string) => name.includes(`{${gone.id}}`);
+    const kept = [keys.tombstones, keys.receipts, keys.optOuts, keys.protection].map((key) => key(gone.id)).sort();
+    return { ...world, gone, other, isOfGone, kept };
+  }
+
+  test('goes after the time, tokens and sealed entries included; what protects people stays', async () => {
+    const { clock, look, names, gone, other, isOfGone, kept, told } = await withTwo();
+    await look([other]);
+    const before = await names();
+    expect((await told([other])).removed).toEqual([
+      { name: gone.id, missedAt: clock.now, releaseAt: clock.now + KEEP_MS },
+    ]);
+    expect(renderStatus(await told([other]))).toContain(`tenant ${gone.id} is no longer configured`);
+    clock.now += KEEP_MS - 1;
+    await look([other]);
+    expect((await names()).filter((name) => !name.includes(':fence:'))).toEqual(
+      before.filter((name) => !name.includes(':fence:')),
+    );
+    clock.now += 1;
+    await look([other]);
+    expect((await names()).filter(isOfGone)).toEqual(kept);
+    expect((await names()).filter((name) => !isOfGone(name))).toEqual(
+      before.filter((name) => !isOfGone(name) && name !== keys.removedTenants()),
+    );
+    expect((await told([other])).removed).toEqual([]);
+    await look([other]);
+    expect((await told([other])).removed).toEqual([]);
+  });
+
+  test('stays while the file of the tenant, or of any other, has faults', async () => {
+    const { clock, look, names, gone, other, isOfGone } = await withTwo();
+    const before = (await names()).filter(isOfGone);
+    await look([other], [gone.id]);
+    clock.now += 2 * KEEP_MS;
+    await look([other], [gone.id]);
+    expect((await names()).filter(isOfGone)).toEqual(before);
+    // The broken file may be the one that says what the tenant is called by now.
+    await look([other], ['another']);
+    clock.now += 2 * KEEP_MS;
+    await look([other], ['another']);
+    expect((await names()).filter(isOfGone)).toEqual(before);
+  });
+
+  test('of one that was renamed, what is read under its id of before stays', async () => {
+    const { connection, clock, look, start, gone, names, isOfGone } = await withTwo();
+    const renamed = start({ id: 'studio-verdi', formerly: gone.id });
+    await look([renamed]);
+    clock.now += KEEP_MS;
+    await look([renamed]);
+    expect(await connection.exists(keys.pins(gone.id, 'room'), keys.remindersOpen(gone.id))).toBe(2);
+    expect((await names()).filter((name) => isOfGone(name) && /:(outbox|links|credential)/.test(name))).toEqual([]);
+  });
+
+  test('is there when a process takes the tenant up again in time, though another daemon does not know it', async () => {
+    const { clock, look, names, start, gone, other, isOfGone } = await withTwo();
+    const before = (await names()).filter(isOfGone);
+    for (let days = 0; days < 70; days += 1) {
+      await look([other]);
+      clock.now += DAY_MS;
+      await look([other, gone]);
+    }
+    await look([other]);
+    clock.now += KEEP_MS;
+    // Just before the look, by a command.
+    await start().generation.join();
+    await look([other]);
+    expect((await names()).filter(isOfGone)).toEqual(before);
+  });
+
+  test('whoever takes it up during the release keeps what is still there', async () => {
+    const { connection, clock, start, gone, removed, names, isOfGone } = await withTwo();
+    await removed.noteTenants({ missed: [gone.id], ended: [] }, clock.now);
+    const leases = createLeases(connection, gone.id, 60_000);
+    const before = (await names()).filter(isOfGone);
+    const lease = await leases.take('plan', 1_000, NEVER);
+    await start().generation.join();
+    expect(await removed.releaseTenant(gone.id, new Set(), lease)).toBeNull();
+    expect((await names()).filter((name) => isOfGone(name) && name !== lease.key)).toEqual(
+      before.filter((name) => name !== keys.configuration(gone.id)),
+    );
+    // Its number was gone by then, so that it took the lease away.
+    await start().generation.join();
+    await expect(removed.releasePart(gone.id, 'target/room', new Set(), lease)).rejects.toMatchObject({
+      code: 'lease-lost',
+    });
+  });
+});
+
+test('D23: of every key it is said whether it goes with its target, its connection or its tenant, or stays', () => {
+  const kindOf = (key: string) => key.split(':')[2] as string;
+  const shared = new Set(['channel', 'answer-link', 'epoch', 'removed-tenants', 'budget', 'a']);
+  const made = Object.values(keys).map((key) => (key as (...ids: string[]) => unknown)('a', 'b', 'c', 'd'));
+  const kinds = new Set(made.map((key) => kindOf(typeof key === 'string' ? key : (key as { budget: string }).budget)));
+  const named = [...TARGET_KINDS, ...CONNECTION_KINDS, ...TENANT_KINDS, ...KEPT_KINDS];
+  expect([...kinds].filter((kind) => !shared.has(kind)).sort()).toEqual([...new Set(named)].sort());
+  expect(named).toHaveLength(new Set(named).size);
+});
