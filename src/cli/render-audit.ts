@@ -16,6 +16,9 @@ export function renderAudit(view: AuditView): string {
       ? [target, policy, '–', '–', '–', '–', 'busy, resting or new: not looked at']
       : [target, policy, ...[drift.checked, drift.edited, drift.removed, drift.churning].map(String), fieldsOf(drift)],
   );
+  const own = view.targets.flatMap(({ target, drift }) =>
+    drift === null ? [] : ownWrites(drift).map((line) => wrap(`${target}: ${line}`)),
+  );
   const churning = view.targets.flatMap(({ target, drift }) =>
     drift === null || drift.churning === 0
       ? []
@@ -30,7 +33,19 @@ export function renderAudit(view: AuditView): string {
       ? [wrap(`${target}: the calendar is another one than before; the next cycle fills it.`)]
       : [],
   );
-  return [renderTable(columns, rows), ...replaced, ...churning].join('\n');
+  return [renderTable(columns, rows), ...replaced, ...own, ...churning].join('\n');
+}
+
+/** What nobody did by hand: late writes of ours, and second objects. */
+function ownWrites({ overwritten = 0, twinsRemoved = 0 }: DriftReport): string[] {
+  return [
+    ...(overwritten === 0
+      ? []
+      : [`${overwritten} entries held another write of ours than the last one; the next cycle writes them anew.`]),
+    ...(twinsRemoved === 0
+      ? []
+      : [`${twinsRemoved} second entries were removed; each of those records has one again.`]),
+  ];
 }
 
 function fieldsOf({ fields }: DriftReport): string {

@@ -355,6 +355,35 @@ describe('D24: a field that differs and is not known is said to be so', () => {
   });
 });
 
+describe('what an audit tells of our own writes', () => {
+  const drift = {
+    checkedAt: 0,
+    checked: 9,
+    edited: 0,
+    removed: 0,
+    unlinked: 0,
+    fields: {},
+    churning: 0,
+    churningFields: [],
+  };
+  const rendered = (more: object) => {
+    const targets = [{ target: 'room', policy: 'keep' as const, drift: { ...drift, ...more } }];
+    return renderAudit({ tenant: 'studio', targets });
+  };
+
+  test('D16: late ones are counted', () => {
+    expect(rendered({ overwritten: 3 })).toMatch(/^room: 3 entries held another write of ours/m);
+  });
+
+  test('D14: second entries are counted', () => {
+    expect(rendered({ twinsRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
+  });
+
+  test('nothing is said of none', () => {
+    expect(rendered({}).split('\n')).toHaveLength(3);
+  });
+});
+
 describe('a table', () => {
   const columns = [{ heading: 'name' }, { heading: 'count', right: true }];
 

@@ -75,6 +75,8 @@ export interface ServerOf<Shown extends ShownObject> {
 
 /** A person's hands on the account of a calendar. */
 export interface ContractServer extends ServerOf<RemoteObject> {
+  /** A client puts an object under another name; gives its remote id there. Absent where names can't be changed. */
+  renameByHand?(remoteId: string): Promise<string>;
   /** Ids of all calendars of the account. */
   containers(): Promise<string[]>;
   deleteContainer(container: string): Promise<void>;

@@ -57,18 +57,18 @@ function tickingClock(): () => number {
 class Hands {
   readonly user: string;
   readonly login: string;
-  readonly #url: string;
+  readonly url: string;
 
   constructor(radicale: PrivateRadicale) {
     const [user] = radicale.users;
     if (user === undefined) throw new Error('the server has no user');
     this.user = user.name;
     this.login = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`;
-    this.#url = radicale.url;
+    this.url = radicale.url;
   }
 
   async send(method: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<Response> {
-    const response = await fetch(`${this.#url}${path}`, {
+    const response = await fetch(`${this.url}${path}`, {
       method,
       headers: { authorization: this.login, ...headers },
       ...(body === undefined ? {} : { body }),
@@ -114,6 +114,12 @@ function serverOf(hands: Hands, path: string, proxyUrl: string): ContractServer 
       await hands.send('DELETE', pathOf(remoteId));
     },
     removeMarkByHand: (remoteId) => change(remoteId, (event) => void event.removeAllProperties('x-clinic-mirror')),
+    async renameByHand(remoteId) {
+      const name = `${randomUUID()}.ics`;
+      const destination = { destination: `${hands.url}${path}${name}` };
+      await hands.send('MOVE', pathOf(remoteId), undefined, destination);
+      return name;
+    },
     async putForeign(title, key) {
       const uid = key ?? `foreign-${randomUUID()}`;
       await hands.send('PUT', pathOf(uid), foreignEvent(uid, title), { 'content-type': 'text/calendar' });

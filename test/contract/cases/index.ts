@@ -17,7 +17,7 @@ import { crmProperties } from './crm-properties.ts';
 import { crmRepetition } from './crm-repetition.ts';
 import { data } from './data.ts';
 import { histories } from './histories.ts';
-import { calendarLateWrites, lateWrites } from './late-writes.ts';
+import { calendarLateWrites, crmLateWrites, lateWrites } from './late-writes.ts';
 import { lostAnswers } from './lost-answers.ts';
 import { notifications } from './notifications.ts';
 import { calendarPeople, people } from './people.ts';
@@ -62,6 +62,7 @@ const crmCases: readonly ContractCase<CrmKit>[] = [
   ...lostAnswers,
   ...twoWorkers,
   ...lateWrites,
+  ...crmLateWrites,
   ...people,
   ...crmPeople,
   ...adoption,

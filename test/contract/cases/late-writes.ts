@@ -83,3 +83,27 @@ export const calendarLateWrites = group('late writes', {
     expect((await kit.object('a')).title).toBe('Newer');
   },
 });
+
+/** A CRM may take a late write. */
+export const crmLateWrites = group('late writes', {
+  'D16: an update that was held on its way gives way, or is told by its revision': async (kit) => {
+    const [created] = await kit.create('a');
+    const { remoteId, versionTag } = created!;
+    const gate = Promise.withResolvers<void>();
+    kit.target.proxy.forget();
+    kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'hold', until: gate.promise } });
+    const older = { ...updateOperation('a', kit.item('Older'), versionTag, remoteId), revision: 2 };
+    const late = kit.attempt([older], kit.worker());
+    await held(kit);
+    const newer = { ...updateOperation('a', kit.item('Newer'), versionTag, remoteId), revision: 3 };
+    written((await kit.deliver([newer]))[0]);
+    gate.resolve();
+    const [outcome] = await late;
+    const [found] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
+    const { title } = await kit.object('a');
+    const gaveWay = outcome?.result === 'superseded';
+    expect({ title, revision: found?.revision }).toEqual(
+      gaveWay ? { title: 'Newer', revision: 3 } : { title: 'Older', revision: 2 },
+    );
+  },
+});

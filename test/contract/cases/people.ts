@@ -7,8 +7,11 @@ import {
   type CalendarKit,
   deleteOperation,
   describeOutcome,
+  itemWith,
   keyOf,
   OTHER_MARK,
+  signal,
+  timed,
   updateOperation,
   written,
 } from '../contract-kit.ts';
@@ -109,6 +112,31 @@ export const calendarPeople = group<CalendarKit>('people and foreign objects', {
     const [outcome] = await kit.attempt([kit.toCreate('a', kit.item(), 1)]);
     expect(describeOutcome(outcome)).toBe('written created');
     expect(await kit.objects()).toHaveLength(2);
+  },
+  'D14: an object that a client renamed stays the one of its record, which moves and goes with it': async (kit) => {
+    const [created] = await kit.create('a', 'b');
+    const { renameByHand } = kit.target.server;
+    const remoteId = await renameByHand!((await kit.object('a')).remoteId);
+    const later = itemWith({ time: timed('2027-03-11T15:00:00+01:00', '2027-03-11T16:00:00+01:00', 'Europe/Rome') });
+    const moved = { ...updateOperation('a', later, created!.versionTag, created!.remoteId), revision: 2 };
+    const [outcome] = await kit.attempt([moved]);
+    expect(outcome).toMatchObject({ result: 'written', effect: 'updated', remoteId });
+    expect(await kit.object('a')).toMatchObject({
+      startAt: Date.parse('2027-03-11T14:00:00Z'),
+      endAt: Date.parse('2027-03-11T15:00:00Z'),
+    });
+    expect((await kit.readAll()).map(({ key, item }) => [key, item])).toContainEqual([keyOf('a'), later]);
+    expect(await kit.connector.find(kit.target.container, [keyOf('a')], signal())).toHaveLength(1);
+    const back = { ...updateOperation('a', kit.item(), written(outcome).versionTag, remoteId), revision: 3 };
+    written((await kit.attempt([back]))[0]);
+    expect(describeOutcome((await kit.attempt([{ ...kit.toCreate('a'), revision: 4, mayExist: true }]))[0])).toBe(
+      'written adopted',
+    );
+    expect(await kit.objects()).toHaveLength(2);
+    expect(describeOutcome((await kit.attempt([{ ...deleteOperation('a', null), revision: 5 }]))[0])).toBe(
+      'deleted deleted',
+    );
+    expect((await kit.readAll()).map(({ key }) => key)).toEqual([keyOf('b')]);
   },
   'objects of another target in the same calendar are foreign': async (kit) => {
     const other = kit.worker({ mark: OTHER_MARK });
