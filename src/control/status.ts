@@ -149,7 +149,7 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
       [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
     ),
     removed: removedStatus(await estate.removed.parts(tenant.id), estate),
-    doubt: await tenant.protection.doubt(),
+    doubt: await tenant.protection.doubt({ lookOnly: true }),
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
   };

@@ -126,7 +126,7 @@ export async function planCycle(
   options.progress('planning');
   await keepLedgers(tenant, survey, confirmations, signal);
   // After the targets were opened: what was found there may tell that the state was lost.
-  const doubt = await tenant.protection.doubt();
+  const doubt = await tenant.protection.doubt({ lookOnly: options.lease === null });
   const known = { survey, confirmations, absent, missing, states, isForgotten: await tenant.tombstones.load(), doubt };
   const { plans, failed } = await planTargets(tenant, known, signal);
   const gaps = gapsOf(tenant, configured, survey);

@@ -17,8 +17,11 @@ export interface Doubt {
  * back from the data directory; where that can't be, nothing is written or sent of people until a person decides.
  */
 export interface Protection {
-  /** @returns null when all is known, as it is in a state that is new */
-  doubt(): Promise<Doubt | null>;
+  /**
+   * @param options.lookOnly whoever asks does nothing that this state has to remember: a tenant that is new to it stays so
+   * @returns null when all is known, as it is in a state that is new
+   */
+  doubt(options?: { lookOnly?: boolean }): Promise<Doubt | null>;
   /** Keeps a copy of all that is known in the data directory. To be called while there is no doubt. */
   copyOut(): Promise<void>;
   /** Objects of ours were found that this state knows nothing of: there was another before, unless this one has seen all its targets. */
@@ -80,8 +83,7 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
   const readCopy = async () => (await epoch.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
 
   /** A tenant that was never seen begins here; one that was seen before has lost its state. */
-  async function begin(): Promise<Record<string, string>> {
-    const isLost = wasKnown || (await readCopy()) !== null;
+  async function begin(isLost: boolean): Promise<Record<string, string>> {
     // A state of before this was kept.
     const isOlder = (await redis.exists(keys.runs(tenant), keys.receipts(tenant))) > 0;
     const now = String(clock());
@@ -89,10 +91,14 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
     return redis.hgetall(key);
   }
 
-  async function doubt(): Promise<Doubt | null> {
+  async function doubt({ lookOnly = false } = {}): Promise<Doubt | null> {
     const wentBackAt = await epoch.check();
     let fields = await redis.hgetall(key);
-    if (fields.beganAt === undefined) fields = await begin();
+    if (fields.beganAt === undefined) {
+      const isLost = wasKnown || (await readCopy()) !== null;
+      if (lookOnly && !isLost && fields.lostAt === undefined) return null;
+      fields = await begin(isLost);
+    }
     wasKnown = true;
     const { beganAt = 0, lostAt = 0, settledAt = 0 } = numbersOf(fields);
     const wentBack = wentBackAt >= beganAt ? wentBackAt : 0;

@@ -69,7 +69,7 @@ interface Visit {
   id: string;
 }
 
-/** Less what any process notes by itself: who is at work, and since when this state is known. */
+/** Less what any process notes by itself: who is at work. */
 function withoutPassing(dump: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget|:protection$/.test(key)));
+  return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget/.test(key)));
 }

@@ -112,6 +112,25 @@ describe('D12: a state that was emptied', () => {
     expect((await tenant.tombstones.load())('p2')).toBe(true);
   });
 
+  it('D12: is told by the process that ran meanwhile, although another one looked first', async () => {
+    const world = createWorld();
+    const ran = world.open();
+    await cycle(ran);
+    await redis.connect().flushall();
+    const looked = world.open();
+    expect(await looked.protection.doubt({ lookOnly: true })).toBeNull();
+    expect((await status(openEstate({ tenants: [looked] }))).tenants[0]?.doubt).toBeNull();
+    expect(await ran.protection.doubt()).toMatchObject({ code: 'state-lost' });
+    expect(await looked.protection.doubt({ lookOnly: true })).toMatchObject({ code: 'state-lost' });
+  });
+
+  it('D12: nothing is noted of a tenant that was only looked at', async () => {
+    const tenant = createWorld(dataDirectory).open();
+    expect(await tenant.protection.doubt({ lookOnly: true })).toBeNull();
+    expect((await redis.connect().keys('*')).filter((key) => key.endsWith(':protection'))).toEqual([]);
+    expect(await tenant.protection.doubt({ lookOnly: true })).toBeNull();
+  });
+
   it('D12: a new installation is not held, nor is a tenant or a target that is added later', async () => {
     const world = createWorld(dataDirectory);
     const run = await cycle(world.open());
