@@ -35,7 +35,10 @@ export interface Survivor extends Omit<Equivalent, 'why' | 'file'> {
 /** How much of a file could break without its nearest tests saying so. */
 export interface FileScore {
   file: string;
+  /** Noticed: by a test that failed, or by the time limit. */
   killed: number;
+  /** Of those, by the time limit. */
+  timedOut: number;
   survivors: Survivor[];
   /** Known to change nothing: not counted. */
   equivalent: number;
@@ -71,6 +74,7 @@ export function scoreOf(
   return {
     file,
     killed,
+    timedOut: withStatus(['Timeout']).length,
     survivors,
     equivalent: unnoticed.length - survivors.length,
     outdated: listed.filter((each) => !unnoticed.some((survivor) => isSameChange(each, survivor))),
@@ -81,11 +85,11 @@ export function scoreOf(
 
 /** A table of the scores, then what was not noticed, by place; at most 100 columns wide. */
 export function renderScores(scores: readonly FileScore[]): string {
-  const row = (file: string, ...cells: string[]) => file.padEnd(42) + cells.map((cell) => cell.padStart(11)).join('');
+  const row = (file: string, ...cells: string[]) => file.padEnd(40) + cells.map((cell) => cell.padStart(10)).join('');
   const table = [
-    row('file', 'noticed', 'survived', 'equivalent', 'score %', 'minutes'),
-    ...scores.map(({ file, killed, survivors, equivalent, score, minutes }) =>
-      row(file, ...[killed, survivors.length, equivalent].map(String), score.toFixed(1), minutes.toFixed(1)),
+    row('file', 'noticed', 'timed out', 'survived', 'equivalent', 'score %', 'minutes'),
+    ...scores.map(({ file, killed, timedOut, survivors, equivalent, score, minutes }) =>
+      row(file, ...[killed, timedOut, survivors.length, equivalent].map(String), score.toFixed(1), minutes.toFixed(1)),
     ),
   ];
   const survivors = scores.flatMap(({ file, survivors }) =>

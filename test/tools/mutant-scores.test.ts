@@ -44,6 +44,7 @@ describe('the score of a file', () => {
     expect(scoreOf(FILE, REPORT, [], 2)).toEqual({
       file: FILE,
       killed: 2,
+      timedOut: 1,
       survivors: [
         { at: '2:7', line: 'if (count > 10) {', mutated: 'count > 10', replacement: 'false' },
         { at: '2:19', line: 'if (count > 10) {', mutated: '{ return true; }', replacement: '{}' },
@@ -75,7 +76,7 @@ describe('the score of a file', () => {
 test('scores and survivors are printed in 100 columns at most', () => {
   const long = { ...LISTED, mutated: 'a'.repeat(300) };
   const text = renderScores([scoreOf(FILE, REPORT, [LISTED, long], 2)]);
-  expect(text).toMatch(/^src\/sync\/guard\.ts +2 +1 +1 +66\.7 +2\.0$/m);
+  expect(text).toMatch(/^src\/sync\/guard\.ts +2 +1 +1 +1 +66\.7 +2\.0$/m);
   expect(text).toContain('src/sync/guard.ts:2:19\n  { return true; } → {}');
   expect(text).toContain('a…');
   expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(100);

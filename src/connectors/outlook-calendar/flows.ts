@@ -84,8 +84,9 @@ function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   if (event === 'foreign') return { recordId, result: 'key-burnt' };
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
-  if (event.item !== null && holds(event, operation)) {
-    const { etag: versionTag, id: remoteId, item: stored } = event;
+  const stored = holds(event, operation) ? event.item : null;
+  if (stored !== null) {
+    const { etag: versionTag, id: remoteId } = event;
     return { recordId, result: 'written', effect, versionTag, remoteId, stored };
   }
   if (event.hasGuests) throw hasGuests();

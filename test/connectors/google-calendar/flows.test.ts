@@ -1,0 +1,406 @@
+import { describe, expect, test } from 'vitest';
+import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/google-calendar/flows.ts';
+import { normaliseItem, toBlankEvent, toEvent } from '../../../src/connectors/google-calendar/from-model.ts';
+import { EVENT_FIELDS } from '../../../src/connectors/google-calendar/limits.ts';
+import type { WireAnswer } from '../../../src/connectors/wire.ts';
+import type { Operation } from '../../../src/model/operations.ts';
+import {
+  createOperation,
+  deleteOperation,
+  itemWith,
+  keyOf,
+  locatorOf,
+  MARK,
+  updateOperation,
+} from '../../contract/contract-kit.ts';
+import { answered, playFlow } from '../play-flow.ts';
+
+const SCOPE: FlowScope = { calendarId: 'dr rossi@x.org', mark: MARK, quotaUser: null };
+const KEY = keyOf('a');
+const CALENDAR = '/calendar/v3/calendars/dr%20rossi%40x.org';
+const FIELDS = new URLSearchParams({ fields: EVENT_FIELDS }).toString();
+/** Nobody gets a mail of what we write. */
+const QUIET = 'sendUpdates=none';
+const insert = `POST ${CALENDAR}/events?${QUIET}&${FIELDS}`;
+const get = (id = KEY) => `GET ${CALENDAR}/events/${id}?${FIELDS}`;
+const put = (etag: string | null, id = KEY) => `PUT ${CALENDAR}/events/${id}?${QUIET}&${FIELDS} if ${etag}`;
+const del = (etag: string | null, id = KEY) => `DELETE ${CALENDAR}/events/${id}?${QUIET} if ${etag}`;
+const getCalendar = `GET ${CALENDAR}`;
+
+const WANTED = itemWith({ title: 'New' });
+const OLD = itemWith({ title: 'Old' });
+const create = createOperation('a', WANTED);
+const update = (versionTag: string | null, remoteId: string | null = null) =>
+  updateOperation('a', WANTED, versionTag, remoteId);
+const remove = (versionTag: string | null, remoteId: string | null = null) =>
+  deleteOperation('a', versionTag, remoteId);
+const erase = { ...remove('"1"'), erase: true };
+
+interface EventChanges {
+  id?: string;
+  etag?: string | undefined;
+  item?: typeof WANTED;
+  mark?: string;
+  revision?: number;
+  status?: 'confirmed' | 'cancelled';
+}
+
+/** An event as Google shows it: ours, with what the operations want. */
+function event({
+  id = KEY,
+  item = WANTED,
+  mark = MARK,
+  revision = 1,
+  status = 'confirmed',
+  ...rest
+}: EventChanges = {}) {
+  const etag = 'etag' in rest ? rest.etag : '"7"';
+  return { ...toEvent(item, { mark, locator: locatorOf('a'), revision }), id, etag, status };
+}
+
+const shown = (changes?: EventChanges) => answered(200, event(changes));
+const foreign = answered(200, { id: KEY, etag: '"9"', summary: 'Not ours' });
+
+function refused(status: number, reason: string): WireAnswer {
+  return answered(status, {
+    error: { code: status, message: reason, errors: [{ domain: 'global', reason, message: reason }] },
+  });
+}
+
+const [done, missing, gone, conflict, busy] = [
+  answered(204),
+  answered(404),
+  answered(410),
+  answered(412),
+  answered(503),
+];
+const duplicate = refused(409, 'duplicate');
+const notTogether = refused(409, 'conflict');
+const forbidden = refused(403, 'forbidden');
+
+const play = (operation: Operation, ...answers: WireAnswer[]) => playFlow(operationFlow(SCOPE, operation), ...answers);
+const wrote = (effect: string, changes: object = {}) => ({
+  recordId: 'a',
+  result: 'written',
+  effect,
+  versionTag: '"7"',
+  remoteId: null,
+  stored: normaliseItem(WANTED),
+  ...changes,
+});
+const deletion = (effect: 'deleted' | 'already-gone') => ({ recordId: 'a', result: 'deleted', effect });
+const BURNT = { recordId: 'a', result: 'key-burnt' };
+const MEANWHILE = { code: 'changed-meanwhile', actor: 'conflict', retry: 'now' };
+const CALENDAR_GONE = { code: 'calendar-gone' };
+const IN_TROUBLE = { code: 'server-error', status: 503, ambiguous: true };
+
+describe('a create', () => {
+  test('is one insert under our own id, which mails nobody and brings the event back', () => {
+    const { calls, log, result } = play(create, shown());
+    expect(log).toEqual([insert]);
+    expect(calls[0]?.body).toEqual({
+      id: KEY,
+      ...toEvent(WANTED, { mark: MARK, locator: locatorOf('a'), revision: 1 }),
+    });
+    expect(result).toEqual(wrote('created'));
+  });
+
+  test('in a calendar that is gone says so', () => {
+    expect(play(create, missing).result).toMatchObject(CALENDAR_GONE);
+  });
+
+  test('that is refused for another reason than its id is not taken for one that was made before', () => {
+    expect(play(create, refused(400, 'invalid')).result).toMatchObject({ code: 'refused' });
+    expect(play(create, busy).result).toMatchObject(IN_TROUBLE);
+  });
+
+  test('that meets its own event, as it wants it, adopts it without a write', () => {
+    const { log, result } = play(create, duplicate, shown());
+    expect(log).toEqual([insert, get()]);
+    expect(result).toEqual(wrote('adopted'));
+  });
+
+  test.each([
+    ['of other content', { item: OLD }],
+    ['of an earlier write', { revision: 0 }],
+  ])('that meets its own event %s rewrites it', (_, changes) => {
+    const { calls, log, result } = play(create, duplicate, shown(changes), shown({ etag: '"8"' }));
+    expect(log).toEqual([insert, get(), put('"7"')]);
+    expect(calls[2]?.body).toEqual(toEvent(WANTED, { mark: MARK, locator: locatorOf('a'), revision: 1 }));
+    expect(result).toEqual(wrote('adopted', { versionTag: '"8"' }));
+  });
+
+  test('that meets its own deleted event revives it, though it says what it should', () => {
+    const { log, result } = play(create, duplicate, shown({ status: 'cancelled' }), shown({ etag: '"8"' }));
+    expect(log).toEqual([insert, get(), put('"7"')]);
+    expect(result).toEqual(wrote('revived', { versionTag: '"8"' }));
+  });
+
+  test('gives its id up when somebody else’s event has it', () => {
+    expect(play(create, duplicate, foreign).result).toEqual(BURNT);
+    expect(play(create, duplicate, shown({ mark: 'other' })).result).toEqual(BURNT);
+  });
+
+  test('waits when its id is taken and nobody can read it yet', () => {
+    for (const answer of [missing, gone])
+      expect(play(create, duplicate, answer).result).toMatchObject({ code: 'not-yet-readable', retry: 'later' });
+  });
+
+  test('gives way to a later write of ours', () => {
+    const { log, result } = play(create, duplicate, shown({ revision: 2, item: OLD }));
+    expect(log).toEqual([insert, get()]);
+    expect(result).toMatchObject({ result: 'superseded', revision: 2, remote: { remoteId: KEY } });
+    expect(play(create, duplicate, shown({ revision: 2, status: 'cancelled' })).result).toMatchObject({ remote: null });
+  });
+
+  test('whose event can’t be read is told as it is', () => {
+    expect(play(create, duplicate, busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(create, duplicate, answered(200, 'text')).result).toMatchObject({
+      code: 'unexpected-answer',
+      ambiguous: false,
+    });
+  });
+});
+
+describe('an update', () => {
+  test('is one write under its version tag', () => {
+    const { log, result } = play(update('"1"'), shown());
+    expect(log).toEqual([put('"1"')]);
+    expect(result).toEqual(wrote('updated'));
+  });
+
+  test('of an event under another id is written there, and remembered so', () => {
+    const { log, result } = play(update('"1"', 'x/y'), shown({ id: 'x/y' }));
+    expect(log).toEqual([put('"1"', 'x%2Fy')]);
+    expect(result).toEqual(wrote('updated', { remoteId: 'x/y' }));
+    const looked = play(update(null, 'x'), shown({ id: 'x', item: OLD }), shown({ id: 'x' }));
+    expect(looked.log).toEqual([get('x'), put('"7"', 'x')]);
+    expect(looked.result).toEqual(wrote('updated', { remoteId: 'x' }));
+    expect(play(update(null, 'x'), shown({ id: 'x' })).result).toEqual(wrote('updated', { remoteId: 'x' }));
+  });
+
+  test('of an event that is gone makes it anew', () => {
+    const { log, result } = play(update('"1"'), missing, shown());
+    expect(log).toEqual([put('"1"'), insert]);
+    expect(result).toEqual(wrote('recreated'));
+  });
+
+  test.each([
+    ['deleted', gone],
+    ['changed by somebody else', conflict],
+  ])('of an event that was %s looks first', (_, answer) => {
+    const { log, result } = play(update('"1"'), answer, shown({ item: OLD }), shown({ etag: '"8"' }));
+    expect(log).toEqual([put('"1"'), get(), put('"7"')]);
+    expect(result).toEqual(wrote('updated', { versionTag: '"8"' }));
+  });
+
+  test('without a version tag looks first, and makes anew what is not there', () => {
+    const { log, result } = play(update(null), missing, shown());
+    expect(log).toEqual([get(), insert]);
+    expect(result).toEqual(wrote('recreated'));
+  });
+
+  test('that is refused otherwise is told as it is, and looks no further', () => {
+    for (const versionTag of ['"1"', null]) {
+      const answers = versionTag === null ? [shown({ item: OLD }), busy] : [busy];
+      expect(play(update(versionTag), ...answers).result).toMatchObject(IN_TROUBLE);
+    }
+  });
+
+  test('that meets a change between look and write is tried again at once', () => {
+    expect(play(update(null), shown({ item: OLD }), conflict).result).toMatchObject(MEANWHILE);
+    expect(play(update(null), shown({ status: 'cancelled' }), conflict).result).toMatchObject(MEANWHILE);
+  });
+
+  test.each([
+    ['forbidden', forbidden],
+    ['not found any more', missing],
+    ['gone', gone],
+  ])('whose deleted event can’t be revived, since it is %s, gives the id up', (_, answer) => {
+    expect(play(update(null), shown({ status: 'cancelled' }), answer).result).toEqual(BURNT);
+  });
+
+  test('that may not be revived for now, or is forbidden where the event stands, is a failure', () => {
+    expect(play(update(null), shown({ status: 'cancelled' }), busy).result).toMatchObject(IN_TROUBLE);
+    const limit = refused(403, 'rateLimitExceeded');
+    expect(play(update(null), shown({ status: 'cancelled' }), limit).result).toMatchObject({ code: 'rate-limited' });
+    expect(play(update(null), shown({ item: OLD }), forbidden).result).toMatchObject({ code: 'calendar-forbidden' });
+    expect(play(update(null), shown({ item: OLD }), missing).result).toMatchObject({ status: 404 });
+  });
+});
+
+describe('what a write answers', () => {
+  test.each([
+    ['no body', undefined],
+    ['null', null],
+    ['a text', 'etag'],
+    ['an event without a tag', { id: KEY }],
+    ['a tag that is none', { id: KEY, etag: 7 }],
+  ])('with %s leaves the version tag open, and what is stored', (_, body) => {
+    const { result } = play(create, answered(200, body));
+    expect(result).toEqual({ recordId: 'a', result: 'written', effect: 'created', versionTag: null, remoteId: null });
+  });
+
+  test('of a batch in which it did not go together with the others, it goes once more, alone', () => {
+    const { calls, log, result } = play(create, notTogether, shown());
+    expect(log).toEqual([insert, `${insert} alone`]);
+    expect(calls[1]).toEqual({ ...calls[0], alone: true });
+    expect(result).toEqual(wrote('created'));
+    expect(play(update('"1"'), notTogether, shown()).log).toEqual([put('"1"'), `${put('"1"')} alone`]);
+    expect(play(remove('"1"'), notTogether, done).log).toEqual([del('"1"'), `${del('"1"')} alone`]);
+    // Another 409 is no such thing, and nor is the reason with another status.
+    expect(play(create, refused(409, 'other')).log).toEqual([insert]);
+    expect(play(create, refused(400, 'conflict')).log).toEqual([insert]);
+  });
+});
+
+describe('a deletion', () => {
+  test('is one call under its version tag, which mails nobody', () => {
+    const { log, result } = play(remove('"1"'), done);
+    expect(log).toEqual([del('"1"')]);
+    expect(result).toEqual(deletion('deleted'));
+    expect(play(remove('"1"', 'x'), done).log).toEqual([del('"1"', 'x')]);
+  });
+
+  test('that is refused has not happened', () => {
+    expect(play(remove('"1"'), busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(remove(null), shown(), forbidden).result).toMatchObject({ code: 'calendar-forbidden' });
+    expect(play(remove(null), busy).result).toMatchObject(IN_TROUBLE);
+  });
+
+  test('of what is gone is done', () => {
+    expect(play(remove('"1"'), gone).result).toEqual(deletion('already-gone'));
+    expect(play(remove(null), gone).result).toEqual(deletion('already-gone'));
+    expect(play(remove(null), shown({ status: 'cancelled' })).result).toEqual(deletion('already-gone'));
+    expect(play(remove(null), shown(), gone).result).toEqual(deletion('already-gone'));
+  });
+
+  test('of what is not found asks whether the calendar is there', () => {
+    for (const [versionTag, before] of [
+      ['"1"', del('"1"')],
+      [null, get()],
+    ] as const) {
+      const there = play(remove(versionTag), missing, answered(200, {}));
+      expect(there.log).toEqual([before, getCalendar]);
+      expect(there.result).toEqual(deletion('already-gone'));
+      expect(play(remove(versionTag), missing, missing).result).toMatchObject(CALENDAR_GONE);
+      expect(play(remove(versionTag), missing, busy).result).toMatchObject(IN_TROUBLE);
+    }
+  });
+
+  test('of what somebody changed looks, and deletes it as it is if it is ours', () => {
+    const { log, result } = play(remove('"1"'), conflict, shown(), done);
+    expect(log).toEqual([del('"1"'), get(), del('"7"')]);
+    expect(result).toEqual(deletion('deleted'));
+    expect(play(remove('"1"'), conflict, foreign).result).toEqual(deletion('already-gone'));
+    expect(play(remove('"1"'), conflict, shown(), conflict).result).toMatchObject(MEANWHILE);
+  });
+
+  test('without a version tag never touches somebody else’s event', () => {
+    expect(play(remove(null), foreign).result).toEqual(deletion('already-gone'));
+    expect(play(remove(null, 'x'), shown({ id: 'x' }), done).log).toEqual([get('x'), del('"7"', 'x')]);
+  });
+
+  test('gives way to a later write of ours', () => {
+    expect(play(remove(null), shown({ revision: 2 })).result).toMatchObject({ result: 'superseded', revision: 2 });
+  });
+});
+
+describe('an erasure', () => {
+  const empty = { ...toBlankEvent(MARK), id: KEY, etag: '"8"' };
+
+  test('empties the event before it deletes it, and mails nobody', () => {
+    const { calls, log, result } = play(erase, shown(), answered(200, empty), done);
+    expect(log).toEqual([get(), put('"7"'), del('"8"')]);
+    expect(calls[1]?.body).toEqual(toBlankEvent(MARK));
+    expect(result).toEqual(deletion('deleted'));
+    expect(play({ ...erase, remoteId: 'x' }, shown({ id: 'x' }), answered(200, empty), done).log).toEqual([
+      get('x'),
+      put('"7"', 'x'),
+      del('"8"', 'x'),
+    ]);
+  });
+
+  test('goes on whatever was written later', () => {
+    expect(play(erase, shown({ revision: 9 }), answered(200, empty), done).result).toEqual(deletion('deleted'));
+  });
+
+  test('empties what was deleted before, once', () => {
+    const { log } = play(erase, shown({ status: 'cancelled' }), answered(200, empty), done);
+    expect(log).toEqual([get(), put('"7"'), del('"8"')]);
+    expect(play(erase, answered(200, { ...empty, status: 'cancelled' })).result).toEqual(deletion('already-gone'));
+    // One that was emptied and not deleted yet still has to go.
+    expect(play(erase, answered(200, empty), answered(200, empty), done).result).toEqual(deletion('deleted'));
+  });
+
+  test('of what is gone, or somebody else’s, is done', () => {
+    expect(play(erase, gone).result).toEqual(deletion('already-gone'));
+    expect(play(erase, missing, answered(200, {})).result).toEqual(deletion('already-gone'));
+    expect(play(erase, missing, missing).result).toMatchObject(CALENDAR_GONE);
+    expect(play(erase, foreign).result).toEqual(deletion('already-gone'));
+  });
+
+  test('that can’t empty the event does not delete it: what Google keeps would stay readable', () => {
+    expect(play(erase, shown(), busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(erase, shown(), forbidden).result).toMatchObject({ code: 'calendar-forbidden' });
+    expect(play(erase, shown(), conflict).result).toMatchObject(MEANWHILE);
+    expect(play(erase, shown({ status: 'cancelled' }), busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(erase, shown({ status: 'cancelled' }), conflict).result).toMatchObject(MEANWHILE);
+  });
+
+  test('of a deleted event that Google lets nobody touch any more is done', () => {
+    for (const answer of [forbidden, missing, gone]) {
+      expect(play(erase, shown({ status: 'cancelled' }), answer).result).toEqual(deletion('already-gone'));
+    }
+  });
+
+  test('is not done while its deletion is refused', () => {
+    expect(play(erase, shown(), answered(200, empty), busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(erase, shown(), answered(200, empty), conflict).result).toMatchObject(MEANWHILE);
+    expect(play(erase, shown(), answered(200, empty), gone).result).toEqual(deletion('already-gone'));
+  });
+});
+
+describe('a look for one event', () => {
+  const find = (...answers: WireAnswer[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
+
+  test('gives what is ours and stands', () => {
+    const { log, result } = find(shown());
+    expect(log).toEqual([get()]);
+    expect(result).toEqual({
+      key: KEY,
+      remoteId: KEY,
+      locator: locatorOf('a'),
+      versionTag: '"7"',
+      item: normaliseItem(WANTED),
+      revision: 1,
+    });
+  });
+
+  test('gives nothing for what is deleted or not ours', () => {
+    expect([find(shown({ status: 'cancelled' })).result, find(foreign).result]).toEqual([null, null]);
+  });
+
+  test('asks whether the calendar is there when there is no event', () => {
+    for (const answer of [missing, gone]) {
+      const { log, result } = find(answer, answered(200, {}));
+      expect([log, result]).toEqual([[get(), getCalendar], null]);
+      expect(find(answer, missing).result).toMatchObject(CALENDAR_GONE);
+      expect(find(answer, busy).result).toMatchObject(IN_TROUBLE);
+    }
+  });
+
+  test('tells what went wrong', () => {
+    expect(find(busy).result).toMatchObject(IN_TROUBLE);
+    expect(find(answered(302)).result).toMatchObject({ code: 'unexpected-status' });
+  });
+});
+
+test('calls are charged to the user of the quota where one is set', () => {
+  const charged = { ...SCOPE, quotaUser: 'studio rossi' };
+  const { log } = playFlow(operationFlow(charged, remove('"1"')), missing, answered(200, {}));
+  expect(log).toEqual([
+    `DELETE ${CALENDAR}/events/${KEY}?${QUIET}&quotaUser=studio+rossi if "1"`,
+    `GET ${CALENDAR}?quotaUser=studio+rossi`,
+  ]);
+});

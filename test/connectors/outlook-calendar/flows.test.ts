@@ -1,0 +1,312 @@
+import { describe, expect, test } from 'vitest';
+import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/outlook-calendar/flows.ts';
+import { normaliseItem, toEvent } from '../../../src/connectors/outlook-calendar/from-model.ts';
+import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
+import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
+import type { WireAnswer } from '../../../src/connectors/wire.ts';
+import type { Operation } from '../../../src/model/operations.ts';
+import {
+  createOperation,
+  deleteOperation,
+  itemWith,
+  keyOf,
+  locatorOf,
+  MARK,
+  updateOperation,
+} from '../../contract/contract-kit.ts';
+import { answered, playFlow } from '../play-flow.ts';
+
+const SCOPE: FlowScope = {
+  mailboxPath: '/users/dr%40x.org',
+  calendarId: 'cal/1',
+  mark: MARK,
+  deleteMode: 'soft',
+  wholeDayZone: 'UTC',
+};
+const KEY = keyOf('a');
+const EVENTS = '/users/dr%40x.org/calendars/cal%2F1/events';
+const insert = `POST ${EVENTS}`;
+const look = `GET ${withQuery(EVENTS, eventsQuery(PROPERTIES.key, KEY))}`;
+const patch = (etag: string | null, id = 'e1') => `PATCH /users/dr%40x.org/events/${id} if ${etag}`;
+const del = (etag: string | null, id = 'e1') => `DELETE /users/dr%40x.org/events/${id} if ${etag}`;
+const delForGood = (etag: string | null) => `POST /users/dr%40x.org/events/e1/permanentDelete if ${etag}`;
+
+const WANTED = itemWith({ title: 'New' });
+const OLD = itemWith({ title: 'Old' });
+const STAMP = { mark: MARK, key: KEY, locator: locatorOf('a'), revision: 1 };
+const CONTENT = toEvent(WANTED, STAMP, 'UTC');
+const create = createOperation('a', WANTED);
+const update = (versionTag: string | null, remoteId: string | null = 'e1') =>
+  updateOperation('a', WANTED, versionTag, remoteId);
+const remove = (versionTag: string | null, remoteId: string | null = 'e1') =>
+  deleteOperation('a', versionTag, remoteId);
+
+interface EventChanges {
+  id?: string;
+  etag?: string;
+  item?: typeof WANTED;
+  mark?: string;
+  revision?: number;
+  transactionId?: string | null;
+  attendees?: object[];
+}
+
+/** An event as Graph shows it: ours, with what the operations want. */
+function event({ id = 'e1', etag = 'W/"7"', item = WANTED, mark = MARK, revision = 1, ...rest }: EventChanges = {}) {
+  const content = toEvent(item, { ...STAMP, mark, revision }, 'UTC');
+  return { ...content, id, '@odata.etag': etag, transactionId: KEY, attendees: [], ...rest };
+}
+
+/** An event as the answer to a write shows it: without our properties. */
+function written(changes?: EventChanges): WireAnswer {
+  const { singleValueExtendedProperties: _, ...rest } = event(changes);
+  return answered(201, rest);
+}
+
+const listed = (...events: object[]) => answered(200, { value: events });
+const found = (changes?: EventChanges) => listed(event(changes));
+
+function refused(status: number, code: string): WireAnswer {
+  return answered(status, { error: { code } });
+}
+
+const [done, busy, changed] = [answered(204), answered(503), answered(412)];
+const missing = refused(404, 'ErrorItemNotFound');
+const duplicate = refused(409, 'ErrorDuplicateTransactionId');
+
+const play = (operation: Operation, ...answers: WireAnswer[]) => playFlow(operationFlow(SCOPE, operation), ...answers);
+const wrote = (effect: string, changes: object = {}) => ({
+  recordId: 'a',
+  result: 'written',
+  effect,
+  versionTag: 'W/"7"',
+  remoteId: 'e1',
+  stored: normaliseItem(WANTED),
+  ...changes,
+});
+const deletion = (effect: 'deleted' | 'already-gone') => ({ recordId: 'a', result: 'deleted', effect });
+const BURNT = { recordId: 'a', result: 'key-burnt' };
+const MEANWHILE = { code: 'changed-meanwhile', actor: 'conflict', retry: 'now' };
+const CALENDAR_GONE = { code: 'calendar-gone' };
+const IN_TROUBLE = { code: 'server-error', status: 503, ambiguous: true };
+const GUESTS = { code: 'event-has-guests', retry: 'never' };
+
+describe('a create', () => {
+  test('is one insert under our key, with our stamp', () => {
+    const { calls, log, result } = play(create, written());
+    expect(log).toEqual([insert]);
+    expect(calls[0]?.body).toEqual({ transactionId: KEY, ...CONTENT });
+    expect(result).toEqual(wrote('created'));
+  });
+
+  test('in a calendar that is gone says so; refused for another reason it says that', () => {
+    expect(play(create, missing).result).toMatchObject(CALENDAR_GONE);
+    expect(play(create, busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(create, refused(400, 'ErrorInvalidRequest')).result).toMatchObject({ code: 'refused' });
+  });
+
+  test('whose answer names no id looks for the event by its key', () => {
+    const { log, result } = play(create, answered(201, { subject: 'New' }), found());
+    expect(log).toEqual([insert, look]);
+    expect(result).toEqual(wrote('created'));
+    expect(play(create, answered(201), listed()).result).toMatchObject({ code: 'unexpected-answer', ambiguous: true });
+  });
+
+  test('whose answer shows no tag, or what can’t be read, leaves that open', () => {
+    const { result } = play(create, answered(201, { id: 'e1' }));
+    expect(result).toEqual({ recordId: 'a', result: 'written', effect: 'created', versionTag: null, remoteId: 'e1' });
+  });
+
+  test('that was made before adopts its event', () => {
+    const { log, result } = play(create, duplicate, found());
+    expect(log).toEqual([insert, look]);
+    expect(result).toEqual(wrote('adopted'));
+  });
+
+  test.each([
+    ['of other content', { item: OLD }],
+    ['of an earlier write', { revision: 0 }],
+  ])('that was made before, and is %s, is brought to what is wanted', (_, changes) => {
+    const { calls, log, result } = play(create, duplicate, found(changes), written({ etag: 'W/"8"' }));
+    expect(log).toEqual([insert, look, patch('W/"7"')]);
+    expect(calls[2]?.body).toEqual(CONTENT);
+    expect(result).toEqual(wrote('adopted', { versionTag: 'W/"8"' }));
+  });
+
+  test('whose key Outlook will not take again gives the key up', () => {
+    expect(play(create, duplicate, listed()).result).toEqual(BURNT);
+    expect(play(create, duplicate, found({ mark: 'other' })).result).toEqual(BURNT);
+  });
+
+  test('gives way to a later write of ours', () => {
+    const { result } = play(create, duplicate, found({ revision: 2, item: OLD }));
+    expect(result).toMatchObject({ result: 'superseded', revision: 2, remote: { remoteId: 'e1' } });
+  });
+});
+
+describe('an update', () => {
+  test('is one write under its version tag', () => {
+    const { calls, log, result } = play(update('W/"1"'), written());
+    expect(log).toEqual([patch('W/"1"')]);
+    expect(calls[0]?.body).toEqual(CONTENT);
+    expect(result).toEqual(wrote('updated'));
+    expect(play(update('W/"1"', 'a/b'), done).log).toEqual([patch('W/"1"', 'a%2Fb')]);
+  });
+
+  test('that is answered with nothing keeps the id that it knew', () => {
+    for (const answer of [done, answered(200, null), answered(200, 'x')]) {
+      expect(play(update('W/"1"'), answer).result).toEqual({
+        recordId: 'a',
+        result: 'written',
+        effect: 'updated',
+        versionTag: null,
+        remoteId: 'e1',
+      });
+    }
+  });
+
+  test.each([
+    ['a version tag', null, 'e1'],
+    ['an id', 'W/"1"', null],
+  ])('without %s looks first', (_, versionTag, remoteId) => {
+    const { log, result } = play(update(versionTag, remoteId), found({ item: OLD }), written({ etag: 'W/"8"' }));
+    expect(log).toEqual([look, patch('W/"7"')]);
+    expect(result).toEqual(wrote('updated', { versionTag: 'W/"8"' }));
+  });
+
+  test.each([
+    ['gone', missing],
+    ['changed', changed],
+    ['changed, in Exchange’s words', refused(409, 'ErrorIrresolvableConflict')],
+  ])('of what is %s looks, and makes anew what is not there', (_, answer) => {
+    const { log, result } = play(update('W/"1"'), answer, found());
+    expect(log).toEqual([patch('W/"1"'), look]);
+    expect(result).toEqual(wrote('updated'));
+    const anew = play(update('W/"1"'), answer, listed(), written({ id: 'e2' }));
+    expect(anew.log).toEqual([patch('W/"1"'), look, insert]);
+    expect(anew.result).toEqual(wrote('recreated', { remoteId: 'e2' }));
+  });
+
+  test('that is refused otherwise is told as it is', () => {
+    expect(play(update('W/"1"'), busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(update(null), found({ item: OLD }), busy).result).toMatchObject(IN_TROUBLE);
+    for (const answer of [changed, missing])
+      expect(play(update(null), found({ item: OLD }), answer).result).toMatchObject(MEANWHILE);
+  });
+
+  test('of an event that somebody invited guests to is not made: Outlook would mail them', () => {
+    const { log, result } = play(update(null), found({ attendees: [{}] }));
+    expect(log).toEqual([look]);
+    expect(result).toMatchObject(GUESTS);
+  });
+
+  test('of an event that a person made unreadable writes it again', () => {
+    const odd = { ...event(), sensitivity: 'normal' };
+    expect(play(update(null), listed(odd), written()).log).toEqual([look, patch('W/"7"')]);
+  });
+
+  test('of one of several events that bear the key is of the known one, else of the one that we made', () => {
+    const copies = [
+      event({ id: 'copy', transactionId: null }),
+      event({ id: 'other-copy', transactionId: null }),
+      event({ id: 'e1' }),
+    ];
+    const chosen = (remoteId: string | null) => play(update(null, remoteId), listed(...copies)).result;
+    expect(chosen('other-copy')).toMatchObject({ remoteId: 'other-copy' });
+    expect(chosen(null)).toMatchObject({ remoteId: 'e1' });
+    expect(chosen('gone')).toMatchObject({ remoteId: 'e1' });
+    const onlyCopies = play(update(null, null), listed(event({ mark: 'other', id: 'x' }), ...copies.slice(0, 2)));
+    expect(onlyCopies.result).toMatchObject({ remoteId: 'copy' });
+  });
+});
+
+describe('a look by key', () => {
+  const find = (...answers: WireAnswer[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
+  const nextLink = 'https://graph.microsoft.com/v1.0/me/next?$skip=1';
+
+  test('finds what is ours', () => {
+    const { log, result } = find(found());
+    expect(log).toEqual([look]);
+    const content = { locator: locatorOf('a'), versionTag: 'W/"7"', item: normaliseItem(WANTED), revision: 1 };
+    expect(result).toEqual({ key: KEY, remoteId: 'e1', ...content });
+  });
+
+  test('finds nothing in an empty list, and nothing of ours among what others made', () => {
+    expect(find(listed()).result).toBeNull();
+    expect(find(found({ mark: 'other' })).result).toBeNull();
+    expect(find(listed({})).result).toBeNull();
+  });
+
+  test('goes through all pages', () => {
+    const first = answered(200, { value: [], '@odata.nextLink': nextLink });
+    const { log, result } = find(first, found());
+    expect(log).toEqual([look, 'GET /me/next?$skip=1']);
+    expect(result).toMatchObject({ remoteId: 'e1' });
+    const both = find(
+      answered(200, { value: [event({ id: 'e0', transactionId: null })], '@odata.nextLink': nextLink }),
+      found(),
+    );
+    expect(both.result).toMatchObject({ remoteId: 'e1' });
+  });
+
+  test('tells what went wrong', () => {
+    expect(find(missing).result).toMatchObject(CALENDAR_GONE);
+    expect(find(busy).result).toMatchObject(IN_TROUBLE);
+    expect(find(answered(200, {})).result).toMatchObject({ code: 'unexpected-answer' });
+  });
+});
+
+describe('a deletion', () => {
+  test('is one call under its version tag', () => {
+    const { log, result } = play(remove('W/"1"'), done);
+    expect(log).toEqual([del('W/"1"')]);
+    expect(result).toEqual(deletion('deleted'));
+  });
+
+  test('goes beyond the bin where that is set, or where a person is to be forgotten', () => {
+    const forGood = { ...SCOPE, deleteMode: 'permanent' as const };
+    expect(playFlow(operationFlow(forGood, remove('W/"1"')), done).log).toEqual([delForGood('W/"1"')]);
+    expect(play({ ...remove('W/"1"'), erase: true }, done).log).toEqual([delForGood('W/"1"')]);
+    expect(play({ ...remove(null), erase: true }, found({ revision: 9 }), done).log).toEqual([
+      look,
+      delForGood('W/"7"'),
+    ]);
+  });
+
+  test('that is refused has not happened', () => {
+    expect(play(remove('W/"1"'), busy).result).toMatchObject(IN_TROUBLE);
+    expect(play(remove(null), found(), busy).result).toMatchObject(IN_TROUBLE);
+    for (const answer of [changed, missing])
+      expect(play(remove(null), found(), answer).result).toMatchObject(MEANWHILE);
+  });
+
+  test.each([
+    ['a version tag', null, 'e1'],
+    ['an id', 'W/"1"', null],
+  ])('without %s looks first', (_, versionTag, remoteId) => {
+    const { log, result } = play(remove(versionTag, remoteId), found(), done);
+    expect(log).toEqual([look, del('W/"7"')]);
+    expect(result).toEqual(deletion('deleted'));
+  });
+
+  test.each([
+    ['gone', missing],
+    ['changed', changed],
+  ])('of what is %s looks, and deletes what is ours', (_, answer) => {
+    const { log, result } = play(remove('W/"1"'), answer, found(), done);
+    expect(log).toEqual([del('W/"1"'), look, del('W/"7"')]);
+    expect(result).toEqual(deletion('deleted'));
+    expect(play(remove('W/"1"'), answer, listed()).result).toEqual(deletion('already-gone'));
+    expect(play(remove('W/"1"'), answer, found({ mark: 'other' })).result).toEqual(deletion('already-gone'));
+  });
+
+  test('of one of several events goes for the known one', () => {
+    const both = listed(event({ id: 'e1' }), event({ id: 'e2', transactionId: null }));
+    expect(play(remove(null, 'e2'), both, done).log).toEqual([look, del('W/"7"', 'e2')]);
+  });
+
+  test('gives way to a later write of ours, and to guests', () => {
+    expect(play(remove(null), found({ revision: 2 })).result).toMatchObject({ result: 'superseded', revision: 2 });
+    expect(play(remove(null), found({ attendees: [{}] })).result).toMatchObject(GUESTS);
+  });
+});
