@@ -54,8 +54,9 @@ async function mutate(file: string, testFiles: readonly string[], concurrency: n
   mkdirSync(join(projectRoot, WORK_FOLDER), { recursive: true });
   const folder = mkdtempSync(join(projectRoot, WORK_FOLDER, 'run-'));
   try {
-    const options = { ...strykerOptions(folder), mutate: [file], testFiles, concurrency };
+    const options = { ...strykerOptions(folder), mutate: [file], concurrency };
     writeFileSync(join(folder, 'options.json'), JSON.stringify(options));
+    writeFileSync(options.vitest.configFile, configurationOf(testFiles));
     await runStryker(join(folder, 'options.json'));
     return JSON.parse(readFileSync(options.jsonReporter.fileName, 'utf8')) as MutantReport;
   } finally {
@@ -63,10 +64,16 @@ async function mutate(file: string, testFiles: readonly string[], concurrency: n
   }
 }
 
+/** Names the tests to vitest: told to Stryker, it would make changes of constants only after they were computed, and nobody could notice. */
+function configurationOf(testFiles: readonly string[]): string {
+  const ours = JSON.stringify(join(projectRoot, 'vitest.config.ts'));
+  return `import ours from ${ours};\nexport default { test: { ...ours.test, include: ${JSON.stringify(testFiles)} } };\n`;
+}
+
 function strykerOptions(folder: string) {
   return {
     testRunner: 'vitest',
-    vitest: { related: false },
+    vitest: { related: false, configFile: join(folder, 'vitest.config.mjs') },
     coverageAnalysis: 'perTest',
     reporters: ['json'],
     jsonReporter: { fileName: join(folder, 'report.json') },

@@ -30,6 +30,14 @@ const FORBIDDEN: Meaning = {
   remedy: 'give the connected account the right to make changes to events in this calendar',
 };
 
+/** The event changed again between our reading and our writing. */
+const CHANGED_MEANWHILE: Meaning = {
+  message: 'the event was changed by somebody else at the same time',
+  actor: 'conflict',
+  code: 'changed-meanwhile',
+  retry: 'now',
+};
+
 /** Meaning by reason: the same reason comes as 403 or 429, so it counts for more than the status. */
 const BY_REASON: Readonly<Record<string, Meaning>> = {
   rateLimitExceeded: RATE_LIMITED,
@@ -174,16 +182,6 @@ export function calendarGone(): MirrorError {
   });
 }
 
-/** The event changed again between our reading and our writing. */
-export function changedMeanwhile(): MirrorError {
-  return new MirrorError('the event was changed by somebody else at the same time', {
-    actor: 'conflict',
-    code: 'changed-meanwhile',
-    retry: 'now',
-    status: 412,
-  });
-}
-
 /** Google says that the id is taken and, asked for it, that there is no such event. */
 export function notYetReadable(): MirrorError {
   return new MirrorError('the event exists but cannot be read yet', {
@@ -218,8 +216,7 @@ function byStatus(status: number): Meaning {
   if (status === 404) return { message: 'not found', actor: 'contract', code: 'not-found', retry: 'later' };
   if (status === 408)
     return { message: 'the server gave up waiting', actor: 'remote', code: 'timeout', retry: 'later' };
-  if (status === 412)
-    return { message: 'changed meanwhile', actor: 'conflict', code: 'changed-meanwhile', retry: 'now' };
+  if (status === 412) return CHANGED_MEANWHILE;
   if (status === 429) return RATE_LIMITED;
   if (status >= 500) return { message: 'Google is in trouble', actor: 'remote', code: 'server-error', retry: 'later' };
   if (status >= 400) return { message: 'Google refused the event', actor: 'contract', code: 'refused', retry: 'never' };

@@ -3,7 +3,7 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operat
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
-import { calendarGone, changedMeanwhile, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { calendarGone, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
 import { holds, isBlank, type OwnEvent, readOwnEvent, toBlankEvent, toEvent, toRemoteItem } from './from-model.ts';
 import { EVENT_FIELDS } from './limits.ts';
 
@@ -75,7 +75,6 @@ function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect)
   }
   const put = yield* write(putCall(scope, operation, id, event.etag));
   if (isSuccess(put)) return written(scope, operation, event.cancelled ? 'revived' : effect, put, remoteId);
-  if (put.status === 412) throw changedMeanwhile();
   const error = toMirrorError(put);
   if (event.cancelled && isRefusedRevival(error)) return { recordId: operation.recordId, result: 'key-burnt' };
   throw error;
@@ -96,7 +95,6 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
   const answer = yield* write(deleteCall(scope, id, event.etag));
-  if (answer.status === 412) throw changedMeanwhile();
   return yield* deleted(scope, operation, answer);
 }
 
@@ -112,14 +110,12 @@ function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const event = readOwn(scope, found);
   if (event === null || (event.cancelled && isBlank(event))) return gone;
   const blank = yield* write(blankCall(scope, id, event.etag));
-  if (blank.status === 412) throw changedMeanwhile();
   if (!isSuccess(blank)) {
     const error = toMirrorError(blank);
     if (event.cancelled && isRefusedRevival(error)) return gone;
     throw error;
   }
   const answer = yield* write(deleteCall(scope, id, etagOf(blank)));
-  if (answer.status === 412) throw changedMeanwhile();
   return yield* deleted(scope, operation, answer);
 }
 
@@ -155,7 +151,7 @@ function isGone(answer: WireAnswer): boolean {
 
 /** Google at times forbids, or no longer finds, the id of an event that was deleted in its own pages. */
 function isRefusedRevival(error: MirrorError): boolean {
-  return (error.status === 403 && error.actor === 'settings') || error.status === 404 || error.status === 410;
+  return error.actor === 'settings' || error.status === 404 || error.status === 410;
 }
 
 function readOwn(scope: FlowScope, answer: WireAnswer): OwnEvent | null {
