@@ -149,9 +149,8 @@ function written(
 
 /** The event as the answer to a write shows it. Extended properties are not in it: they are those that were sent. */
 function storedItem(scope: FlowScope, operation: Write, { body }: WireAnswer): CalendarItem | null {
-  if (typeof body !== 'object' || body === null) return null;
   const { singleValueExtendedProperties } = contentOf(scope, operation);
-  const event = { ...body, singleValueExtendedProperties };
+  const event = { ...(body as object | null | undefined), singleValueExtendedProperties };
   return readOwnEvent(event, scope.mark, scope.wholeDayZone)?.item ?? null;
 }
 

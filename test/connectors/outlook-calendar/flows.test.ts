@@ -200,6 +200,11 @@ describe('an update', () => {
     expect(result).toMatchObject(GUESTS);
   });
 
+  test('whose key stands on somebody else’s event gives the key up, and makes no second event', () => {
+    const { log, result } = play(update(null), found({ mark: 'other' }));
+    expect([log, result]).toEqual([[look], BURNT]);
+  });
+
   test('of an event that a person made unreadable writes it again', () => {
     const odd = { ...event(), sensitivity: 'normal' };
     expect(play(update(null), listed(odd), written()).log).toEqual([look, patch('W/"7"')]);
