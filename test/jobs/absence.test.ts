@@ -170,7 +170,8 @@ describe('a clinic that fails', () => {
       answer: () => 'away',
     });
     expect(asked).toHaveLength(3);
-    expect(warn.mock.calls.map(([fields]) => fields)).toEqual(Array(3).fill({ code: 'server-error' }));
+    const told = [{ code: 'server-error' }, 'an absent record could not be read alone'];
+    expect(warn.mock.calls).toEqual([told, told, told]);
     expect([unconfirmed, missedOnce.size]).toEqual([10, 0]);
   });
 
@@ -236,6 +237,14 @@ describe('a person’s decision', () => {
       const inOne = await confirm({ missing, holds: [{ state, recordIds: ['1'] }] });
       expect([[...inOne.missedOnce], [...inOne.kept], [...inOne.vanished]], state).toEqual([['1'], [], []]);
     }
+    const undecided = await confirm({
+      missing,
+      holds: [
+        { state: 'approved', recordIds: ['1'] },
+        { target: 'reception', recordIds: ['1'] },
+      ],
+    });
+    expect([[...undecided.missedOnce], [...undecided.vanished]]).toEqual([['1'], []]);
     const both = ['doctor', 'reception'].map((target) => ({ target, recordIds: ['1'] }));
     expect([...(await confirm({ missing, holds: both })).kept]).toEqual(['1']);
     const approved = both.map((hold) => ({ ...hold, state: 'approved' as const }));

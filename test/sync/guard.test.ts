@@ -123,6 +123,24 @@ describe('deletions', () => {
     expect(both.passed).toHaveLength(80);
   });
 
+  test('that the clinic calls cancelled are weighed together with those that wait in a hold', () => {
+    const waiting = new Set(removals(40, 'cancelled').map(({ recordId }) => recordId));
+    const changes = removals(61, 'cancelled');
+    expect(weigh({ changes, waiting }).held.cancelled).toHaveLength(61);
+    expect(weigh({ changes: changes.slice(0, 60), waiting }).passed).toHaveLength(20);
+  });
+
+  test('of a patient who is to be forgotten are never held: a person asked for them', () => {
+    const changes = removals(40).map((change) => ({ ...change, reason: 'forgotten' as const }));
+    expect(weigh({ changes, linkCount: 40 })).toMatchObject({ passed: changes, held: { vanished: [], cancelled: [] } });
+  });
+
+  test('are a share of what the target held before those of the hour, excluded ones among them', () => {
+    const gone = left({ excluded: 12 });
+    expect(weigh({ changes: removals(10), gone }).passed).toHaveLength(10);
+    expect(weigh({ changes: removals(11), gone }).held.vanished).toHaveLength(11);
+  });
+
   test('of appointments that no longer belong here count as vanished', () => {
     const verdict = weigh({ changes: [...removals(11), ...removals(11, 'excluded')] });
     expect(verdict.held.vanished).toHaveLength(22);
@@ -207,6 +225,8 @@ describe('D1: absent records', () => {
     expect(weigh({ changes, waiting }).doubtsReading).toBe(true);
     expect(weigh({ changes: removals(30, 'excluded') }).doubtsReading).toBe(false);
     expect(weigh({ changes: removals(3), waiting }).doubtsReading).toBe(false);
+    // What the clinic took out beside them takes nothing from the doubt.
+    expect(weigh({ changes: [...changes, ...removals(3, 'excluded')], waiting }).doubtsReading).toBe(true);
   });
 
   test('a sample tells of the rest with three to spare', () => {
@@ -233,6 +253,14 @@ test('D2: where another target doubts the reading, every undecided removal is he
   expect(new Set(kept.passed)).toEqual(new Set([decided, written, off]));
   expect(new Set(kept.held.vanished)).toEqual(new Set([...removed, open]));
   expect(kept.postponed).toEqual([]);
+});
+
+test('D2: where another target doubts the reading, what a person approved goes on waiting for its proof', () => {
+  const changes = [removal('approved'), removal('open')];
+  const approved = new Set(['approved']);
+  const absence = { ...ALL_PROVEN, isProven: () => false };
+  const kept = holdAll(weigh({ changes, approved, absence }), approved);
+  expect(kept).toMatchObject({ passed: [], postponed: [changes[0]], held: { vanished: [changes[1]] } });
 });
 
 const someChanges = fc
