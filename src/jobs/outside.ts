@@ -35,7 +35,9 @@ export async function nextOutside(
 /** The ids that come next in order, from the first one again after the last. */
 export function inTurn(ids: readonly string[], after: string | null, count: number): string[] {
   const ordered = [...new Set(ids)].sort();
-  const begin = after === null ? 0 : ordered.findIndex((id) => id > after);
-  const from = begin === -1 ? 0 : begin;
+  const from = Math.max(
+    0,
+    ordered.findIndex((id) => id > (after ?? '')),
+  );
   return [...ordered.slice(from), ...ordered.slice(0, from)].slice(0, count);
 }

@@ -58,7 +58,7 @@ test.each([
   { what: 'rows that have such words', body: { data: [{ next: 'x' }], row: { next: 'x' } } },
   {
     what: 'words that only look alike',
-    body: { nextAppointment: 'x', '@odata.next.appointment': 'x', x_next: 'x', 'x@odata.next': 'x' },
+    body: { nextAppointment: 'x', '@odata.next.appointment': 'x', x_next: 'x', 'next@odata.link': 'x' },
   },
   { what: 'text', body: 'next' },
   { what: 'nothing', body: null },

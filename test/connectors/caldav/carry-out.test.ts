@@ -1,0 +1,425 @@
+import { describe, expect, test } from 'vitest';
+import type { Collection } from '../../../src/connectors/caldav/collection.ts';
+import { fromCalendarObject, toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
+import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
+import { carryOut, type Seen } from '../../../src/connectors/caldav/writing.ts';
+import type { HttpDoor, HttpRequest } from '../../../src/http/door.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import type { Operation } from '../../../src/model/operations.ts';
+import {
+  createOperation,
+  deleteOperation,
+  itemWith,
+  keyOf,
+  locatorOf,
+  updateOperation,
+} from '../../contract/contract-kit.ts';
+import { etag as listed, withToken } from './scripted-calendar.ts';
+import { davError, LOGIN, MARK, member, multistatus, type ScriptedAnswer, signal, stored } from './scripted-server.ts';
+
+const CALENDAR = 'https://dav.example.org/cal/';
+const KEY = keyOf('a');
+const NAME = `${KEY}.ics`;
+const HREF = `/cal/${NAME}`;
+const WANTED = itemWith({ title: 'New' });
+const OLD = itemWith({ title: 'Old' });
+const create = createOperation('a', WANTED);
+const mayExist = { ...create, mayExist: true };
+const update = (versionTag: string | null = '"1"', remoteId: string | null = null) =>
+  updateOperation('a', WANTED, versionTag, remoteId);
+const remove = (versionTag: string | null = '"1"', remoteId: string | null = null) =>
+  deleteOperation('a', versionTag, remoteId);
+const erase = { ...remove(), erase: true };
+
+interface ObjectChanges {
+  mark?: string;
+  key?: string;
+  locator?: string;
+  revision?: number;
+  item?: typeof WANTED;
+}
+
+/** Our object as a server holds it, with what the operations want. */
+function ours(changes: ObjectChanges = {}): string {
+  const { mark = MARK, key = KEY, locator = locatorOf('a'), revision = 1, item = WANTED } = changes;
+  return toCalendarObject({ mark, key, locator, revision, item, writtenAt: 0, storedSequence: 4 });
+}
+
+const done = (status = 204, headers: Record<string, string> = { etag: '"2"' }): ScriptedAnswer => ({ status, headers });
+const status = (code: number): ScriptedAnswer => ({ status: code });
+/** A look that finds an object under a name. */
+const there = (changes?: ObjectChanges, href = HREF) => multistatus(stored(href, '"7"', ours(changes)));
+const nothing = multistatus(member(HREF, '404 Not Found'));
+/** No search knows of an object under another name. */
+const notRenamed = [multistatus(), multistatus(), withToken(multistatus(), 't')];
+const renamed = (changes?: ObjectChanges) => [
+  multistatus(listed('/cal/renamed.ics')),
+  there(changes, '/cal/renamed.ics'),
+];
+const searches = ['REPORT UID', 'REPORT mark', 'REPORT changes'];
+const found = ['REPORT UID', 'REPORT renamed.ics'];
+const uidTaken = (href = '') =>
+  davError(403, `<c:no-uid-conflict>${href === '' ? '' : `<d:href>${href}</d:href>`}</c:no-uid-conflict>`);
+
+const put = (condition: string, name = NAME) => `PUT ${name} ${condition}`;
+const free = 'if-none-match *';
+const del = (condition: string, name = NAME) => `DELETE ${name} ${condition}`.trim();
+const look = `REPORT ${NAME}`;
+
+/** A request in a line: method, name, condition, or what a report asks for. */
+function lineOf({ method = 'GET', url, headers = {}, body = '' }: HttpRequest): string {
+  const name = new URL(url).pathname.replace('/cal/', '');
+  const text = String(body);
+  if (method === 'REPORT') {
+    const kind = ['UID', 'X-CLINIC-MIRROR'].find((property) => text.includes(`prop-filter name="${property}"`));
+    if (kind !== undefined) return kind === 'UID' ? 'REPORT UID' : 'REPORT mark';
+    if (text.includes('sync-collection')) return 'REPORT changes';
+    return `REPORT ${[...text.matchAll(/<D:href>\/cal\/([^<]*)/g)].map(([, asked]) => asked).join()}`;
+  }
+  const condition = ['if-match', 'if-none-match'].flatMap((field) =>
+    headers[field] === undefined ? [] : `${field} ${headers[field]}`,
+  );
+  return [method, name, ...condition].join(' ');
+}
+
+/** Carries out one operation on a server that answers so, in this order; each answer must be asked for, and nothing more. */
+async function carry(operation: Operation, answers: ScriptedAnswer[], seen?: Seen) {
+  const log: string[] = [];
+  const bodies: string[] = [];
+  const send = async (request: HttpRequest) => {
+    const answer = answers[log.length];
+    log.push(lineOf(request));
+    bodies.push(String(request.body ?? ''));
+    if (answer === undefined) throw new Error(`nobody expects ${log.at(-1)}`);
+    const body = Buffer.from(answer.body ?? '');
+    return { status: answer.status, headers: new Headers(answer.headers), body, retryAfterMs: null, url: request.url };
+  };
+  const authorizer = { header: async () => LOGIN, renew: async () => LOGIN, quotaUser: null };
+  const url = new URL(CALENDAR);
+  const session = new DavSession({ authorizer, http: { send } as unknown as HttpDoor }, url);
+  const collection: Collection = { session, url, mark: MARK, clock: () => 0, signal: signal() };
+  const result = await carryOut(collection, operation, seen).catch((error: unknown) => {
+    if (error instanceof MirrorError) return error;
+    throw error;
+  });
+  expect(log, 'as many requests as answers').toHaveLength(answers.length);
+  const [outcome, where] =
+    result instanceof MirrorError ? [result, null] : [result.outcome, result.url?.pathname ?? null];
+  return { log, bodies, outcome, where };
+}
+
+const seen = (changes?: ObjectChanges, name = NAME, etag: string | null = '"7"') => ({
+  url: new URL(name, CALENDAR),
+  etag,
+  content: fromCalendarObject(ours(changes)),
+});
+const wrote = (effect: string, versionTag: string | null = '"2"', remoteId: string | null = null) => ({
+  recordId: 'a',
+  result: 'written',
+  effect,
+  versionTag,
+  remoteId,
+});
+const deletion = (effect: 'deleted' | 'already-gone') => ({ recordId: 'a', result: 'deleted', effect });
+const BURNT = { recordId: 'a', result: 'key-burnt' };
+const MEANWHILE = { code: 'changed-meanwhile', retry: 'now' };
+const FOREIGN: ObjectChanges[] = [{ mark: 'otherotherother0' }, { key: keyOf('b') }];
+
+describe('a create', () => {
+  test.each([200, 201, 204])('is one PUT where nothing may be, done when it is answered by %i', async (code) => {
+    const { log, bodies, outcome, where } = await carry(create, [done(code, { etag: '"1"' })]);
+    expect(log).toEqual([put(free)]);
+    expect(bodies).toEqual([toCalendarObject({ ...create, mark: MARK, writtenAt: 0, storedSequence: -1 })]);
+    expect([outcome, where]).toEqual([wrote('created', '"1"'), HREF]);
+  });
+
+  test.each([205, 302, 500])('is not done when it is answered by %i', async (code) => {
+    expect((await carry(create, [status(code)])).outcome).toBeInstanceOf(MirrorError);
+  });
+
+  test('remembers the name that the server gave the object, if it is one of this calendar and the object is new', async () => {
+    const named = (code: number, location: string) => carry(create, [done(code, { etag: '"1"', location })]);
+    const own = await named(201, '/cal/4711.ics');
+    expect([own.outcome, own.where]).toEqual([wrote('created', '"1"', '4711.ics'), '/cal/4711.ics']);
+    for (const other of [
+      await named(204, '/cal/4711.ics'),
+      await named(201, '/elsewhere/4711.ics'),
+      await named(201, '/cal/'),
+    ]) {
+      expect([other.outcome, other.where]).toEqual([wrote('created', '"1"'), HREF]);
+    }
+  });
+
+  test('that meets its own object adopts it, without a write where it says what it should', async () => {
+    const same = await carry(create, [status(412), there()]);
+    expect(same.log).toEqual([put(free), look]);
+    expect([same.outcome, same.where]).toEqual([wrote('adopted', '"7"'), HREF]);
+    for (const changes of [{ item: OLD }, { revision: 0 }, { locator: 'other' }]) {
+      const { log, bodies, outcome, where } = await carry(create, [status(412), there(changes), done()]);
+      expect(log).toEqual([put(free), look, put('if-match "7"')]);
+      expect(bodies[2]).toContain('SEQUENCE:6');
+      expect([outcome, where]).toEqual([wrote('adopted'), HREF]);
+    }
+  });
+
+  test.each(FOREIGN)('never touches what somebody else has in its place: %o', async (changes) => {
+    const { outcome, where } = await carry(create, [status(412), there(changes)]);
+    expect([outcome, where]).toEqual([BURNT, null]);
+  });
+
+  test('gives way to a later write of ours', async () => {
+    const { outcome, where } = await carry(create, [status(412), there({ revision: 2 })]);
+    expect(outcome).toMatchObject({ result: 'superseded', revision: 2, remote: { remoteId: KEY, versionTag: '"7"' } });
+    expect(where).toBeNull();
+  });
+
+  test('is tried once more when what it met is gone again, and no more than that', async () => {
+    const { log, outcome, where } = await carry(create, [status(412), nothing, done(201)]);
+    expect(log).toEqual([put(free), look, put(free)]);
+    expect([outcome, where]).toEqual([wrote('created'), HREF]);
+    expect((await carry(create, [status(412), nothing, status(412)])).outcome).toMatchObject(MEANWHILE);
+    expect((await carry(create, [status(412), nothing, status(423)])).outcome).toMatchObject({ code: 'item-locked' });
+  });
+
+  test.each([404, 409, 410])('that is answered by %i asks whether the calendar is there', async (code) => {
+    expect((await carry(create, [status(code), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
+    expect((await carry(create, [status(code), nothing])).outcome).toMatchObject({
+      code: 'item-refused',
+      status: code,
+    });
+    const told = await carry(create, [davError(code, '<c:valid-calendar-data/>')]);
+    expect(told.outcome).toMatchObject({ code: 'item-refused' });
+  });
+
+  test.each([403, 423])('that is answered by %i asks nothing more', async (code) => {
+    expect((await carry(create, [status(code)])).outcome).toMatchObject({ status: code });
+  });
+});
+
+describe('a create whose UID is in the calendar under another name', () => {
+  test('adopts the object that the server names', async () => {
+    const { log, outcome, where } = await carry(create, [
+      uidTaken('/cal/x.ics'),
+      there({ item: OLD }, '/cal/x.ics'),
+      done(),
+    ]);
+    expect(log).toEqual([put(free), 'REPORT x.ics', put('if-match "7"', 'x.ics')]);
+    expect([outcome, where]).toEqual([wrote('adopted', '"2"', 'x.ics'), '/cal/x.ics']);
+  });
+
+  test('searches for it where the server names none, or one of another calendar', async () => {
+    for (const href of ['', '/other/x.ics']) {
+      const { log, outcome, where } = await carry(create, [uidTaken(href), ...renamed()]);
+      expect(log).toEqual([put(free), ...found]);
+      expect([outcome, where]).toEqual([wrote('adopted', '"7"', 'renamed.ics'), '/cal/renamed.ics']);
+    }
+  });
+
+  test('searches for it where what the server names is gone, unreadable, or another event', async () => {
+    const named = '/cal/x.ics';
+    const unreadable = multistatus(member(named, '403 Forbidden'));
+    for (const seen of [multistatus(member(named, '404 Not Found')), unreadable, there({ key: keyOf('b') }, named)]) {
+      const { log, outcome } = await carry(create, [uidTaken(named), seen, ...renamed()]);
+      expect(log).toEqual([put(free), 'REPORT x.ics', ...found]);
+      expect(outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
+    }
+  });
+
+  test('gives the key up where nobody can find it, as in a trash bin', async () => {
+    const { log, outcome, where } = await carry(create, [uidTaken(), ...notRenamed]);
+    expect(log).toEqual([put(free), ...searches]);
+    expect([outcome, where]).toEqual([BURNT, null]);
+  });
+});
+
+describe('a create that was tried before', () => {
+  test('looks first for an object under another name', async () => {
+    const { log, outcome } = await carry(mayExist, renamed());
+    expect(log).toEqual(found);
+    expect(outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
+  });
+
+  test('makes one where there is none', async () => {
+    const { log, outcome } = await carry(mayExist, [...notRenamed, done(201)]);
+    expect(log).toEqual([...searches, put(free)]);
+    expect(outcome).toEqual(wrote('created'));
+  });
+});
+
+describe('an update', () => {
+  test('is one PUT under its version tag', async () => {
+    const { log, bodies, outcome, where } = await carry(update(), [done()]);
+    expect(log).toEqual([put('if-match "1"')]);
+    expect(bodies[0]).toContain('SUMMARY:New');
+    expect([outcome, where]).toEqual([wrote('updated'), HREF]);
+    const elsewhere = await carry(update('"1"', 'x.ics'), [done()]);
+    expect(elsewhere.log).toEqual([put('if-match "1"', 'x.ics')]);
+    expect(elsewhere.outcome).toEqual(wrote('updated', '"2"', 'x.ics'));
+  });
+
+  test.each([null, 'W/"1"'])('without a strong version tag (%s) looks first', async (versionTag) => {
+    const { log, outcome } = await carry(update(versionTag), [there({ item: OLD }), done()]);
+    expect(log).toEqual([look, put('if-match "7"')]);
+    expect(outcome).toEqual(wrote('updated'));
+  });
+
+  test('of what was looked at already looks no more', async () => {
+    for (const versionTag of ['"1"', null]) {
+      const { log, outcome } = await carry(update(versionTag), [done()], seen({ item: OLD }));
+      expect(log).toEqual([put('if-match "7"')]);
+      expect(outcome).toEqual(wrote('updated'));
+      const gone = await carry(update(versionTag), [...notRenamed, done(201)], null);
+      expect(gone.log).toEqual([...searches, put(free)]);
+    }
+    expect(await carry(update(), [], seen())).toMatchObject({ outcome: wrote('updated', '"7"'), where: HREF });
+  });
+
+  test('of an object without a tag goes without a condition, right after the look', async () => {
+    const { log } = await carry(update(null), [done()], seen({ item: OLD }, NAME, null));
+    expect(log).toEqual([`PUT ${NAME}`]);
+  });
+
+  test.each([404, 410, 412])('of what is gone or changed, told by %i, looks', async (code) => {
+    const changed = await carry(update(), [status(code), there({ item: OLD }), done()]);
+    expect(changed.log).toEqual([put('if-match "1"'), look, put('if-match "7"')]);
+    expect(changed.outcome).toEqual(wrote('updated'));
+    const gone = await carry(update(), [status(code), nothing, ...notRenamed, done(201)]);
+    expect(gone.log).toEqual([put('if-match "1"'), look, ...searches, put(free)]);
+    expect(gone.outcome).toEqual(wrote('recreated'));
+  });
+
+  test('of what a client renamed writes there, and makes no second one', async () => {
+    const { log, outcome } = await carry(update(), [status(404), nothing, ...renamed({ item: OLD }), done()]);
+    expect(log.slice(2)).toEqual([...found, put('if-match "7"', 'renamed.ics')]);
+    expect(outcome).toEqual(wrote('updated', '"2"', 'renamed.ics'));
+  });
+
+  test.each(FOREIGN)('of what is somebody else’s by now writes nothing: %o', async (changes) => {
+    const { outcome } = await carry(update(), [status(412), there(changes)]);
+    expect(outcome).toEqual(BURNT);
+    expect((await carry(update(null), [], { ...seen(), content: null })).outcome).toEqual(BURNT);
+  });
+
+  test('that is refused has not happened', async () => {
+    expect((await carry(update(), [status(403)])).outcome).toMatchObject({ code: 'calendar-read-only' });
+    expect((await carry(update(), [status(409), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
+    for (const [code, error] of [
+      [412, MEANWHILE],
+      [404, MEANWHILE],
+      [410, MEANWHILE],
+      [423, { code: 'item-locked' }],
+      [500, { code: 'server-error' }],
+    ] as const) {
+      expect((await carry(update(), [status(code)], seen({ item: OLD }))).outcome).toMatchObject(error);
+    }
+  });
+
+  test('gives way to a later write of ours', async () => {
+    expect((await carry(update(), [], seen({ revision: 2 }))).outcome).toMatchObject({ result: 'superseded' });
+  });
+});
+
+describe('a deletion', () => {
+  test('is one DELETE under its version tag', async () => {
+    const { log, outcome, where } = await carry(remove(), [status(204)]);
+    expect(log).toEqual([del('if-match "1"')]);
+    expect([outcome, where]).toEqual([deletion('deleted'), null]);
+    expect((await carry(remove('"1"', 'x.ics'), [status(200)])).log).toEqual([del('if-match "1"', 'x.ics')]);
+  });
+
+  test('that is carried out in part has not happened; in whole it has', async () => {
+    const locked = multistatus(member(HREF, '423 Locked'), member('/cal/y', '204 No Content'));
+    expect((await carry(remove(), [locked])).outcome).toMatchObject({ code: 'item-locked' });
+    for (const whole of [multistatus(member(HREF, '204 No Content')), multistatus(), multistatus(listed(HREF))]) {
+      expect((await carry(remove(), [whole])).outcome).toEqual(deletion('deleted'));
+    }
+    const gone = multistatus(member(HREF, '404 Not Found'));
+    expect((await carry(remove(), [gone, nothing, ...notRenamed])).outcome).toEqual(deletion('already-gone'));
+  });
+
+  test('that is refused has not happened', async () => {
+    expect((await carry(remove(), [status(403)])).outcome).toMatchObject({ code: 'calendar-read-only' });
+    expect((await carry(remove(), [status(500)])).outcome).toMatchObject({ code: 'server-error' });
+    expect((await carry(remove(null), [there(), status(423)])).outcome).toMatchObject({ code: 'item-locked' });
+    expect((await carry(remove(null), [there(), status(412)])).outcome).toMatchObject(MEANWHILE);
+  });
+
+  test('without a version tag looks first, and looks no more at what was looked at', async () => {
+    const looked = await carry(remove(null), [there(), status(204)]);
+    expect(looked.log).toEqual([look, del('if-match "7"')]);
+    for (const versionTag of ['"1"', null]) {
+      const { log, outcome } = await carry(remove(versionTag), [status(204)], seen());
+      expect([log, outcome]).toEqual([[del('if-match "7"')], deletion('deleted')]);
+    }
+    expect((await carry(remove(null), [status(204)], seen({}, NAME, null))).log).toEqual([`DELETE ${NAME}`]);
+  });
+
+  test.each([404, 410, 412])('of what is gone or changed, told by %i, looks', async (code) => {
+    const changed = await carry(remove(), [status(code), there(), status(204)]);
+    expect(changed.log).toEqual([del('if-match "1"'), look, del('if-match "7"')]);
+    expect(changed.outcome).toEqual(deletion('deleted'));
+    const gone = await carry(remove(), [status(code), nothing, ...notRenamed]);
+    expect(gone.outcome).toEqual(deletion('already-gone'));
+  });
+
+  test.each([404, 410])('of what goes between look and deletion, told by %i, is done', async (code) => {
+    expect((await carry(remove(null), [there(), status(code)])).outcome).toEqual(deletion('already-gone'));
+  });
+
+  test('goes after an object that a client renamed; of a second object it does not', async () => {
+    const { log, outcome } = await carry(remove(), [status(404), nothing, ...renamed(), status(204)]);
+    expect(log.slice(2)).toEqual([...found, del('if-match "7"', 'renamed.ics')]);
+    expect(outcome).toEqual(deletion('deleted'));
+    const twin = { ...remove('"1"', 'x.ics'), isTwin: true };
+    const gone = multistatus(member('/cal/x.ics', '404 Not Found'));
+    expect((await carry(twin, [status(404), gone])).outcome).toEqual(deletion('already-gone'));
+  });
+
+  test.each(FOREIGN)('leaves alone what is somebody else’s by now: %o', async (changes) => {
+    const { outcome, where } = await carry(remove(), [status(412), there(changes)]);
+    expect([outcome, where]).toEqual([deletion('already-gone'), null]);
+  });
+
+  test('gives way to a later write of ours', async () => {
+    const { outcome, where } = await carry(remove(null), [there({ revision: 2 })]);
+    expect(outcome).toMatchObject({ result: 'superseded', revision: 2 });
+    expect(where).toBeNull();
+  });
+});
+
+describe('an erasure', () => {
+  test('looks, empties the object, and deletes what it left there', async () => {
+    const { log, bodies, outcome } = await carry(erase, [there(), done(), status(204)]);
+    expect(log).toEqual([look, put('if-match "7"'), del('if-match "2"')]);
+    expect(bodies[1]).toContain('SEQUENCE:6');
+    expect(fromCalendarObject(bodies[1] ?? '')).toMatchObject({ uid: KEY, mark: MARK });
+    expect(bodies[1]).not.toContain(locatorOf('a'));
+    expect(bodies[1]).not.toContain('New');
+    expect(outcome).toEqual(deletion('deleted'));
+  });
+
+  test('goes on whatever was written later, and without a condition where the server gives no tags', async () => {
+    const { log } = await carry(erase, [there({ revision: 9 }), done(204, {}), status(204)]);
+    expect(log).toEqual([look, put('if-match "7"'), `DELETE ${NAME}`]);
+  });
+
+  test('of what was looked at already looks no more', async () => {
+    expect((await carry(erase, [done(), status(204)], seen())).log).toEqual([put('if-match "7"'), del('if-match "2"')]);
+  });
+
+  test('deletes as it is what the server refuses to have emptied', async () => {
+    const { log, outcome } = await carry(erase, [there(), status(403), status(204)]);
+    expect(log).toEqual([look, put('if-match "7"'), del('if-match "7"')]);
+    expect(outcome).toEqual(deletion('deleted'));
+  });
+
+  test.each([404, 410, 412])('of what somebody changed meanwhile, told by %i, is tried again', async (code) => {
+    expect((await carry(erase, [there(), status(code)])).outcome).toMatchObject(MEANWHILE);
+  });
+
+  test('leaves alone what is not ours', async () => {
+    for (const changes of FOREIGN) {
+      expect((await carry(erase, [there(changes)])).outcome).toEqual(deletion('already-gone'));
+    }
+  });
+});
