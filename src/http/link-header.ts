@@ -31,7 +31,7 @@ export function parseLinks(header: string | null): WebLink[] {
       const value = quoted?.replaceAll(/\\(.)/g, '$1') ?? bare;
       if (!parameters.has(name.toLowerCase())) parameters.set(name.toLowerCase(), value);
     }
-    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/\s+/).filter(Boolean);
+    const relations = (parameters.get('rel') ?? '').toLowerCase().split(/\s/).filter(Boolean);
     if (target !== undefined && relations.length > 0 && !parameters.has('anchor')) links.push({ target, relations });
     at = afterComma(text, at);
   }

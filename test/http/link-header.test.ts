@@ -18,6 +18,14 @@ describe('a Link header (RFC 8288)', () => {
     [', , <b>; rel=next', 'b'],
     ['<>; rel=next', ''],
     ['<a>; title="x\\\\"; rel=next', 'a'],
+    ['<a>; rel="ne\\xt"', 'a'],
+    ['rubbish="1, <x>; rel=next", <b>; rel=next', 'b'],
+    ['rubbish="1\\", <x>; rel=next", <b>; rel=next', 'b'],
+    ['rubbish="1", <b>; rel=next', 'b'],
+    ['rubbish="12", <b>; rel=next', 'b'],
+    ['rubbish="1 < 2", <b>; rel=next', 'b'],
+    ['rubbish\\, <b>; rel=next', 'b'],
+    ['rubbish <a,"x>, <b>; rel=next', 'b'],
   ])('%s', (header, target) => expect(nextLink(header)).toBe(target));
 
   it.each([
@@ -30,6 +38,15 @@ describe('a Link header (RFC 8288)', () => {
     '<a>; rel="nextish"',
     '<a>; title="rel=next"',
   ])('names no next page: %s', (header) => expect(nextLink(header)).toBe(null));
+
+  it.each(['<a>', '<a>; rel', '<a>; rel=""', '<a>; rel=" "', '; rel=next', 'x; rel=next', '<a>; rel=next; anchor="b"'])(
+    'holds no link that tells what it is to the answer: %s',
+    (header) => expect(parseLinks(header)).toEqual([]),
+  );
+
+  it('holds each of the relations of a link', () => {
+    expect(parseLinks('<a>; rel=" next  LAST "')).toEqual([{ target: 'a', relations: ['next', 'last'] }]);
+  });
 
   it('gives back what was put together, whatever the texts are', () => {
     const text = fc.stringMatching(/^[^"\\<>]*$/).map((value) => value.replaceAll(/[^\x20-\x7e]/g, ''));
