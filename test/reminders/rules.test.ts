@@ -89,6 +89,15 @@ describe('a rule', () => {
     expect(decided({ before: 'PT1H', minimumLeadMinutes: 60 }, visit(), file)).toBe('2026-06-16T07:30:00.000Z');
   });
 
+  test('is either so long before the start, or at a local time', () => {
+    const { rules } = rulesOf({
+      before: { before: 'P1DT2H', channels: ['text'] },
+      at: { at: { daysBefore: 2, time: '18:15' }, channels: ['text'] },
+    });
+    expect(rules.get('before')?.when).toEqual({ kind: 'before', days: 1, minutes: 120 });
+    expect(rules.get('at')?.when).toEqual({ kind: 'at', daysBefore: 2, minuteOfDay: 18 * 60 + 15 });
+  });
+
   test('keeps the night of the file', () => {
     expect(
       rulesOf({ one: { before: 'P1D', channels: ['text'] } }, { quietHours: { from: '20:30', to: '07:15' } }).quiet,
