@@ -9,6 +9,7 @@ import { addressOf, addressOfLink } from './addresses.ts';
 import { send } from './call.ts';
 import type { ClinicContext } from './context.ts';
 import type { PageAnswer } from './more-told.ts';
+import { ofTenant } from './own-rows.ts';
 import { isPassing, type Page, type PageTarget, type PagingMemory, readPages } from './paging.ts';
 import { asId, compilePaths, isJsonObject, type Mapped, valueAt } from './rows.ts';
 
@@ -116,6 +117,7 @@ export async function* readCatalogue<Model extends object>(
   map: (row: unknown) => Mapped<Model>,
 ): AsyncGenerator<ListPage<Model>, void> {
   const label = `clinic.${call.list}.list`;
+  const mapOwn = ofTenant(context.profile, call, map);
   const given = new Set<string>();
   const names = identifying(call.list);
   const identify = (record: object) => JSON.stringify(names.map((name) => (record as Record<string, unknown>)[name]));
@@ -123,7 +125,7 @@ export async function* readCatalogue<Model extends object>(
   for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
     reason = null;
     for await (const page of readList(context, call)) {
-      yield notGiven(page.rows.map(map), given, identify);
+      yield notGiven(page.rows.map(mapOwn), given, identify);
       if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
     if (reason === null || (reason === 'full-page' && NAMES.has(call.list))) return;

@@ -7,6 +7,7 @@ import { addressOf } from './addresses.ts';
 import { send } from './call.ts';
 import type { ClinicContext } from './context.ts';
 import { saysAbsent } from './errors.ts';
+import { ofTenant } from './own-rows.ts';
 import { isJsonObject, type JsonObject, type Mapped, valueAt } from './rows.ts';
 
 /** One record that is wanted. */
@@ -45,7 +46,7 @@ export async function readOne<Model extends object>(
 ): Promise<Lookup<Model>> {
   const row = await readRow(context, question);
   if (row === null) return { absent: true };
-  const mapped = map(row);
+  const mapped = ofTenant(context.profile, question, map)(row);
   if ('setAside' in mapped) return { setAside: { ...mapped.setAside, recordId: question.id } };
   if (isAsked(mapped.record)) return { found: mapped.record };
   throw new MirrorError(`${labelOf(question.list)}: another record came than the one asked for`, {

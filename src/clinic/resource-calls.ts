@@ -9,6 +9,7 @@ import type { ClinicContext } from './context.ts';
 import { saysAbsent } from './errors.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { once } from './once.ts';
+import { requireOwn } from './own-rows.ts';
 import { type RecordQuestion, readOne, readRow, recordIn, segmentsOf } from './reading.ts';
 import { compileRecords } from './records.ts';
 import type { JsonObject, Mapped } from './rows.ts';
@@ -143,6 +144,7 @@ export function createResourceCalls<
     async update(tenantId, id, changes, signal) {
       const row = await readRow(context, question(tenantId, id, signal));
       if (row === null) throw recordGone(labelOf('update'));
+      requireOwn(profile, { list: name, tenantId }, labelOf('update'), row);
       const whole = write(changes, row);
       const body = profile.writes.updates === 'replace' ? whole : changedMembers(whole, row);
       const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });

@@ -3,6 +3,7 @@ import type { AppointmentSnapshot, PartialReason } from '../model/snapshots.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 import type { ClinicContext } from './context.ts';
 import { type ListCall, readList } from './lists.ts';
+import { isForeign, ofTenant } from './own-rows.ts';
 import { isPassing } from './paging.ts';
 import type { Mapped } from './rows.ts';
 import { listCalls } from './windows.ts';
@@ -51,10 +52,11 @@ export async function readSnapshot(
     gathered.requests += 1;
   };
   const isWanted = wantedBy(question);
+  const mapOwn = ofTenant(context.profile, { list: 'appointments', tenantId }, map);
   const pageSizes: number[] = [];
   for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
     const call: ListCall = { list: 'appointments', tenantId, parameters, signal, onRequest, pageSizes };
-    const reason = await readCall(context, call, gathered, (row) => keep(gathered, map(row), isWanted));
+    const reason = await readCall(context, call, gathered, (row) => keep(gathered, mapOwn(row), isWanted));
     gathered.reason ??= reason;
   }
   return snapshotOf(gathered, question);
@@ -95,6 +97,7 @@ async function readOnce(
 function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: (record: Appointment) => boolean): void {
   if ('setAside' in mapped) {
     const { recordId } = mapped.setAside;
+    if (isForeign(mapped.setAside)) gathered.reason ??= 'wrong-tenant';
     if (recordId === null) gathered.withoutId.push(mapped.setAside);
     else gathered.setAside.set(recordId, mapped.setAside);
     return;

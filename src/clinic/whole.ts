@@ -2,6 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { ListPage } from './lists.ts';
+import { isForeign } from './own-rows.ts';
 
 /**
  * A list as a snapshot, rows that can't be used among them.
@@ -27,5 +28,6 @@ export async function readWhole<Model extends { id: string }>(
     if (!(error instanceof MirrorError) || error.code !== 'incomplete-list') throw error;
     return { ...content(), completeness: 'partial', reason: 'end-unproved' };
   }
+  if (setAside.some(isForeign)) return { ...content(), completeness: 'partial', reason: 'wrong-tenant' };
   return { ...content(), completeness: 'complete' };
 }

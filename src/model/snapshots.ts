@@ -8,7 +8,8 @@ import type { TimeWindow } from './time.ts';
  * - `page-cap`: the profile's limit of pages was reached;
  * - `end-unproved`: no rule of the profile could tell that the last page was the last;
  * - `next-page-told`: the answer names a next page, or more rows than came, in a way that the profile's paging doesn't follow;
- * - `full-page`: nothing tells that more follow, but the last page is as full as pages get.
+ * - `full-page`: nothing tells that more follow, but the last page is as full as pages get;
+ * - `wrong-tenant`: some rows name another tenant.
  */
 export type PartialReason =
   | 'total-mismatch'
@@ -16,7 +17,8 @@ export type PartialReason =
   | 'page-cap'
   | 'end-unproved'
   | 'next-page-told'
-  | 'full-page';
+  | 'full-page'
+  | 'wrong-tenant';
 
 /** What every reading of a list holds, complete or not. */
 export interface SnapshotContent<Source> {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { invoice, issuer, priceList, section } from './clinic-billing.ts';
 import { episode, medicalReport } from './clinic-care.ts';
 import { choiceWords, fieldPaths, type Shape } from './clinic-fields.ts';
-import { pagingSchema, parameter } from './clinic-paging.ts';
+import { pagingSchema, parameter, path } from './clinic-paging.ts';
 import { agenda, availability, location, treatment } from './clinic-places.ts';
 import { appointment, patient } from './clinic-registry.ts';
 
@@ -47,6 +47,13 @@ const listRules = {
     .record(parameter, z.string())
     .default({})
     .describe('Parameters sent with every list call, such as one that includes cancelled rows.'),
+  tenantId: z
+    .array(path)
+    .max(10)
+    .default(['tenantId'])
+    .describe(
+      'Where a row names its tenant, if it does: one that names another is set aside. [] = not told, or not to be compared.',
+    ),
   paging: pagingSchema.nullable().default(null).describe('Only where this list pages otherwise than the profile says.'),
 };
 
