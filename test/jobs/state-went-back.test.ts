@@ -121,3 +121,27 @@ describe('D11: Redis that goes back', () => {
     expect(await world.fate()).toBe('sent');
   });
 });
+
+describe('D12: reminders after a state that was emptied', () => {
+  it.each(['none', 'kept'])(
+    'D12: what was due by then is not sent again, later ones go as planned (data directory: %s)',
+    async (kept) => {
+      const connection = redis.connect();
+      const world = createReminderWorld(connection, kept === 'kept' ? { dataDirectory } : {});
+      book(world, 'one', 48);
+      book(world, 'two', 60);
+      await world.cycle();
+      await world.advance(DAY_MS + MINUTE_MS);
+      expect(world.gateway.delivered).toHaveLength(1);
+      await connection.flushall();
+      await world.cycle();
+      await world.tenant.protection.accept();
+      await world.cycle();
+      const ids = (await world.entries()).map(({ id }) => id);
+      await liveOn(world, ids);
+      expect(world.gateway.delivered.map(({ appointment }) => appointment.id)).toEqual(['one', 'two']);
+      expect(await world.fate('one')).toBe('dropped missed');
+      expect(await world.fate('two')).toBe('sent');
+    },
+  );
+});

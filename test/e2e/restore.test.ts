@@ -1,0 +1,143 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openBackups } from '../../src/composition/backup.ts';
+import type { Composition } from '../../src/composition/compose.ts';
+import { acceptLoss } from '../../src/control/backups.ts';
+import { forgetPatient, listReceipts } from '../../src/control/forget.ts';
+import { optOut } from '../../src/control/reminders.ts';
+import { status } from '../../src/control/status.ts';
+import { syncTenant } from '../../src/control/sync.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import type { SmallTenant } from './support/small-configuration.ts';
+import { startSmallWorld } from './support/small-world.ts';
+
+const redis = useRedis();
+const TENANT = 'clinic-1';
+const NEVER = new AbortController().signal;
+const SIGNALS = { stop: NEVER, abort: NEVER };
+const ADDRESS = { kind: 'phone', address: '+393331234567' } as const;
+const SMS = { accountSid: `AC${'0'.repeat(32)}`, from: '+15005550006', authToken: { env: 'SMS_TOKEN' } };
+
+function tenantOf({ estate }: Composition) {
+  const tenant = estate.tenants.get(TENANT);
+  if (tenant === undefined) throw new Error('the tenant is not open');
+  return tenant;
+}
+
+const cycle = ({ estate }: Composition) => syncTenant(estate, TENANT, () => {}, SIGNALS);
+const forget = ({ estate }: Composition, patient: string) => forgetPatient(estate, TENANT, patient, () => {}, SIGNALS);
+
+/** A clinic with a calendar and reminders: one patient was forgotten, one address opted out, one record put back by hand. */
+async function useProtected() {
+  const world = await startSmallWorld({
+    redisUrl: redis.url,
+    appointments: 20,
+    clinic: { agendas: 1, allowDoubleBooking: true },
+    reminders: {
+      phone: '06 1234567',
+      channels: { text: { kind: 'sms', settings: SMS } },
+      rules: { soon: { before: 'PT1H', channels: ['text'] } },
+    },
+  });
+  onTestFinished(() => world.close());
+  world.env.SMS_TOKEN = 'no message is sent';
+  await world.logIn();
+  const { clinicId } = world.tenants[0] as SmallTenant;
+  const ids = [...world.clinic.appointments(clinicId)].flatMap(({ patientId }) => patientId ?? []);
+  const [forgotten = '', other = ''] = new Set(ids);
+  const tomorrow = Math.ceil(world.clinic.clock() / DAY_MS) * DAY_MS;
+  let booked = 0;
+  const book = (patientId: string) => {
+    booked += 1;
+    world.clinic.book(clinicId, { start: tomorrow + (100 + booked) * HOUR_MS, patientId });
+  };
+  book(forgotten);
+  const first = world.opened();
+  await cycle(first);
+  await forget(first, forgotten);
+  await optOut(first.estate, TENANT, { ...ADDRESS, lift: false });
+  const [target = ''] = tenantOf(first).targets.keys();
+  await tenantOf(first).journal.pin(target, ['put-back'], Date.now() + DAY_MS);
+  await cycle(first);
+  const difference = async () => {
+    const [{ missing, duplicates } = { missing: -1, duplicates: -1 }] = await world.compareAll();
+    return { missing, duplicates };
+  };
+  const protectedBy = async (composition: Composition) => {
+    const { tombstones, journal, reminders } = tenantOf(composition);
+    const mark = reminders!.optOuts.mark(ADDRESS.kind, ADDRESS.address);
+    return {
+      isForgotten: (await tombstones.load())(forgotten),
+      isOptedOut: (await reminders!.optOuts.find(mark)) !== null,
+      receipts: (await listReceipts(composition.estate, TENANT)).length,
+      pins: Object.keys(await journal.pins(target, Date.now())),
+    };
+  };
+  return { world, forgotten, other, book, difference, protectedBy };
+}
+
+const WHOLE = { isForgotten: true, isOptedOut: true, receipts: 1, pins: ['put-back'] };
+const NOTHING = { isForgotten: false, isOptedOut: false, receipts: 0, pins: [] };
+
+/** What `status` tells of the tenant and what waits in holds. */
+async function told({ estate }: Composition) {
+  const [tenant] = (await status(estate)).tenants;
+  const holds = await tenantOf({ estate } as Composition).holds.list();
+  const open = holds.filter(({ state }) => state === 'open');
+  return { doubt: tenant?.doubt?.code ?? null, held: open.map(({ kind, recordIds }) => [kind, recordIds.length]) };
+}
+
+test('D12: Redis is emptied: nobody is written of until the backup is restored, and then nobody who was forgotten', async () => {
+  const { world, forgotten, other, book, difference, protectedBy } = await useProtected();
+  expect(await protectedBy(world.opened())).toEqual(WHOLE);
+  const before = await difference();
+  expect(before.missing).toBeGreaterThan(0);
+  const file = join(world.dir, 'clinic-1.backup');
+  await writeFile(file, await openBackups(world.opened()).backup(TENANT));
+
+  await redis.connect().flushall();
+  book(forgotten);
+  book(other);
+  const again = world.open();
+  expect(await protectedBy(again)).toEqual(NOTHING);
+  // Somebody logs in before anybody thinks of the backup.
+  await world.logIn();
+  const held = await cycle(again);
+  expect(held.targets).toMatchObject([{ state: 'held' }]);
+  expect(await told(again)).toEqual({ doubt: 'state-lost', held: [['people', before.missing + 2]] });
+  expect(await difference()).toEqual({ missing: before.missing + 2, duplicates: 0 });
+
+  const restored = await world.cli('credentials', 'restore', TENANT, file);
+  expect(restored).toMatchObject({ code: 0, out: expect.stringContaining('put back: 3') });
+  expect(await protectedBy(again)).toEqual(WHOLE);
+  const after = await cycle(again);
+  expect(after.targets).toMatchObject([{ state: 'in-sync' }]);
+  // What is missing is the forgotten patient's, the new appointment included.
+  expect(await difference()).toEqual({ missing: before.missing + 1, duplicates: 0 });
+  expect(await told(again)).toEqual({ doubt: null, held: [] });
+});
+
+test('D12: without a backup a person forgets again whom they know of, and accepts the loss of the rest', async () => {
+  const { world, forgotten, other, book, difference, protectedBy } = await useProtected();
+  const before = await difference();
+  await redis.connect().flushall();
+  book(forgotten);
+  book(other);
+  const again = world.open();
+  await world.logIn();
+  await cycle(again);
+  expect(await told(again)).toMatchObject({ doubt: 'state-lost' });
+
+  await forget(again, forgotten);
+  await cycle(again);
+  expect(await difference()).toEqual({ missing: before.missing + 2, duplicates: 0 });
+  expect(await world.cli('accept-loss', TENANT)).toMatchObject({ code: 0, out: expect.stringContaining('next cycle') });
+  await cycle(again);
+  expect(await difference()).toEqual({ missing: before.missing + 1, duplicates: 0 });
+  expect(await told(again)).toEqual({ doubt: null, held: [] });
+  // What nobody gave again is not known.
+  expect(await protectedBy(again)).toEqual({ ...NOTHING, isForgotten: true, receipts: 1 });
+  expect(await acceptLoss(again.estate, TENANT)).toMatchObject({ changed: false });
+});
