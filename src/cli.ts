@@ -106,6 +106,6 @@ try {
   } else {
     const { message, code, remedy } = asMirrorError(error);
     process.stderr.write(`${wrap(`${message} (${code})${remedy === undefined ? '' : `. What to do: ${remedy}`}`)}\n`);
-    process.exitCode = 1;
+    process.exitCode = code === 'tenant-set-aside' ? 2 : 1;
   }
 }

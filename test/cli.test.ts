@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,22 @@ interface RunningCli {
 
 /** Starts `clinic-mirror run` without tenants. */
 function run(redisUrl: string, port: number, nodeArgs: string[] = []): RunningCli {
+  return start(['run'], redisUrl, { port, nodeArgs });
+}
+
+/** Starts a command. @param given.tenants texts of tenant files by their ids */
+function start(
+  command: string[],
+  redisUrl: string,
+  {
+    port = 0,
+    nodeArgs = [],
+    tenants = {},
+  }: { port?: number; nodeArgs?: string[]; tenants?: Record<string, string> } = {},
+): RunningCli {
   const dir = mkdtempSync(join(tmpdir(), 'clinic-mirror-test-'));
+  mkdirSync(join(dir, 'tenants'));
+  for (const [id, text] of Object.entries(tenants)) writeFileSync(join(dir, 'tenants', `${id}.yaml`), text);
   const settings = {
     redis: { url: redisUrl },
     http: { port },
@@ -40,7 +55,9 @@ function run(redisUrl: string, port: number, nodeArgs: string[] = []): RunningCl
   };
   // JSON is YAML.
   writeFileSync(join(dir, 'clinic-mirror.yaml'), JSON.stringify(settings));
-  const child = spawn(process.execPath, [...nodeArgs, CLI, '--config', dir, 'run'], { env: { ...process.env, KEY } });
+  const child = spawn(process.execPath, [...nodeArgs, CLI, '--config', dir, ...command], {
+    env: { ...process.env, KEY },
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -102,4 +119,19 @@ test('the daemon ends in time although Redis went away, and says that it did not
   expect(await terminate(cli)).toBe(1);
   const [, lastWaitMs] = new RegExp(`waited (\\d+) ms\\n.*${FORCED}`).exec(cli.output()) ?? [];
   expect(Number(lastWaitMs)).toBeLessThan(ENGINE_PATIENCE_MS);
+});
+
+test('D7: sync ends with 2 when the settings or its tenant’s file have faults, with 1 when there is no such tenant', async () => {
+  const tenants = { rossi: 'zone: Europe/Roma' };
+  const [settings, broken, unknown] = [
+    start(['sync', 'rossi'], 'no-address', { tenants }),
+    start(['sync', 'rossi'], redis.url, { tenants }),
+    start(['sync', 'bianchi'], redis.url, { tenants }),
+  ];
+  expect(await settings.ended).toBe(2);
+  expect(settings.output()).toContain('redis.url');
+  expect(await broken.ended).toBe(2);
+  expect(broken.output()).toContain('(tenant-set-aside)');
+  expect(await unknown.ended).toBe(1);
+  expect(unknown.output()).toContain('(no-such-tenant)');
 });

@@ -92,6 +92,7 @@ interface Gauges {
   needsLogin: Gauge;
   setAside: Gauge;
   withheld: Gauge;
+  superseded: Gauge;
   lastRunFailed: Gauge;
 }
 
@@ -121,6 +122,9 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
       'part',
     ]),
+    superseded: gauge('clinic_mirror_configuration_superseded', '1 while another process has a newer configuration', [
+      'tenant',
+    ]),
     lastRunFailed: gauge('clinic_mirror_last_cycle_failed', '1 when the last cycle ended early', ['tenant']),
   };
 }
@@ -131,7 +135,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
   }
   gauges.setAside.reset();
   gauges.withheld.reset();
-  for (const { tenant, targets, connections, lastRun } of tenants) {
+  for (const { tenant, targets, connections, lastRun, configuration } of tenants) {
     for (const each of targets) {
       const labels = { tenant, target: each.target };
       const { created, updated, deleted, adopted } = each;
@@ -159,6 +163,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
     }
     for (const [code, count] of Object.entries(lastRun?.setAside ?? {})) gauges.setAside.set({ tenant, code }, count);
     for (const { part } of lastRun?.withheld ?? []) gauges.withheld.set({ tenant, part }, 1);
+    gauges.superseded.set({ tenant }, configuration.isOurs ? 0 : 1);
     gauges.lastRunFailed.set({ tenant }, lastRun?.error == null ? 0 : 1);
   }
 }

@@ -3,6 +3,7 @@ import type { PlannedChange } from '../model/plan.ts';
 import { holdAll } from '../sync/guard.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
+import { reckonsWithHistory } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import type { Known } from './views.ts';
 
@@ -36,7 +37,15 @@ export async function planTargets(
     }
   }
   // As they are configured, whatever the order in which they were planned.
-  return { plans: configured.flatMap((target) => plans.get(target) ?? []), failed };
+  return { plans: keepReckoned(configured.flatMap((target) => plans.get(target) ?? [])), failed };
+}
+
+/** What a contact's properties are reckoned from may be somebody else's too. */
+function keepReckoned(plans: TargetPlan[]): TargetPlan[] {
+  const isForeign = plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
+  return plans.map((plan) =>
+    isForeign && !plan.replaced && reckonsWithHistory(plan.target) ? withoutReading(plan) : plan,
+  );
 }
 
 async function planGroup(

@@ -153,8 +153,11 @@ async function remindersMissing(tenant: OpenTenant, { snapshot }: Survey): Promi
   return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
 }
 
-function learnedOf({ survey, confirmations }: Cycle): Learned {
-  const { found, vanished } = confirmations.appointments;
+/** A reading that a target doubts takes no reminder back: whether its appointment is there is asked again when it is due. */
+function learnedOf({ survey, confirmations, plans }: Cycle): Learned {
+  const { found, vanished: gone } = confirmations.appointments;
+  const isDoubted = plans.some(({ doubtsReading, target }) => doubtsReading && target.stream === 'appointments');
+  const vanished = isDoubted ? new Set<string>() : gone;
   return { records: survey.snapshot.records, found, vanished, place: survey.directory };
 }
 

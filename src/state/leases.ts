@@ -106,7 +106,7 @@ function hold(redis: RedisClient, held: Pick<Lease, 'name' | 'key' | 'token'>, t
   };
   const loseAtDeadline = () => {
     clearTimeout(deadline);
-    deadline = setTimeout(lose, deadlineAt - performance.now()).unref();
+    deadline = setTimeout(lose, Math.max(0, deadlineAt - performance.now())).unref();
   };
   const renewAfter = (pauseMs: number) => {
     renewal = setTimeout(() => void renew(), pauseMs).unref();

@@ -64,6 +64,24 @@ test('the figures are those of the state at this moment, and go when what they s
   expect([...sound.keys()].filter((name) => /google|bad-time/.test(name))).toEqual([]);
 });
 
+test('D20: a daemon whose configuration is no longer the newest says so, until it is started again', async () => {
+  const clock = () => NOW;
+  const start = (title: 'busy' | 'full') => {
+    const targets = [{ model: createModelTarget(), configuration: { title } }];
+    return openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock, id: 'superseded' });
+  };
+  const toldBy = async (tenant: ReturnType<typeof start>) => {
+    const samples = samplesOf(await createMetrics(() => openEstate({ tenants: [tenant] })).render());
+    return samples.get('clinic_mirror_configuration_superseded{tenant="superseded"}');
+  };
+  const daemon = start('full');
+  await cycle(daemon);
+  expect(await toldBy(daemon)).toBe(0);
+  await cycle(start('busy'));
+  expect(await toldBy(daemon)).toBe(1);
+  expect(await toldBy(start('busy'))).toBe(0);
+});
+
 test('requests are counted by their constant names and the class of the answer, and before anything is composed too', async () => {
   const metrics = createMetrics(() => null);
   metrics.observeHttp('google.events.batch', 200, 40);

@@ -25,7 +25,7 @@ export const MECHANISMS: Readonly<Record<string, readonly Rewrite[]>> = {
     },
     {
       module: 'state/leases.ts',
-      find: 'deadline = setTimeout(lose, deadlineAt - performance.now()).unref();',
+      find: 'deadline = setTimeout(lose, Math.max(0, deadlineAt - performance.now())).unref();',
       replace: '',
     },
   ],

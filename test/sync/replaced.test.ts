@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PlannedChange } from '../../src/model/plan.ts';
+import { type ReadingFacts, replacesContents, replacesIds, rewrites } from '../../src/sync/replaced.ts';
+
+const factsOf = (given: Partial<ReadingFacts>): ReadingFacts => ({
+  known: 0,
+  unlisted: 0,
+  added: 0,
+  rewritten: 0,
+  ...given,
+});
+
+/** What a reading can be: it shows the rest of what is known, and only what it shows is rewritten. */
+const facts: fc.Arbitrary<ReadingFacts> = fc
+  .record({ shown: fc.nat(300), unlisted: fc.nat(300), added: fc.nat(300), share: fc.nat(100) })
+  .map(({ shown, unlisted, added, share }) => ({
+    known: shown + unlisted,
+    unlisted,
+    added,
+    rewritten: Math.floor((shown * share) / 100),
+  }));
+
+describe('D5: ids are replaced', () => {
+  test.each<[known: number, unlisted: number, added: number, isReplaced: boolean]>([
+    [5, 5, 5, true],
+    [5, 5, 4, false],
+    [4, 4, 62, false],
+    [62, 62, 62, true],
+    [62, 62, 0, false],
+    [62, 0, 62, false],
+    // Three in four are gone, and three in four of what is shown are new.
+    [8, 6, 6, true],
+    [8, 5, 62, false],
+    [8, 6, 5, false],
+    [100, 75, 75, true],
+    [100, 74, 300, false],
+    [100, 75, 74, false],
+  ])('%i known, %i of them not shown, %i new: %o', (known, unlisted, added, isReplaced) => {
+    expect(replacesIds(factsOf({ known, unlisted, added }))).toBe(isReplaced);
+  });
+
+  test('never by what comes to what is there, nor by what goes alone', () => {
+    fc.assert(
+      fc.property(facts, (one) => {
+        expect(replacesIds({ ...one, unlisted: 0 })).toBe(false);
+        expect(replacesIds({ ...one, added: 0 })).toBe(false);
+      }),
+    );
+  });
+
+  test('always when nothing known is shown, and five or more others are', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 5, max: 100_000 }), fc.integer({ min: 5, max: 100_000 }), (known, added) => {
+        expect(replacesIds(factsOf({ known, unlisted: known, added }))).toBe(true);
+      }),
+    );
+  });
+
+  test('the more so, the more known ones are missing and the more others come', () => {
+    fc.assert(
+      fc.property(facts, fc.nat(300), fc.nat(300), (one, fewer, more) => {
+        fc.pre(replacesIds(one));
+        const unlisted = Math.min(one.known, one.unlisted + fewer);
+        expect(replacesIds({ ...one, unlisted, added: one.added + more })).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('D5: contents are replaced', () => {
+  test.each<[known: number, unlisted: number, rewritten: number, isReplaced: boolean]>([
+    [10, 0, 10, true],
+    [9, 0, 9, false],
+    [12, 0, 9, false],
+    [13, 0, 10, true],
+    [14, 0, 10, false],
+    [62, 0, 62, true],
+    [400, 0, 300, true],
+    [400, 0, 299, false],
+    // Of those that it shows.
+    [62, 50, 12, true],
+    [62, 48, 10, false],
+  ])('%i known, %i of them not shown, %i rewritten: %o', (known, unlisted, rewritten, isReplaced) => {
+    expect(replacesContents(factsOf({ known, unlisted, rewritten }))).toBe(isReplaced);
+  });
+
+  test('whatever else is new; and never where less than three in four, or less than ten, are rewritten', () => {
+    fc.assert(
+      fc.property(facts, fc.nat(300), (one, added) => {
+        expect(replacesContents({ ...one, added })).toBe(replacesContents(one));
+        const shown = one.known - one.unlisted;
+        if (one.rewritten < 10 || one.rewritten * 4 < shown * 3) expect(replacesContents(one)).toBe(false);
+        else expect(replacesContents(one)).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('D5: a change makes another thing of a record', () => {
+  const change = (reason: PlannedChange['reason'], ...fields: string[]) =>
+    ({ reason, fields }) as unknown as PlannedChange;
+
+  test('when it is no longer the target’s, or its essentials differ', () => {
+    expect(rewrites(change('excluded'), ['time'])).toBe(true);
+    expect(rewrites(change('excluded'), null)).toBe(true);
+    expect(rewrites(change('content-changed', 'title', 'time'), ['time'])).toBe(true);
+    expect(rewrites(change('content-changed', 'lastname'), null)).toBe(true);
+  });
+
+  test('not when only texts differ, nor when somebody changed the object, nor when it is new or gone', () => {
+    expect(rewrites(change('content-changed', 'title', 'location'), ['time'])).toBe(false);
+    expect(rewrites(change('content-changed'), ['time'])).toBe(false);
+    for (const reason of ['new', 'cancelled', 'vanished', 'edited-by-hand', 'removed-by-hand'] as const)
+      expect(rewrites(change(reason, 'time'), null)).toBe(false);
+  });
+});
