@@ -7,7 +7,7 @@ import { describeScript, type Script, scriptOf } from './script/generate.ts';
 import { shrink } from './script/shrink.ts';
 import { checkRewrites } from './without/mechanisms.ts';
 import { focusedScript } from './without/scripts.ts';
-import { openPark, type Park } from './world/park.ts';
+import { openParks, type Park } from './world/park.ts';
 
 const MINUTE_MS = 60_000;
 /** Beyond so many failing scripts the rest is not made shorter: something is wrong everywhere. */
@@ -19,16 +19,16 @@ async function main(): Promise<number> {
   const options = understood();
   if (options === null) return process.exitCode === undefined ? 0 : 2;
   if (options.without !== null) await checkRewrites(options.without);
-  const park = await openPark(say);
+  const { parks, close } = await openParks(Math.min(options.worlds, options.runs), say);
   try {
-    const report = await runAll(park, options);
+    const report = await runAll(parks, options);
     process.stdout.write(`${options.json ? JSON.stringify(report) : renderReport(report)}\n`);
-    const failed = report.examples.length;
-    if (options.without === null) return failed === 0 ? 0 : 1;
-    say(`without ${options.without}: a defect in ${failed} of ${report.runs} runs`);
-    return failed === report.runs ? 0 : 1;
+    const { without, examples } = report;
+    const isAsItShould =
+      without === null ? examples.length === 0 : without.detected === without.runs && without.control.defects === 0;
+    return isAsItShould ? 0 : 1;
   } finally {
-    await park.close();
+    await close();
   }
 }
 
@@ -45,35 +45,72 @@ function understood(): Options | null {
   }
 }
 
-async function runAll(park: Park, options: Options): Promise<Report> {
-  const reporter = new Reporter();
-  const startedAt = performance.now();
-  const endsAt = options.minutes === null ? Infinity : startedAt + options.minutes * MINUTE_MS;
+/** A run with what is said of it: what is done side by side is told in order. */
+interface Told {
+  result: RunResult;
+  /** With the safety in its place; null where none was taken out. */
+  control: RunResult | null;
+  shortest: Script | null;
+  lines: string[];
+}
+
+async function runAll(parks: readonly Park[], options: Options): Promise<Report> {
+  const reporter = new Reporter(options.without);
+  const endsAt = options.minutes === null ? Infinity : performance.now() + options.minutes * MINUTE_MS;
+  const done = new Map<number, Told>();
+  let [begun, toldUpTo, failing] = [0, 0, 0];
+  const tell = () => {
+    for (let next = done.get(toldUpTo + 1); next !== undefined; next = done.get(toldUpTo + 1)) {
+      toldUpTo += 1;
+      done.delete(toldUpTo);
+      say(next.lines.join('\n'));
+      reporter.add(next.result, next.shortest);
+      if (next.control !== null) reporter.addControl(next.control);
+    }
+  };
+  const work = async (park: Park) => {
+    while (begun < options.runs && performance.now() < endsAt) {
+      begun += 1;
+      const run = begun;
+      const told = await runOne(park, options, run, () => {
+        failing += 1;
+        return failing <= MOST_SHRUNK;
+      });
+      done.set(run, told);
+      tell();
+    }
+  };
+  await Promise.all(parks.map(work));
+  return reporter.report();
+}
+
+async function runOne(park: Park, options: Options, run: number, isShrunk: () => boolean): Promise<Told> {
   const { without } = options;
-  let failing = 0;
-  for (let run = 1; run <= options.runs && performance.now() < endsAt; run += 1) {
-    const seed = options.seed + run - 1;
-    const script = without === null ? scriptOf(seed, options.choice) : focusedScript(without, seed);
+  const seed = options.seed + run - 1;
+  const script = without === null ? scriptOf(seed, options.choice) : focusedScript(without, seed);
+  const playLogged = async (safety: string | null, name: string) => {
     let log = '';
     const onLog = (text: string) => {
       log = text;
     };
-    const result = await play(park, script, { without, onLog });
-    say(`${run}/${options.runs} ${describeResult(result)}`);
-    await keepLog(options, script, log);
-    let shortest: Script | null = null;
-    if (result.defects.length > 0) {
-      failing += 1;
-      if (without === null) say(describeScript(script));
-      if (without === null && options.shrink && failing <= MOST_SHRUNK) shortest = await shorten(park, result);
-    }
-    reporter.add(result, shortest);
+    const result = await play(park, script, { without: safety, onLog });
+    await keepLog(options, name, log);
+    return result;
+  };
+  const result = await playLogged(without, `seed-${seed}`);
+  const lines = [`${run}/${options.runs} ${describeResult(result)}`];
+  const control = without === null || !options.control ? null : await playLogged(null, `seed-${seed}-control`);
+  if (control !== null) lines.push(`  with ${without}: ${describeResult(control)}`);
+  let shortest: Script | null = null;
+  if (result.defects.length > 0 && without === null) {
+    lines.push(describeScript(script));
+    if (options.shrink && isShrunk()) shortest = await shorten(park, result, (line) => void lines.push(line));
   }
-  return reporter.report();
+  return { result, control, shortest, lines };
 }
 
 /** Plays a failing script again with fewer steps. @returns null when it did not fail again */
-async function shorten(park: Park, { script }: RunResult): Promise<Script | null> {
+async function shorten(park: Park, { script }: RunResult, say: (line: string) => void): Promise<Script | null> {
   const {
     script: shortest,
     tries,
@@ -89,10 +126,10 @@ async function shorten(park: Park, { script }: RunResult): Promise<Script | null
   return fails ? shortest : null;
 }
 
-async function keepLog({ logs }: Options, { seed }: Script, log: string): Promise<void> {
+async function keepLog({ logs }: Options, name: string, log: string): Promise<void> {
   if (logs === null) return;
   await mkdir(logs, { recursive: true });
-  await writeFile(join(logs, `seed-${seed}.log`), log);
+  await writeFile(join(logs, `${name}.log`), log);
 }
 
 function describeResult({ script, byFault, defects, unsettled, seconds }: RunResult): string {

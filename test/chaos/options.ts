@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { GROUPS } from './faults/fault.ts';
 import { FAULTS } from './faults/index.ts';
@@ -13,6 +14,10 @@ export interface Options {
   choice: Choice;
   /** A safety that the daemons run without; null for none. */
   without: string | null;
+  /** Whether each of those scripts is played with the safety in its place as well. */
+  control: boolean;
+  /** Worlds side by side. */
+  worlds: number;
   json: boolean;
   shrink: boolean;
   /** Where the daemons' logs go; null: nowhere. */
@@ -36,15 +41,24 @@ shares nothing with src/.
   --without s   the daemons run without one safety, which is taken out from outside; scripts go for
                 what it catches:
                 ${fold(Object.keys(MECHANISMS), 16)}
+  --worlds n    worlds side by side, each with its own servers (one for each core, at most 4)
+  --no-control  with --without: doesn't play the same scripts with the safety in its place
   --no-shrink   a script that fails is not played again with fewer steps
   --logs dir    keeps what the daemons logged, a file for each seed
   --json        figures as JSON
 
 Figures go to standard output, progress to standard error. Exit code: 0 no defects, 1 defects, 2 not
-understood. With --without: 0 when there was a defect in every run, else 1.
+understood. With --without: 0 when there was a defect in every run, and none with the safety in its
+place, else 1.
 The daemons run from the sources as they are on disk: don't edit them meanwhile.`;
 
 const MOST_RUNS = 100_000;
+const MOST_WORLDS = 16;
+const USUAL_WORLDS = 4;
+
+function usualWorlds(): number {
+  return Math.min(availableParallelism(), USUAL_WORLDS);
+}
 
 /** @returns null when help was asked for. @throws RangeError for what can't be understood, with the word */
 export function readOptions(args: readonly string[]): Options | null {
@@ -55,7 +69,9 @@ export function readOptions(args: readonly string[]): Options | null {
     runs: whole(values.runs, '--runs', MOST_RUNS),
     minutes: values.minutes === undefined ? null : whole(values.minutes, '--minutes', MOST_RUNS),
     without: safety(values.without),
+    control: values.control,
     choice: choiceOf(values.only === undefined ? [] : values.only.split(',')),
+    worlds: values.worlds === undefined ? usualWorlds() : whole(values.worlds, '--worlds', MOST_WORLDS),
     json: values.json,
     shrink: values.shrink,
     logs: values.logs ?? null,
@@ -74,7 +90,9 @@ function parse(args: readonly string[]) {
         only: { type: 'string' },
         without: { type: 'string' },
         logs: { type: 'string' },
+        worlds: { type: 'string' },
         shrink: { type: 'boolean', default: true },
+        control: { type: 'boolean', default: true },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

@@ -21,6 +21,17 @@ export interface Report extends Tally {
   /** Different awaits that were met, and at how many of them something happened. */
   awaits: { met: number; struck: number };
   examples: Example[];
+  /** Null unless a safety was taken out. */
+  without: Trial | null;
+}
+
+/** Scripts played without a safety, and the same scripts with it. */
+export interface Trial {
+  safety: string;
+  runs: number;
+  /** Of those runs, how many had a defect. */
+  detected: number;
+  control: { runs: number; defects: number };
 }
 
 /** Collects runs. */
@@ -31,7 +42,20 @@ export class Reporter {
   readonly #met = new Set<string>();
   readonly #struck = new Set<string>();
   readonly #examples: Example[] = [];
+  readonly #without: string | null;
+  readonly #control = { runs: 0, defects: 0 };
   #runs = 0;
+
+  /** @param without the safety that was taken out */
+  constructor(without: string | null = null) {
+    this.#without = without;
+  }
+
+  /** The same script with the safety in its place. */
+  addControl({ defects }: RunResult): void {
+    this.#control.runs += 1;
+    if (defects.length > 0) this.#control.defects += 1;
+  }
 
   add({ script, tally, defects, byFault, awaits, unsettled }: RunResult, shortest: Script | null): void {
     this.#runs += 1;
@@ -54,6 +78,10 @@ export class Reporter {
       ...this.#tally,
       awaits: { met: this.#met.size, struck: this.#struck.size },
       examples: this.#examples,
+      without:
+        this.#without === null
+          ? null
+          : { safety: this.#without, runs: this.#runs, detected: this.#examples.length, control: this.#control },
     };
   }
 }
@@ -84,7 +112,14 @@ export function renderReport(report: Report): string {
     '',
     ...figures,
     ...examples.flatMap(exampleLines),
+    ...(report.without === null ? [] : ['', describeTrial(report.without)]),
   ].join('\n');
+}
+
+/** One line of the table. */
+export function describeTrial({ safety, runs, detected, control }: Trial): string {
+  const played = control.runs === 0 ? '' : `, with it: ${control.defects} of ${control.runs}`;
+  return `without ${safety}: a defect in ${detected} of ${runs}${played}`;
 }
 
 function exampleLines({ seed, defects, unsettled, script, shortest }: Example): string[] {

@@ -179,8 +179,8 @@ describe('the judge of a CRM', () => {
   test('finds nothing wrong where everything is right', () => {
     const totals = judge(rightCrm(), booksAt());
     expect(totals).toEqual({
-      contacts: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0 },
-      activities: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0 },
+      contacts: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0, texts: [] },
+      activities: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0, texts: [] },
       strangers: { records: 2, changed: 0 },
     });
     expect(isExactCrm(totals)).toBe(true);

@@ -33,6 +33,8 @@ export interface Tally {
   missing: number;
   /** Records with other values than the books', or that belong to another contact, to none or to several. */
   wrong: number;
+  /** Each of the differences: what is found, and what should be. */
+  texts: { kind: 'duplicates' | 'missing' | 'wrong'; text: string }[];
 }
 
 /** How one CRM stands. */
@@ -83,12 +85,21 @@ function tally(found: readonly Seen[], wanted: readonly Wanted[]): Tally {
     if (index >= 0) candidates.splice(index, 1);
     return index < 0;
   });
-  let wrong = 0;
-  for (const { identity } of unpaired) {
-    if (left.get(identity)?.pop() !== undefined) wrong += 1;
-  }
-  const duplicates = [...left.values()].reduce((sum, { length }) => sum + length, 0);
-  return { records: wanted.length, remoteRecords: found.length, duplicates, missing: unpaired.length - wrong, wrong };
+  const texts = unpaired.map(({ identity, alternatives: [one = {}] }): Tally['texts'][number] => {
+    const other = left.get(identity)?.pop();
+    return other === undefined
+      ? { kind: 'missing', text: identity }
+      : { kind: 'wrong', text: `${identity}, ${differing(other.values, one)}` };
+  });
+  for (const { identity } of [...left.values()].flat()) texts.push({ kind: 'duplicates', text: identity });
+  const count = (wantedKind: string) => texts.filter(({ kind }) => kind === wantedKind).length;
+  const counts = { duplicates: count('duplicates'), missing: count('missing'), wrong: count('wrong') };
+  return { records: wanted.length, remoteRecords: found.length, ...counts, texts };
+}
+
+function differing(found: Values, wanted: Values): string {
+  const names = Object.keys(wanted).filter((name) => (found[name] ?? null) !== wanted[name]);
+  return names.map((name) => `${name} ${found[name] ?? 'nothing'} instead of ${wanted[name] ?? 'nothing'}`).join(', ');
 }
 
 function isSame(wanted: Values, found: Values): boolean {

@@ -71,7 +71,7 @@ export const CONFIG_FAULTS: Readonly<Record<string, Fault>> = {
       await write(title);
       scene.count('old-replica');
       await scene.rollOver({ butOne: true });
-      return { struck: scene.passed(150), cease: () => write('full').then(() => scene.rollOver({ butOne: true })) };
+      return { lasts: scene.passed(150), cease: () => write('full').then(() => scene.rollOver({ butOne: true })) };
     },
   }),
 };

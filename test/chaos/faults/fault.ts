@@ -5,8 +5,10 @@ export type Given = Readonly<Record<string, number | boolean | string>>;
 
 /** A fault at work. */
 export interface Ceasing {
-  /** Settles when it has struck; the script then goes on after a while. */
+  /** Settles when it has struck, which may never be; the script then goes on after a while. */
   struck?: Promise<unknown>;
+  /** Settles when it is over; waited for in any case. */
+  lasts?: Promise<unknown>;
   /** Ends it. Called once. */
   cease?(): void | Promise<void>;
 }

@@ -6,6 +6,7 @@ import { LIE_FAULTS } from './lies.ts';
 import { PROCESS_FAULTS } from './processes.ts';
 import { RECORD_FAULTS } from './records.ts';
 import { REDIS_FAULTS } from './redis.ts';
+import { STATE_FAULTS } from './state.ts';
 import { TOKEN_FAULTS } from './tokens.ts';
 import { WIRE_FAULTS } from './wire.ts';
 
@@ -16,6 +17,7 @@ export const FAULTS: ReadonlyMap<string, Fault> = new Map(
     ...LATE_FAULTS,
     ...WIRE_FAULTS,
     ...REDIS_FAULTS,
+    ...STATE_FAULTS,
     ...TOKEN_FAULTS,
     ...LIE_FAULTS,
     ...HAND_FAULTS,

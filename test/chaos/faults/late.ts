@@ -15,7 +15,9 @@ const LATE: Readonly<Record<string, { side: 'before' | 'after'; only: RegExp | n
   /** A command to Redis is: the plan of a cycle. */
   command: { side: 'before', only: /^redis \w+ lease-plan\+target\+outbox/ },
   /** A worker stands still between its last look at the lease and its call. */
-  worker: { side: 'after', only: /^redis \w+ lease-lane\+outbox/ },
+  worker: { side: 'after', only: /^redis \w+ lease-lane\+outbox$/ },
+  /** A command to Redis is: what became of a write. The appointment then goes back to where that write had it. */
+  settlement: { side: 'before', only: /^redis \w+ lease-lane\+outbox\+outbox-due/ },
 };
 
 interface Late {
@@ -66,6 +68,7 @@ async function playLate(scene: Scene, { how, service, tenant, which }: Late): Pr
   released.resolve();
   await scene.after(WAITS_MS.harm * scene.pace, () => {});
   await scene.check();
+  if (how === 'settlement') move(desk, id, -5);
   return {};
 }
 
@@ -89,7 +92,7 @@ export const LATE_FAULTS: Readonly<Record<string, Fault>> = {
   late: fault({
     group: 'kills',
     draw: (draw): Late => ({
-      how: draw.pick(['request', 'command', 'worker']),
+      how: draw.pick(['request', 'command', 'worker', 'settlement']),
       service: draw.pick(['google', 'graph', 'caldav']),
       tenant: draw.upTo(2),
       which: draw.upTo(10),

@@ -56,7 +56,8 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
       const list = await story.page(JSON.parse(answer.body.toString()) as List, request);
       for (const row of list.data) shown.add(row.id);
       pages += 1;
-      scene.count(name);
+      // A reading is lied to once, in however many pages.
+      if (list.offset === 0) scene.count(name);
       if (pages >= 4) heard.resolve();
       return { ...answer, body: JSON.stringify(list) };
     }

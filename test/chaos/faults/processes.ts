@@ -4,6 +4,8 @@ import type { DaemonPlace } from '../world/daemons.ts';
 import { type Fault, fault } from './fault.ts';
 import { drawMoment, momentOf } from './moments.ts';
 
+/** From waking up to the first await. */
+const THAWING_MS = 300;
 /** A lease ends meanwhile, or nearly does. */
 const FROZEN_MS = [300, 1_200, 2_300, 3_500] as const;
 const CLOCK_JUMPS_S = [-600, -61, 45, 130, 3_700, 90_000] as const;
@@ -46,6 +48,7 @@ export const PROCESS_FAULTS: Readonly<Record<string, Fault>> = {
           scene.count('freeze', at.name);
           const place = placeOf(scene, at);
           place?.freeze();
+          scene.world.hub.expect(given.ms + THAWING_MS);
           setTimeout(() => thawed.resolve(place?.thaw()), given.ms);
         },
       });
@@ -62,7 +65,7 @@ export const PROCESS_FAULTS: Readonly<Record<string, Fault>> = {
         if (place?.isAlive() === true) scene.count('kill-any');
         await place?.kill();
       });
-      return { struck };
+      return { lasts: struck };
     },
   }),
   pause: fault({
@@ -71,7 +74,7 @@ export const PROCESS_FAULTS: Readonly<Record<string, Fault>> = {
     // Nothing goes wrong for a while, so that what went wrong before can show.
     async play(scene, { ms }) {
       await scene.after(ms, () => {});
-      return { struck: scene.quiet() };
+      return { lasts: scene.quiet() };
     },
   }),
   stop: fault({
@@ -84,7 +87,7 @@ export const PROCESS_FAULTS: Readonly<Record<string, Fault>> = {
         if (place?.isAlive() === true) scene.count('stop');
         await place?.stop();
       });
-      return { struck, cease: () => struck };
+      return { lasts: struck };
     },
   }),
   clock: fault({

@@ -6,7 +6,8 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
 
-function deskOf({ world }: Scene, tenant: number): ClinicDesk {
+/** The desk that a script numbers. */
+export function deskOf({ world }: Scene, tenant: number): ClinicDesk {
   const desks = [...world.tenants.values()];
   return desks[tenant % desks.length] as ClinicDesk;
 }
@@ -46,7 +47,7 @@ export const RECORD_FAULTS: Readonly<Record<string, Fault>> = {
         }
         scene.count('flap');
       })();
-      return { struck: flapping, cease: () => flapping };
+      return { lasts: flapping };
     },
   }),
   edge: fault({
@@ -98,7 +99,7 @@ export const RECORD_FAULTS: Readonly<Record<string, Fault>> = {
       desk.book(desk.agendaIds[agenda] ?? '', Math.ceil((Date.now() + HOUR_MS + aheadMs) / SECOND_MS) * SECOND_MS);
       scene.count('reminder');
       await scene.wake();
-      return { struck: scene.after(aheadMs, () => {}) };
+      return { lasts: scene.after(aheadMs, () => {}) };
     },
   }),
 };

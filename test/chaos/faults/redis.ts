@@ -10,7 +10,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
         scene.count('redis-restart');
         await scene.world.redis.restart();
       });
-      return { struck, cease: () => struck };
+      return { lasts: struck };
     },
   }),
   'redis-silent': fault({
@@ -26,7 +26,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
           if (cut) gate.cut();
         }
       };
-      return { struck: scene.after(ms, cease), cease };
+      return { lasts: scene.after(ms, cease), cease };
     },
   }),
   'redis-slow': fault({
@@ -56,7 +56,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
           await scene.after(60, () => {});
         }
       });
-      return { struck };
+      return { lasts: struck };
     },
   }),
   'redis-full': fault({
@@ -68,7 +68,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
         await scene.world.redis.setFull(true);
         await scene.after(ms, () => scene.world.redis.setFull(false));
       });
-      return { struck, cease: () => struck };
+      return { lasts: struck };
     },
   }),
   'redis-back': fault({
@@ -79,7 +79,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
       await redis.keepCopy();
       const passed = scene.passed(awaits);
       return {
-        struck: passed,
+        lasts: passed,
         async cease() {
           scene.count('redis-back');
           scene.doubt('state-back');
@@ -99,7 +99,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
         scene.doubt('state-back');
       }
       return {
-        struck: scene.passed(awaits),
+        lasts: scene.passed(awaits),
         async cease() {
           if (!(await redis.failOver())) return;
           scene.count('redis-failover');

@@ -68,16 +68,15 @@ export function judgeCrmSide(
   const rules = { oneOwner: side.oneOwner, ofStrangers: side.strangersAddresses() };
   const wanted = booksOf(books, clinicId, [since, now], rules);
   // Salesforce has contacts alone here.
-  const told = side.vendor === 'salesforce' ? { ...wanted, activities: [] } : wanted;
-  const { contacts, activities, strangers } = judgeCrm(side.holdings(), told);
-  const count = (kind: Defect['kind'], many: number, text: string) =>
-    Array.from({ length: many }, (): Defect => ({ kind, text: `${name}: ${text}` }));
+  const due = side.vendor === 'salesforce' ? { ...wanted, activities: [] } : wanted;
+  const { contacts, activities, strangers } = judgeCrm(side.holdings(), due);
+  const told = (kind: Defect['kind'], text: string): Defect => ({ kind, text: `${name}: ${text}` });
+  const shared = contacts.wrong - contacts.texts.filter(({ kind }) => kind === 'wrong').length;
   return [
-    ...(['duplicates', 'missing', 'wrong'] as const).flatMap((kind) => [
-      ...count(kind, contacts[kind], `a contact (${kind})`),
-      ...count(kind, activities[kind], `an activity (${kind})`),
-    ]),
-    ...count('wrong', strangers.changed, 'a record of a stranger'),
+    ...contacts.texts.map(({ kind, text }) => told(kind, `contact ${text}`)),
+    ...activities.texts.map(({ kind, text }) => told(kind, `activity ${text}`)),
+    ...Array.from({ length: shared }, () => told('wrong', 'an address that several share is at none or at several')),
+    ...Array.from({ length: strangers.changed }, () => told('wrong', 'a record of a stranger')),
   ];
 }
 

@@ -4,7 +4,7 @@ import { judgeClaim } from '../judge/verdict.ts';
 import type { Scene } from './scene.ts';
 
 /** A status that hangs with Redis is no claim. */
-const LOOK_MS = 300;
+const LOOK_MS = 2_000;
 
 /**
  * Asks the status what it says, reads those calendars that say "in sync", and holds what they say against the books. Passed over:

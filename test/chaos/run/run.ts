@@ -90,25 +90,25 @@ async function takeStep(scene: Scene, { fault: name, given, work, pieces, awaits
   const { world } = scene;
   const fault = FAULTS.get(name);
   if (fault === undefined) throw new RangeError(`there is no fault "${name}"`);
-  for (const daemon of world.daemons) daemon.start();
-  const { struck, cease } = await fault.play(scene, given);
+  world.note(`step ${name}`, given);
+  scene.start();
+  const { struck, lasts, cease } = await fault.play(scene, given);
   for (const [index, desk] of [...world.tenants.values()].entries()) desk.work(work + index, pieces);
   await scene.wake();
   const passed = scene.passed(awaits);
-  await (struck === undefined
-    ? passed
-    : Promise.race([struck.then(() => passed), scene.after(4_000 * scene.pace, () => {})]));
+  await lasts;
+  await (struck === undefined ? passed : scene.unlessQuiet(struck.then(() => passed)));
   if (given.lasting === true) scene.atEnd(() => cease?.());
   else await cease?.();
 }
 
-async function judgeAll(scene: Scene, { since, unsettled }: Settled): Promise<Defect[]> {
+async function judgeAll(scene: Scene, { since, at, unsettled }: Settled): Promise<Defect[]> {
   const { world, dismissed } = scene;
   const defects: Defect[] = [];
   for (const calendar of world.targets) {
     const desk = world.tenants.get(calendar.tenant);
     if (desk === undefined || dismissed.has(calendar)) continue;
-    const [remote, at] = [await calendar.read(), Date.now()];
+    const remote = await calendar.read();
     const { tenant, target, rules, removals } = calendar;
     const exceptions = { strangers: new Set<string>(), touched: new Set<string>() };
     const judged = { name: `${tenant}/${target}`, history: desk.history, rules, remote, removals, at, ...exceptions };
@@ -117,7 +117,7 @@ async function judgeAll(scene: Scene, { since, unsettled }: Settled): Promise<De
   for (const { tenant, side } of world.crms) {
     const clinicId = world.tenants.get(tenant)?.tenantId ?? '';
     const name = `${tenant}/${side.vendor}`;
-    defects.push(...judgeCrmSide(name, side, world.clinic, { clinicId, since, now: Date.now() }));
+    defects.push(...judgeCrmSide(name, side, world.clinic, { clinicId, since, now: at }));
   }
   defects.push(...judgeReminders(world.sms.messages()));
   defects.push(...(await lostTokens(scene)));

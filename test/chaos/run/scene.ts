@@ -33,8 +33,12 @@ export interface Scene {
   count(fault: string, where?: string): void;
   doubt(doubt: Doubt): void;
   after<Result>(ms: number, what: () => Result | Promise<Result>): Promise<Result>;
-  /** Until so many awaits have passed; not for ever, since nothing may be alive that waits. */
+  /** Until so many awaits have passed, or nobody waits for anything any more. */
   passed(awaits: number): Promise<void>;
+  /** Until it settles, or nothing has happened for a while. */
+  unlessQuiet(what: Promise<unknown>): Promise<void>;
+  /** Starts the daemons that don't run. */
+  start(): void;
   /** Until every target says that it is in sync, for a while at most. */
   quiet(): Promise<void>;
   /** The same as of a time (epoch ms), woken again and again. */
@@ -58,6 +62,9 @@ export interface Scene {
 }
 
 const LONGEST_PASS_MS = 2_500;
+const LONGEST_STRIKE_MS = 4_000;
+/** From the start of a daemon to its first wait. */
+const START_MS = 1_500;
 const LOOK_MS = 10;
 const WAKE_MS = 400;
 const LONGEST_QUIET_MS = 2_500;
@@ -86,7 +93,10 @@ export function openScene(world: World): Scene {
     pace: 1,
     claims: [],
     ...{ world, operator, byFault, doubts, lying, touched, dismissed, revoked: new Set(), tokens: world.clinicTokens },
-    count: (fault) => void byFault.set(fault, (byFault.get(fault) ?? 0) + 1),
+    count(fault, where) {
+      byFault.set(fault, (byFault.get(fault) ?? 0) + 1);
+      world.note(fault, where === undefined ? {} : { where });
+    },
     doubt: (doubt) => void doubts.add(doubt),
     after: async (ms, what) => {
       await delay(ms);
@@ -94,7 +104,22 @@ export function openScene(world: World): Scene {
     },
     async passed(awaits) {
       const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS * scene.pace];
-      while (world.hub.total < until && performance.now() < deadline) await delay(LOOK_MS);
+      while (world.hub.total < until && !world.hub.isQuiet && performance.now() < deadline) await delay(LOOK_MS);
+    },
+    async unlessQuiet(what) {
+      let isDone = false;
+      void what.finally(() => {
+        isDone = true;
+      });
+      const deadline = performance.now() + LONGEST_STRIKE_MS * scene.pace;
+      while (!isDone && !world.hub.isQuiet && performance.now() < deadline) await delay(LOOK_MS);
+    },
+    start() {
+      for (const daemon of world.daemons) {
+        if (daemon.isAlive()) continue;
+        daemon.start();
+        world.hub.expect(START_MS * scene.pace);
+      }
     },
     async quiet() {
       const since = Date.now();
@@ -105,7 +130,10 @@ export function openScene(world: World): Scene {
     async check() {
       scene.claims.push(...(await checkClaims(scene)));
     },
-    wake: () => Promise.race([operator.wake().catch(() => {}), delay(WAKE_MS)]),
+    wake() {
+      world.hub.expect(WAKE_MS * scene.pace);
+      return Promise.race([operator.wake().catch(() => {}), delay(WAKE_MS)]);
+    },
     beginLie() {
       lies += 1;
       if (lies === 1) lying.push({ from: Date.now(), to: Infinity });
@@ -128,7 +156,7 @@ export function openScene(world: World): Scene {
       await operator.reload();
       for (const daemon of world.daemons.slice(butOne && world.daemons.length > 1 ? 1 : 0)) {
         await daemon.stop();
-        daemon.start();
+        scene.start();
       }
     },
     async end() {

@@ -29,6 +29,7 @@ export const MECHANISMS: Readonly<Record<string, readonly Rewrite[]>> = {
       replace: '',
     },
   ],
+  epoch: [{ module: 'state/epoch.ts', find: 'if counter < mark then', replace: 'if false then' }],
   // As it was: whoever has waited too long gives up, and the pages that were read are lost. The time is a hundredth of what it was, as
   // the scarce world's budget is a hundred times a real one.
   reservation: [

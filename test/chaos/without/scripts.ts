@@ -13,9 +13,10 @@ const LASTING = { tenant: 2, lasting: true };
 const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { steps: Step[] }>> = {
   fencing: (draw) => ({
     daemons: 2,
-    steps: late(draw, 'command', draw.pick(['google', 'graph', 'caldav'])),
+    steps: late(draw, 'settlement', draw.pick(['google', 'graph', 'caldav'])),
   }),
   'lease-deadline': (draw) => ({ daemons: 2, steps: late(draw, 'worker', 'hubspot') }),
+  epoch: (draw) => ({ steps: [step(draw, 'redis-back-reminder', { tenant: draw.upTo(2), agenda: draw.upTo(3) })] }),
   reservation: (draw) => ({ scarce: true, warm: false, steps: [step(draw, 'pause', { ms: 0 })] }),
   guard: (draw) => ({
     steps: [

@@ -57,6 +57,9 @@ interface Laid extends Snare {
   spend: () => void;
 }
 
+/** Whoever works waits for something more often than this. */
+const QUIET_MS = 400;
+
 /** Where all awaits of all daemons pass. */
 export class AwaitHub {
   /** How often each await was met. */
@@ -64,6 +67,7 @@ export class AwaitHub {
   /** How often something happened at each. */
   readonly hit = new Map<string, number>();
   total = 0;
+  #busyUntil = 0;
   #laid: Laid[] = [];
 
   lay(snare: Snare): LaidSnare {
@@ -71,6 +75,16 @@ export class AwaitHub {
     const laid: Laid = { ...snare, seen: 0, struck: [], spend };
     this.#laid.push(laid);
     return { struck: laid.struck, spent, lift: () => this.#lift(laid) };
+  }
+
+  /** Nobody waits for anything, and hasn't for a while. */
+  get isQuiet(): boolean {
+    return performance.now() > this.#busyUntil;
+  }
+
+  /** Something is about to happen within this time: a daemon starts, or was woken. */
+  expect(withinMs: number): void {
+    this.#busyUntil = Math.max(this.#busyUntil, performance.now() + withinMs);
   }
 
   /** Lifts everything. */
@@ -81,6 +95,7 @@ export class AwaitHub {
   /** A daemon waits. @returns the snare that it ran into, or null */
   meet(at: Await): Snare | null {
     this.total += 1;
+    this.expect(QUIET_MS);
     this.met.set(at.name, (this.met.get(at.name) ?? 0) + 1);
     for (const laid of this.#laid) {
       if (!fits(laid, at) || (laid.moment.fresh && this.hit.has(at.name))) continue;

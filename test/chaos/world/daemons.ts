@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { AwaitHub } from './awaits.ts';
 import { openRedisGate, type RedisGate } from './redis-gate.ts';
@@ -67,7 +68,7 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
     pid,
     start() {
       if (isAlive()) return;
-      child = launch(options, gate.url);
+      child = launch(number, options, gate.url);
       child.send({ offsetMs });
     },
     kill: async () => void (await end('SIGKILL')),
@@ -81,7 +82,7 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
   };
 }
 
-function launch(options: DaemonOptions, redisUrl: string): ChildProcess {
+function launch(number: number, options: DaemonOptions, redisUrl: string): ChildProcess {
   const { configDir, env, logFile, without, compileCache } = options;
   const imports = [CLOCK, ...(without === null ? [] : [WITHOUT])].flatMap((file) => ['--import', file]);
   const child = spawn(process.execPath, [...imports, CLI, '--config', configDir, 'run'], {
@@ -98,9 +99,13 @@ function launch(options: DaemonOptions, redisUrl: string): ChildProcess {
   const killWithParent = () => child.kill('SIGKILL');
   process.once('exit', killWithParent);
   child.once('exit', () => process.removeListener('exit', killWithParent));
-  const log = createWriteStream(logFile, { flags: 'a' });
-  child.stdout?.pipe(log);
-  child.stderr?.pipe(log);
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
+    // A line says which daemon it is of; those of different ones lie between each other.
+    createInterface(stream).on('line', (line) =>
+      appendFileSync(logFile, line.startsWith('{') ? `{"daemon":${number},${line.slice(1)}\n` : `${line}\n`),
+    );
+  }
   // A message to one that has just ended is nobody's loss.
   child.on('error', () => {});
   return child;

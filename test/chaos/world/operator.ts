@@ -20,6 +20,8 @@ export interface Operator {
   logIn(login: Login): Promise<void>;
   holds(): ReturnType<typeof listHolds>;
   decide(tenant: string, hold: string, decision: 'approved' | 'rejected'): Promise<void>;
+  /** Their clock is so much ahead. */
+  setClock(offsetMs: number): void;
   /** After the configuration was changed. */
   reload(): Promise<void>;
   close(): Promise<void>;
@@ -29,7 +31,9 @@ const LOGIN_TIMEOUT_MS = 20_000;
 
 /** Opens the product for looking and deciding; the daemons are other processes. */
 export function openOperator(world: World): Operator {
-  let composition = open(world);
+  let offsetMs = 0;
+  const clock = () => Date.now() + offsetMs;
+  let composition = open(world, clock);
   const tenants = () => [...composition.estate.tenants.values()];
   return {
     status: () => status(composition.estate),
@@ -42,20 +46,23 @@ export function openOperator(world: World): Operator {
     async decide(tenant, hold, decision) {
       await decideHold(composition.estate, tenant, hold, decision);
     },
+    setClock(ms) {
+      offsetMs = ms;
+    },
     async reload() {
       await composition.close();
-      composition = open(world);
+      composition = open(world, clock);
     },
     close: () => composition.close(),
   };
 }
 
-function open({ configDir, env, operatorGate }: World): Composition {
+function open({ configDir, env, operatorGate }: World, clock: () => number): Composition {
   const configuration = loadConfiguration({
     ...{ dir: configDir, env: { ...env, REDIS_URL: operatorGate.url }, connectors, reminderChannels },
     mode: 'strict',
   });
-  return compose({ configuration, log: silentLogger, priority: 'interactive' });
+  return compose({ configuration, log: silentLogger, priority: 'interactive', clock });
 }
 
 async function logIn({ google, graph }: World, composition: Composition, login: Login): Promise<void> {

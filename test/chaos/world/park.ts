@@ -9,7 +9,7 @@ import { resolveRedisServer } from '../../../tools/redis.ts';
 import type { ServerCommand } from '../../../tools/server-command.ts';
 import { DAV_USERS } from './world.ts';
 
-/** What outlives a run. */
+/** What outlives a run; one world at a time is in it. */
 export interface Park {
   /** Null where it can't be had: rooms are then at Google. */
   radicale: PrivateRadicale | null;
@@ -18,6 +18,11 @@ export interface Park {
   compileCache: string;
   /** How many times longer than on an idle machine things take; measured again and again. */
   pace: number;
+}
+
+/** Parks side by side: worlds in them know nothing of each other. */
+export interface Parks {
+  parks: Park[];
   close(): Promise<void>;
 }
 
@@ -26,23 +31,24 @@ const USUAL_START_MS = 2_500;
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 
 /** @param say told what can't be had */
-export async function openPark(say: (text: string) => void): Promise<Park> {
-  const started = await startRadicale({ users: DAV_USERS });
-  const radicale = 'unavailable' in started ? null : started;
-  if ('unavailable' in started) say(`No CalDAV server can be had, going on without: ${started.unavailable}`);
+export async function openParks(count: number, say: (text: string) => void): Promise<Parks> {
+  const started = await Promise.all(Array.from({ length: count }, () => startRadicale({ users: DAV_USERS })));
+  const radicales = started.map((each) => ('unavailable' in each ? null : each));
+  const [first] = started;
+  if (first !== undefined && 'unavailable' in first) {
+    say(`No CalDAV server can be had, going on without: ${first.unavailable}`);
+  }
   const compileCache = await mkdtemp(join(tmpdir(), 'clinic-mirror-compiled-'));
   // A daemon that is killed leaves nothing there; this one ends by itself.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
   const startedAt = performance.now();
   await once(spawn(process.execPath, [CLI, '--help'], { env, stdio: 'ignore' }), 'exit');
   const pace = Math.max(1, (performance.now() - startedAt) / USUAL_START_MS);
+  const redisServer = await resolveRedisServer();
   return {
-    radicale,
-    redisServer: await resolveRedisServer(),
-    compileCache,
-    pace,
+    parks: radicales.map((radicale) => ({ radicale, redisServer, compileCache, pace })),
     async close() {
-      await radicale?.stop();
+      await Promise.all(radicales.map((radicale) => radicale?.stop()));
       await rm(compileCache, { recursive: true, force: true });
     },
   };

@@ -20,12 +20,15 @@ export interface SettingServers {
   /** How much busier than idle the machine is. */
   pace: number;
   scarce: boolean;
+  /** What the daemons keep outside Redis lies here. */
+  dataDirectory: string;
 }
 
 /** What `clinic-mirror.yaml` says, without CRMs. */
-export function settingsOf({ clinic, google, graph, clinicUrl, pace, scarce }: SettingServers): object {
+export function settingsOf({ clinic, google, graph, clinicUrl, pace, scarce, dataDirectory }: SettingServers): object {
   return {
     redis: { url: { env: 'REDIS_URL' } },
+    dataDirectory,
     http: { port: 0 },
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },

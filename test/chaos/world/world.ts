@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,6 +73,8 @@ export interface World {
   configDir: string;
   logFile: string;
   env: Record<string, string>;
+  /** Writes into the daemons' log what the harness does, so that both are read together. */
+  note(what: string, details?: object): void;
   close(): Promise<void>;
 }
 
@@ -100,7 +103,7 @@ const PER_AGENDA = 9;
 const SHORT_TOKEN_SECONDS = 34;
 
 /** Starts the servers and writes a configuration. Nobody is logged in, no daemon runs. */
-export async function openWorld(park: Omit<Park, 'close'>, options: WorldOptions): Promise<World> {
+export async function openWorld(park: Park, options: WorldOptions): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-chaos-'));
   const servers = await startServers(park, options);
   const { clinic, google, graph, sms, redis } = servers;
@@ -109,7 +112,10 @@ export async function openWorld(park: Omit<Park, 'close'>, options: WorldOptions
   const smsGate = await wire.openGate('sms', sms.url);
   const built = await buildTenants({ ...servers, smsUrl: smsGate.url, openGate: wire.openGate });
   const configDir = join(dir, 'config');
-  const named = { clinic, google, graph, sms, clinicUrl: clinicGate.url, pace: park.pace, scarce: options.scarce };
+  const named = {
+    ...{ clinic, google, graph, sms, clinicUrl: clinicGate.url, pace: park.pace, scarce: options.scarce },
+    dataDirectory: join(dir, 'data'),
+  };
   const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
   await writeConfiguration(configDir, settings, built.files, options.scarce ? 'scarce' : 'usual');
   const env: Record<string, string> = Object.assign(
@@ -126,6 +132,8 @@ export async function openWorld(park: Omit<Park, 'close'>, options: WorldOptions
   const operatorGate = await openRedisGate({ port: redisPort });
   return {
     ...{ ...servers, ...wire, ...built, operatorGate, configDir, logFile, env },
+    note: (what, details = {}) =>
+      appendFileSync(logFile, `${JSON.stringify({ time: new Date().toISOString(), chaos: what, ...details })}\n`),
     async close() {
       await Promise.all(wire.daemons.map((daemon) => daemon.kill()));
       await Promise.all([operatorGate, ...wire.gates, ...wire.daemons.map(({ gate }) => gate)].map((g) => g.close()));
@@ -138,10 +146,7 @@ export async function openWorld(park: Omit<Park, 'close'>, options: WorldOptions
 
 type Servers = Pick<World, 'clinic' | 'google' | 'graph' | 'sms' | 'redis' | 'radicale'>;
 
-async function startServers(
-  { radicale, redisServer }: Omit<Park, 'close'>,
-  { seed, shortTokens }: WorldOptions,
-): Promise<Servers> {
+async function startServers({ radicale, redisServer }: Park, { seed, shortTokens }: WorldOptions): Promise<Servers> {
   const [clinic, google, graph, sms, redis] = await Promise.all([
     startClinicSandbox({
       tenants: Object.keys(TENANTS).map((name) => ({ name, patients: 0, appointments: 0 })),
