@@ -1,6 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import { holdAll } from '../sync/guard.ts';
+import { replacesNearlyAll, together } from '../sync/replaced.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
 import { reckonsWithHistory } from './streams.ts';
@@ -72,27 +73,40 @@ async function planGroup(
   return plans;
 }
 
-/** A reading that one target doubts removes nothing from any target that follows the same stream. */
+/**
+ * A reading that one target doubts removes nothing from any target that follows the same stream. One that replaces nearly all that one
+ * target holds, or all targets together, is not written to any.
+ */
 function keepDoubted(plans: readonly TargetPlan[]): TargetPlan[] {
-  const streamsWith = (isSo: (plan: TargetPlan) => boolean) =>
-    new Set(plans.filter(isSo).map(({ target }) => target.stream));
-  const doubted = streamsWith(({ doubtsReading }) => doubtsReading);
-  const replaced = streamsWith((plan) => plan.replaced);
+  const streams = new Set(plans.map(({ target }) => target.stream));
+  const of = (stream: string) => plans.filter(({ target }) => target.stream === stream);
+  const doubted = new Set([...streams].filter((stream) => of(stream).some(({ doubtsReading }) => doubtsReading)));
+  const replaced = new Set(
+    [...streams].filter((stream) => {
+      const open = of(stream).filter(({ reading }) => reading?.decided !== 'approved');
+      const facts = open.flatMap(({ reading }) => reading?.facts ?? []);
+      return of(stream).some((plan) => plan.replaced) || replacesNearlyAll(together(facts));
+    }),
+  );
   return plans.map((plan) => {
-    if (replaced.has(plan.target.stream) && !plan.replaced) return withoutReading(plan);
+    if (plan.replaced) return plan;
+    const decided = plan.reading?.decided ?? null;
+    if (decided === 'open' || (replaced.has(plan.target.stream) && decided !== 'approved')) return withoutReading(plan);
     return doubted.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan;
   });
 }
 
-/** What another target takes for somebody else's rows is not written here either, but for what a person approved. */
+/** What others take for somebody else's rows is not written here either, but for what a person approved. */
 function withoutReading(plan: TargetPlan): TargetPlan {
   const isApproved = ({ recordId }: PlannedChange) => plan.approved.has(recordId);
   const kept = [...plan.passed, ...plan.postponed].filter((change) => !isApproved(change));
+  const isRefused = plan.reading?.decided === 'rejected';
   return {
     ...plan,
     passed: plan.passed.filter(isApproved),
     postponed: plan.postponed.filter(isApproved),
-    held: { ...plan.held, replaced: kept },
+    held: { ...plan.held, replaced: isRefused ? [] : kept },
+    refused: isRefused ? [...plan.refused, ...kept] : plan.refused,
     replaced: true,
   };
 }

@@ -6,12 +6,13 @@ import type { Doubt } from '../state/protection.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { absentCandidates, type Diff, type TargetState, type TimedLink } from '../sync/diff.ts';
 import { deletionClass, type GoneReason, guard } from '../sync/guard.ts';
+import { replacesNearlyAll } from '../sync/replaced.ts';
 import { type Confirmation, evidenceOf } from './absence.ts';
 import { givenUp } from './given-up.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
-import { replacedReading } from './replaced.ts';
+import { type ReadingVerdict, readingVerdict } from './replaced.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { type Confirmations, type Known, viewOf } from './views.ts';
@@ -29,6 +30,8 @@ export interface TargetPlan {
   postponed: PlannedChange[];
   /** The reading replaces nearly everything: no target of the stream is given anything of it. */
   replaced: boolean;
+  /** How the reading stands to what the target holds; null when it is not judged. */
+  reading: ReadingVerdict | null;
   /** So much is absent that every target of the stream keeps what it has. */
   doubtsReading: boolean;
   /** Deletions that a person approved; the guard does not count them. */
@@ -145,6 +148,7 @@ export async function planTarget(
     unusable: view.unusable,
     unchanged: difference.unchanged,
     linkCount: state.links.size,
+    reading: null,
   };
   if (target.configuration.firstRun === 'plan' && record.firstRunApprovedAt === null) {
     const refused = await firstRunRejected(tenant, target);
@@ -153,14 +157,20 @@ export async function planTarget(
   const snapshot = snapshotOf(survey, target);
   const isListed = snapshot === null ? () => false : listedIn(snapshot);
   const { changes } = difference;
-  const replaced = await replacedReading(tenant, target, { changes, state, window, isListed, record });
-  if (replaced !== null) {
-    const withheld = { ...base, ...withheldWhole('replaced', changes, replaced === 'refused'), replaced: true };
+  const reading = await readingVerdict(tenant, target, { changes, state, window, isListed, record });
+  if (reading !== null && reading.decided !== 'approved' && replacesNearlyAll(reading.facts)) {
+    const isRefused = reading.decided === 'rejected';
+    const withheld = { ...base, ...withheldWhole('replaced', changes, isRefused), replaced: true, reading };
     return keepBackPeople(target, known, state, await holdsOf(tenant, target), withheld);
   }
   const verdict = await guarded(tenant, target, { difference, state, known, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
-  return keepBackPeople(target, known, state, await holdsOf(tenant, target), { ...base, ...verdict, abandoned });
+  return keepBackPeople(target, known, state, await holdsOf(tenant, target), {
+    ...base,
+    ...verdict,
+    abandoned,
+    reading,
+  });
 }
 
 /** Nothing of a plan goes: it waits for a person, or one said no. */

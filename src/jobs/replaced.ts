@@ -2,7 +2,7 @@ import type { PlannedChange } from '../model/plan.ts';
 import type { TimeWindow } from '../model/time.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { absentCandidates, type TargetState } from '../sync/diff.ts';
-import { replacesContents, replacesIds, rewrites } from '../sync/replaced.ts';
+import { type ReadingFacts, rewrites } from '../sync/replaced.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** What the verdict on a whole reading goes by. */
@@ -15,37 +15,59 @@ export interface ReadingFor {
   record: Pick<TargetRecord, 'comparableUnder'>;
 }
 
+/** How a reading stands to one target. */
+export interface ReadingVerdict {
+  facts: ReadingFacts;
+  /**
+   * What a person decided of such a reading: of three in four of these changes. `open`: it is the one that waits for that, whatever was
+   * decided for other targets meanwhile. Null when there is none.
+   */
+  decided: 'approved' | 'rejected' | 'open' | null;
+}
+
 /**
- * Whether a reading replaces nearly everything of a target: then nothing of it is written until a person decides, creates and updates
- * included. Right after the configuration was changed it is the operator who did.
- * @returns `held`, `refused` when a person rejected it, or null when it doesn't, or a person approved it
+ * How a reading stands to what a target holds. One that replaces nearly everything, of the target or of all targets of the tenant that
+ * follow the stream, is not written before a person decides, creates and updates included.
+ * @returns null right after the configuration was changed: then it is the operator who changes everything
  */
-export async function replacedReading(
+export async function readingVerdict(
   tenant: OpenTenant,
   target: OpenTarget,
   { changes, state, window, isListed, record }: ReadingFor,
-): Promise<'held' | 'refused' | null> {
+): Promise<ReadingVerdict | null> {
   const { number, isOurs } = await tenant.generation.look();
   const isReconfigured = record.comparableUnder !== null && !(isOurs && record.comparableUnder === number);
   if (isReconfigured) return null;
   const isNew = ({ recordId, reason }: PlannedChange) =>
     reason === 'new' && !state.links.has(recordId) && !state.pending.has(recordId);
-  const facts = {
-    known: absentCandidates(state, window, () => false).length,
-    unlisted: absentCandidates(state, window, isListed).length,
-    added: changes.filter(isNew).length,
-    rewritten: changes.filter((change) => isListed(change.recordId) && rewrites(change, essentialsOf(target))).length,
-  };
   // Links that were rebuilt tell of other contents for many reasons.
   const isComparable = record.comparableUnder !== null && !isReckoned(target);
-  if (!replacesIds(facts) && !(isComparable && replacesContents(facts))) return null;
-  const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id && hold.kind === 'replaced');
-  const decided = (wanted: 'approved' | 'rejected') => {
-    const ids = new Set(holds.filter(({ state: one }) => one === wanted).flatMap(({ recordIds }) => recordIds));
-    return changes.filter(({ recordId }) => ids.has(recordId)).length * 4 >= changes.length * 3;
+  const isRewritten = (change: PlannedChange) =>
+    isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
+  const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
+  const facts = {
+    known: new Set(absentCandidates(state, window, () => false)),
+    unlisted: new Set(absentCandidates(state, window, isListed)),
+    added: idsOf(changes.filter(isNew)),
+    rewritten: idsOf(changes.filter(isRewritten)),
   };
-  if (decided('approved')) return null;
-  return decided('rejected') ? 'refused' : 'held';
+  return { facts, decided: await decisionOn(tenant, target, changes) };
+}
+
+async function decisionOn(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  changes: readonly PlannedChange[],
+): Promise<ReadingVerdict['decided']> {
+  const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id && hold.kind === 'replaced');
+  for (const wanted of ['approved', 'rejected', 'open'] as const) {
+    const ids = new Set(holds.filter(({ state }) => state === wanted).flatMap(({ recordIds }) => recordIds));
+    const named = changes.filter(({ recordId }) => ids.has(recordId)).length;
+    const isThat = ids.size > 0 && named * 4 >= changes.length * 3;
+    // Of what waits a single change may remain when the reading is over.
+    if (isThat && (wanted !== 'open' || named * 4 >= ids.size * 3)) return wanted;
+  }
+  return null;
 }
 
 function essentialsOf({ crm, stream }: OpenTarget): string[] | null {

@@ -1,15 +1,15 @@
 import type { PlannedChange } from '../model/plan.ts';
 
-/** How a reading stands to what a target holds. */
+/** How a reading stands to what targets hold: ids of records. */
 export interface ReadingFacts {
-  /** Records of the target that the reading should show. */
-  known: number;
+  /** Records of the targets that the reading should show. */
+  known: ReadonlySet<string>;
   /** Those of them that it does not show. */
-  unlisted: number;
-  /** Records that the target has nothing of. */
-  added: number;
+  unlisted: ReadonlySet<string>;
+  /** Records that the targets have nothing of. */
+  added: ReadonlySet<string>;
   /** Known records that it shows and that would be written with another time or other essentials, or are no longer the target's. */
-  rewritten: number;
+  rewritten: ReadonlySet<string>;
 }
 
 /** Nearly everything. */
@@ -18,16 +18,28 @@ const SHARE = 0.75;
 const IDS_FROM = 5;
 const CONTENTS_FROM = 10;
 
+/** Whether the reading is another tenant's, as it seems: either of the two below. */
+export function replacesNearlyAll(facts: ReadingFacts): boolean {
+  return replacesIds(facts) || replacesContents(facts);
+}
+
+/** What the targets of a tenant hold together: calendars too small for a verdict of their own have one in common. */
+export function together(all: readonly ReadingFacts[]): ReadingFacts {
+  const union = (name: keyof ReadingFacts) => new Set(all.flatMap((facts) => [...facts[name]]));
+  return { known: union('known'), unlisted: union('unlisted'), added: union('added'), rewritten: union('rewritten') };
+}
+
 /** Whether known ids are gone while others came in their place, as with the rows of another tenant. */
-export function replacesIds({ known, unlisted, added }: ReadingFacts): boolean {
+function replacesIds(facts: ReadingFacts): boolean {
+  const [known, unlisted, added] = [facts.known.size, facts.unlisted.size, facts.added.size];
   const shown = known - unlisted;
   const isOther = unlisted >= known * SHARE && added >= (added + shown) * SHARE;
   return unlisted >= IDS_FROM && added >= IDS_FROM && isOther;
 }
 
 /** Whether the records that the target knows are other ones, under the same ids. */
-export function replacesContents({ known, unlisted, rewritten }: ReadingFacts): boolean {
-  return rewritten >= CONTENTS_FROM && rewritten >= (known - unlisted) * SHARE;
+function replacesContents({ known, unlisted, rewritten }: ReadingFacts): boolean {
+  return rewritten.size >= CONTENTS_FROM && rewritten.size >= (known.size - unlisted.size) * SHARE;
 }
 
 /**

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { decideHold } from '../../src/control/holds.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { openEstate } from '../control/open-estate.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+const redis = useRedis();
+const DOCTORS = ['a1', 'a2', 'a3'];
+/** Fewer than a calendar needs for a verdict of its own. */
+const EACH = 8;
+
+/** A clinic of three doctors with a calendar each. */
+function open() {
+  const clinic = createModelClinic();
+  const fill = (laterHours: number) => {
+    for (const [doctor, agendaId] of DOCTORS.entries()) {
+      for (let index = 0; index < EACH; index += 1) {
+        const id = `${doctor * EACH + index}`;
+        const inHours = 24 + doctor * 100 + index + laterHours;
+        clinic.appointments.set(id, { ...appointmentOf(id, { inHours }), agendaId });
+      }
+    }
+  };
+  fill(0);
+  const models = DOCTORS.map(() => createModelTarget());
+  const targets = DOCTORS.map((agenda, index) => ({
+    id: `doctor-${index + 1}`,
+    model: models[index] as (typeof models)[number],
+    configuration: { agendas: [agenda] },
+  }));
+  const tenant = openTenant({ redis: redis.connect(), clinic, clock: () => NOW, targets });
+  const written = () => JSON.stringify(models.map((model) => model.objects()));
+  return { clinic, tenant, written, fill };
+}
+
+test('D5: rows of another tenant under known ids are held whole where each calendar is small', async () => {
+  const { clinic, tenant, written, fill } = open();
+  await cycle(tenant);
+  const before = written();
+  fill(500);
+  for (let cycles = 0; cycles < 3; cycles += 1) await cycle(tenant);
+  expect(written()).toBe(before);
+  const holds = await tenant.holds.list();
+  expect(holds.map(({ target, kind, state }) => [target, kind, state]).sort()).toEqual(
+    ['doctor-1', 'doctor-2', 'doctor-3'].map((target) => [target, 'replaced', 'open']),
+  );
+  fill(0);
+  await cycle(tenant);
+  expect(await tenant.holds.list()).toEqual([]);
+  expect(clinic.appointments.size).toBe(DOCTORS.length * EACH);
+});
+
+test('D5: such a reading goes to the calendar for which a person approved it, and stays out where one rejected it', async () => {
+  const { tenant, written, fill } = open();
+  await cycle(tenant);
+  const before = JSON.parse(written()) as unknown[];
+  fill(500);
+  await cycle(tenant);
+  const estate = openEstate({ tenants: [tenant] });
+  const holdOf = async (target: string) => (await tenant.holds.list()).find((hold) => hold.target === target)?.id ?? '';
+  await decideHold(estate, tenant.id, await holdOf('doctor-1'), 'approved');
+  await decideHold(estate, tenant.id, await holdOf('doctor-2'), 'rejected');
+  for (let cycles = 0; cycles < 3; cycles += 1) await cycle(tenant);
+  const now = JSON.parse(written()) as unknown[];
+  expect(now[0]).not.toEqual(before[0]);
+  expect(now.slice(1)).toEqual(before.slice(1));
+  const states = (await tenant.holds.list()).map(({ target, state }) => `${target} ${state}`).sort();
+  expect(states).toEqual(['doctor-1 approved', 'doctor-2 rejected', 'doctor-3 open']);
+});
+
+test('a day on which one doctor’s appointments are all moved is no such reading', async () => {
+  const { clinic, tenant } = open();
+  await cycle(tenant);
+  for (let index = 0; index < EACH; index += 1) {
+    const moved = appointmentOf(`${index}`, { inHours: 24 + index + (7 * DAY_MS) / 3_600_000 });
+    clinic.appointments.set(`${index}`, { ...moved, agendaId: 'a1' });
+  }
+  const run = await cycle(tenant);
+  expect(run.targets.map(({ planned, held }) => [planned, held])).toEqual([
+    [{ 'content-changed': EACH }, 0],
+    [{}, 0],
+    [{}, 0],
+  ]);
+});
