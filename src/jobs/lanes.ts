@@ -1,5 +1,5 @@
 import type { MirrorError } from '../model/errors.ts';
-import { DAY_MS } from '../model/time.ts';
+import { DAY_MS, MINUTE_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { targetRestMs } from './retry.ts';
@@ -24,6 +24,7 @@ export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error:
       sinceAt,
     },
     pausedUntil: now + restMs,
+    pausedAt: now,
   });
   tenant.log.warn(
     { target: target.id, code: error.code, actor: error.actor, status: error.status, restMs },
@@ -34,14 +35,19 @@ export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error:
 
 /** Further ahead than any rule puts work off: such a time was set while the clock ran ahead. */
 export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
+/** By so much clocks of two machines may differ. */
+const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
-/** Ends waits that were dated by a clock that has been put back since; else a target would stand still until then. */
+/**
+ * Ends waits that a clock dated which ran ahead and has been put back since, or another machine's: what began in a time to come. Else a
+ * target would stand still until then.
+ */
 export async function endImpossibleWaits(tenant: OpenTenant, target: OpenTarget): Promise<void> {
   const now = tenant.clock();
-  const { pausedUntil } = await tenant.records.read(target.id);
-  if ((pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS) await tenant.records.write(target.id, { pausedUntil: null });
-  const dueAt = await tenant.outbox.nextDueAt(target.id);
-  if ((dueAt ?? 0) > now + IMPOSSIBLE_WAIT_MS) await tenant.outbox.hurry(target.id, now);
+  const { pausedUntil, pausedAt } = await tenant.records.read(target.id);
+  const isImpossible = (pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS || (pausedAt ?? 0) > now + CLOCK_TOLERANCE_MS;
+  if (pausedUntil !== null && isImpossible) await tenant.records.write(target.id, { pausedUntil: null });
+  await tenant.outbox.takeBack(target.id, now, CLOCK_TOLERANCE_MS);
 }
 
 /**

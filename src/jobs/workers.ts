@@ -27,7 +27,7 @@ export interface WorkersOptions {
 export interface WorkQueues {
   /**
    * Makes `name` repeat for a tenant, at a moment of the interval that is its own. While the queues are open it is put back
-   * within a minute when Redis was emptied.
+   * within a minute when Redis was emptied, or when a clock that ran ahead put it off.
    */
   repeat(name: RepeatedJob, tenant: string, everyMs: number): Promise<void>;
   /** Ends the repetition for tenants that are not in the list. */
@@ -74,6 +74,8 @@ const NAMES = Object.keys(JOBS) as JobName[];
 const LEFT_MS = 2 * SECOND_MS;
 /** How often it is looked whether what should repeat still does. */
 const REPETITION_CHECK_MS = MINUTE_MS;
+/** By so much clocks of two machines may differ. */
+const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /** Opens the queues for giving work; nothing is worked on here. */
 export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
@@ -81,10 +83,16 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
   const queues = new Map(NAMES.map((name) => [name, new Queue(name, { connection, prefix: QUEUE_PREFIX })]));
   for (const queue of queues.values()) queue.on('error', () => {});
   const queueOf = (name: JobName) => queues.get(name) as Queue;
-  const repetitions = new Map<string, { name: RepeatedJob; put: () => Promise<unknown> }>();
+  const repetitions = new Map<string, { name: RepeatedJob; everyMs: number; put: () => Promise<unknown> }>();
   const putBack = async (name: RepeatedJob) => {
-    const known = new Set((await queueOf(name).getJobSchedulers()).map(({ key }) => key));
-    for (const [id, repetition] of repetitions) if (repetition.name === name && !known.has(id)) await repetition.put();
+    const nextAt = new Map((await queueOf(name).getJobSchedulers()).map(({ key, next = 0 }) => [key, next]));
+    for (const [id, { name: own, everyMs, put }] of repetitions) {
+      if (own !== name) continue;
+      // A clock that ran ahead when it set the next one has put all of them off until then.
+      const isPutOff = (nextAt.get(id) ?? 0) > Date.now() + everyMs + CLOCK_TOLERANCE_MS;
+      if (isPutOff) await queueOf(name).removeJobScheduler(id);
+      if (isPutOff || !nextAt.has(id)) await put();
+    }
   };
   // A failed look is made up for by the next one.
   const look = () => {
@@ -101,7 +109,7 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
           { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) },
           { name, data: { tenant }, opts: JOB_OPTIONS },
         );
-      repetitions.set(id, { name, put });
+      repetitions.set(id, { name, everyMs, put });
       await put();
     },
     async keepOnly(name, tenants) {
@@ -114,7 +122,9 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
       }
     },
     async pullNow(tenant, delayMs = 0) {
-      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id: tenant, keepLastIfActive: true } };
+      // One that waits for long was put off by a clock that ran ahead.
+      const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
+      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication };
       await queueOf('pull').add('pull', { tenant, asked: true }, options);
     },
     async wake(tenant, target, delayMs) {

@@ -108,6 +108,26 @@ for i = 5, #ARGV, 8 do
 end
 return 1`;
 
+// KEYS: outbox, due. ARGV: now, the latest time that is no time to come, entries at most. What was decided or sent in a time to come
+// is due now, and was decided now.
+export const TAKE_BACK = `
+local now, latest = tonumber(ARGV[1]), tonumber(ARGV[2])
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '(' .. ARGV[1], '+inf', 'LIMIT', 0, ARGV[3])) do
+  local value = redis.call('HGET', KEYS[1], id)
+  if value then
+    local entry = cjson.decode(value)
+    local sentAt = tonumber(entry.z) or 0
+    if entry.q > latest or sentAt > latest then
+      entry.q = math.min(entry.q, now)
+      if sentAt > latest then entry.z = now end
+      entry.d = now
+      redis.call('HSET', KEYS[1], id, cjson.encode(entry))
+      redis.call('ZADD', KEYS[2], now, id)
+    end
+  end
+end
+return 1`;
+
 // KEYS: lease, outbox, due, failing. ARGV: token, then record ids.
 export const ABANDON = `${FENCE}
 for i = 2, #ARGV do

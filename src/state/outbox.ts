@@ -8,7 +8,7 @@ import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { encodeLink } from './link-format.ts';
 import { fenced, KeyIndex, type LinkStore } from './links.ts';
-import { ABANDON, MARK_SENT, POSTPONE, PUT, RAISE_REVISION, SETTLE } from './outbox-scripts.ts';
+import { ABANDON, MARK_SENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
 import { slices } from './slices.ts';
@@ -68,6 +68,11 @@ export interface Outbox {
   settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
   /** Makes parked and waiting entries due now. @returns how many */
   hurry(target: string, now: Instant): Promise<number>;
+  /**
+   * Makes entries due now that were decided or sent in a time to come, by a clock that ran ahead.
+   * @param toleranceMs a time that is no further ahead is none to come
+   */
+  takeBack(target: string, now: Instant, toleranceMs: number): Promise<void>;
   /**
    * Takes out entries whose records left the window before they could be written; erasures stay, a person asked for them. Fenced by
    * the planner's lease.
@@ -191,6 +196,10 @@ export function createOutbox(
       await pipeline.exec();
       return ids.length;
     },
+    async takeBack(target, now, toleranceMs) {
+      const { outbox, due } = names(target);
+      await redis.eval(TAKE_BACK, 2, outbox, due, now, now + toleranceMs, LOOKED_AT_IN_ONE_GO);
+    },
     async abandon(target, recordIds, lease) {
       const { outbox, due, failing } = names(target);
       for (const slice of slices(recordIds, 500)) {
@@ -268,6 +277,8 @@ function storedOf(
   };
 }
 
+/** Entries that a script looks at: it keeps everybody else waiting. */
+const LOOKED_AT_IN_ONE_GO = 1_000;
 /** Entries that are read in one go: what is parsed at once keeps everybody else waiting. */
 const ENTRIES_AT_ONCE = 500;
 

@@ -44,6 +44,8 @@ export interface TargetRecord {
   lookedOutsideTo: string | null;
   /** The target asked to be left alone until then. */
   pausedUntil: Instant | null;
+  /** When that began; null where an earlier release noted it. */
+  pausedAt: Instant | null;
   created: number;
   updated: number;
   deleted: number;
@@ -210,6 +212,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     comparableUnder: number('comparableUnder'),
     firstRunApprovedAt: number('firstRunApprovedAt'),
     pausedUntil: number('pausedUntil'),
+    pausedAt: number('pausedAt'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
     lookedOutsideTo: fields.lookedOutsideTo ?? null,

@@ -10,33 +10,56 @@ import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis({ appendOnly: false });
 const AHEAD_MS = 20 * DAY_MS;
+/** A machine that took local time for UTC. */
+const AN_HOUR_AND_MORE_MS = 3_700_000;
 
-function open() {
+function open(aheadMs = AHEAD_MS) {
   const clinic = createModelClinic();
   for (let index = 0; index < 5; index += 1) {
     clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 25 * 24 + index }));
   }
   const model = createModelTarget();
-  const clock = { now: NOW + AHEAD_MS };
+  const clock = { now: NOW + aheadMs };
   const tenant = openTenant({ redis: redis.connect(), clinic, clock: () => clock.now, targets: [{ model }] });
   return { clinic, model, clock, tenant };
 }
 
-test('what was decided while the clock ran ahead is written after it was put back', async () => {
-  const { model, clock, tenant } = open();
-  await pull(tenant);
-  clock.now = NOW;
-  await cycle(tenant);
-  expect(model.objects()).toHaveLength(5);
-});
+test.each([AHEAD_MS, AN_HOUR_AND_MORE_MS])(
+  'what was decided while the clock ran %d ms ahead is written after it was put back',
+  async (aheadMs) => {
+    const { model, clock, tenant } = open(aheadMs);
+    await pull(tenant);
+    clock.now = NOW;
+    await cycle(tenant);
+    expect(model.objects()).toHaveLength(5);
+  },
+);
 
-test('a rest that began while the clock ran ahead ends after it was put back', async () => {
-  const { model, clock, tenant } = open();
-  await pull(tenant);
-  model.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+test.each([AHEAD_MS, AN_HOUR_AND_MORE_MS])(
+  'a rest that began while the clock ran %d ms ahead ends after it was put back',
+  async (aheadMs) => {
+    const { model, clock, tenant } = open(aheadMs);
+    await pull(tenant);
+    model.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+    await cycle(tenant);
+    model.wholeTargetError = null;
+    clock.now = NOW;
+    await cycle(tenant);
+    expect(model.objects()).toHaveLength(5);
+  },
+);
+
+test('an entry that failed while the clock ran ahead is tried after it was put back, and then as seldom as any other', async () => {
+  const { model, clock, tenant } = open(AN_HOUR_AND_MORE_MS);
+  model.fault = () => 'unavailable';
   await cycle(tenant);
-  model.wholeTargetError = null;
   clock.now = NOW;
+  await cycle(tenant);
+  const before = model.calls.operations;
+  await cycle(tenant);
+  expect(model.calls.operations).toBe(before);
+  model.fault = () => null;
+  clock.now += DAY_MS;
   await cycle(tenant);
   expect(model.objects()).toHaveLength(5);
 });

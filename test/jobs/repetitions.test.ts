@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openQueues } from '../../src/jobs/workers.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
@@ -40,4 +40,26 @@ test('what was ended stays ended after Redis was emptied', async () => {
   await redis.connect().flushall();
   await waitFor(async () => (await repeating()).length > 0, { what: 'one to repeat again' });
   expect(await repeating()).toEqual(['pull-belvedere']);
+});
+
+test('what a clock that ran ahead put off goes on when it was put back, and what is asked for comes at once', async () => {
+  const aheadMs = 3_700_000;
+  const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  const queues = openQueues(redis.url, 20);
+  onTestFinished(async () => {
+    vi.useRealTimers();
+    await Promise.all([queue.close(), queues.close()]);
+  });
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
+  await queues.repeat('pull', 'aurora', 60_000);
+  await queues.pullNow('aurora', 1_000);
+  vi.useRealTimers();
+
+  const nextAt = async () => (await queue.getJobSchedulers())[0]?.next ?? Infinity;
+  await waitFor(async () => (await nextAt()) < Date.now() + 120_000, { what: 'the next pull to be near' });
+  await queues.pullNow('aurora');
+  const [asked] = (await queue.getDelayed()).filter(({ data }) => data.asked === true);
+  // BullMQ orders what is delayed by its time in units of 1/4096 ms.
+  const score = await redis.connect().zscore(`${QUEUE_PREFIX}:pull:delayed`, asked?.id ?? '');
+  expect(Number(score) / 4_096).toBeLessThanOrEqual(Date.now());
 });
