@@ -56,25 +56,33 @@ export async function readSnapshot(
   const pageSizes: number[] = [];
   for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
     const call: ListCall = { list: 'appointments', tenantId, parameters, signal, onRequest, pageSizes };
-    const reason = await readCall(context, call, gathered, (row) => keep(gathered, mapOwn(row), isWanted));
+    const reason = await readCall(context, call, gathered, { map: mapOwn, isWanted });
     gathered.reason ??= reason;
   }
   return snapshotOf(gathered, question);
 }
 
-/** Reads one list call, again if it moved; the reason why it is not whole, or null. */
+/**
+ * Reads one list call, again if it moved. The rows of a reading whose end was proved count alone: what only an earlier one showed is gone
+ * since, or was never there. Of readings that prove nothing all rows count, and those without an id of the last.
+ * @returns the reason why it is not whole, or null
+ */
 async function readCall(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  keepRow: (row: unknown) => void,
+  { map, isWanted }: { map: (row: unknown) => Mapped<Appointment>; isWanted: (record: Appointment) => boolean },
 ): Promise<PartialReason | null> {
-  const withoutIdBefore = gathered.withoutId.length;
+  const earlier: Mapped<Appointment>[] = [];
   for (let rereadsLeft = context.profile.limits.rereads; ; rereadsLeft -= 1) {
-    const reason = await readOnce(context, call, gathered, keepRow);
-    if (reason === null || !isPassing(reason) || rereadsLeft === 0) return reason;
+    const { rows, reason } = await readOnce(context, call, gathered, map);
+    if (reason === null || !isPassing(reason) || rereadsLeft === 0) {
+      const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.setAside.recordId !== null);
+      for (const row of [...before, ...rows]) keep(gathered, row, isWanted);
+      return reason;
+    }
     context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
-    gathered.withoutId.length = withoutIdBefore;
+    earlier.push(...rows);
   }
 }
 
@@ -82,15 +90,16 @@ async function readOnce(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  keepRow: (row: unknown) => void,
-): Promise<PartialReason | null> {
+  map: (row: unknown) => Mapped<Appointment>,
+): Promise<{ rows: Mapped<Appointment>[]; reason: PartialReason | null }> {
+  const rows: Mapped<Appointment>[] = [];
   let reason: PartialReason | null = null;
   for await (const page of readList(context, call)) {
     gathered.pages += 1;
-    for (const row of page.rows) keepRow(row);
+    for (const row of page.rows) rows.push(map(row));
     if (page.end !== null && !page.end.proved) reason = page.end.reason;
   }
-  return reason;
+  return { rows, reason };
 }
 
 /** Of two versions of a record the one changed later stays; where none tells, the one read later. */

@@ -1,3 +1,4 @@
+import { approvedUnplanned } from '../jobs/decided.ts';
 import { countMarks } from '../jobs/marks.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
@@ -194,15 +195,16 @@ export async function targetStatus(
   const differing = policy === 'keep' ? 0 : marked.length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
   const waiting = counts.pending + differing;
-  const quiet = waiting === 0 && held === 0 && trouble === null;
   const { plannedAsOf } = record;
+  const undone = await approvedUnplanned(tenant, target.id, holds);
+  const quiet = waiting + undone === 0 && held === 0 && trouble === null;
   const gaps = record.gaps ?? [];
   const settled = quiet && gaps.length === 0;
   const evidence = {
     gaps: gaps.length,
     held,
     failing: counts.failing,
-    waiting,
+    waiting: waiting + undone,
     trouble,
     drifted,
     plannedAsOf,

@@ -6,6 +6,7 @@ import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
+import { approvedUnplanned } from './decided.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { differsByHand } from './marks.ts';
 import type { Progress } from './pull.ts';
@@ -353,7 +354,9 @@ function generationOf(
 async function noteSettled(tenant: OpenTenant, target: OpenTarget): Promise<void> {
   const record = await tenant.records.read(target.id);
   const { pending } = await tenant.outbox.counts(target.id);
-  const held = (await tenant.holds.list()).some((hold) => hold.target === target.id && hold.state === 'open');
+  const holds = await tenant.holds.list();
+  const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');
+  const held = isOpen || (await approvedUnplanned(tenant, target.id, holds)) > 0;
   const isKnown = record.plannedAsOf !== null && record.gaps === null;
   const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};

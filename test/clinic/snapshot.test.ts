@@ -89,6 +89,20 @@ describe('a snapshot of several calls', () => {
     expect(snapshot.setAside).toHaveLength(2);
   });
 
+  it('that is made again and then proves its end tells nothing that only an earlier reading showed', async () => {
+    const moved = { data: [row('foreign'), row('a')], total: 1 };
+    const { snapshot } = await snapshotOf([moved, { data: [row('a')], total: 1 }, []], TWO_DAYS);
+    expect(snapshot).toMatchObject({ completeness: 'complete', pages: 3 });
+    expect([...snapshot.records.keys()]).toEqual(['a']);
+  });
+
+  it('that is made again and never proves its end tells all that any of its readings showed', async () => {
+    const short = (...ids: string[]) => ({ data: ids.map((id) => row(id)), total: 9 });
+    const { snapshot } = await snapshotOf([short('a', 'b'), short('b', 'c'), []], TWO_DAYS);
+    expect(snapshot).toMatchObject({ completeness: 'partial', reason: 'total-mismatch' });
+    expect([...snapshot.records.keys()]).toEqual(['a', 'b', 'c']);
+  });
+
   it('needs no call when no agenda is wanted', async () => {
     const { snapshot, requests } = await snapshotOf([], TWO_DAYS, []);
     expect(snapshot).toMatchObject({ completeness: 'complete', agendaIds: [], requests: 0 });

@@ -369,7 +369,13 @@ describe('too many removals', () => {
   test('that a person approves go with the next cycle', async () => {
     const world = open(40);
     const { id } = await held(world);
-    await world.tenant.holds.decide(id, 'approved', NOW, NOW + DAY_MS);
+    world.clock.now += 1;
+    await world.tenant.holds.decide(id, 'approved', world.clock.now, NOW + DAY_MS);
+    // Nothing waits and nothing is held, and yet it is not as the clinic is.
+    expect(await stateOf(world.tenant)).toMatchObject({ state: 'working', held: 0, pending: 0, inSyncAsOf: NOW });
+    await drain(world.tenant, targetOf(world.tenant, 'doctor'));
+    world.clock.now += 1;
+    expect(await stateOf(world.tenant)).toMatchObject({ state: 'working', inSyncAsOf: NOW });
     await cycle(world.tenant);
     expect(world.model.objects()).toHaveLength(11);
     expect(await stateOf(world.tenant)).toMatchObject({ state: 'in-sync', held: 0, deleted: 30 });

@@ -22,6 +22,7 @@ const UNTOUCHED: TargetRecord = {
   lookedOutsideTo: null,
   readWholeAt: null,
   pausedUntil: null,
+  pausedAt: null,
   created: 0,
   updated: 0,
   deleted: 0,
