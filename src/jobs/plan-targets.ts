@@ -1,7 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import { holdAll } from '../sync/guard.ts';
-import { replacesNearlyAll, together } from '../sync/replaced.ts';
+import { replacesNearlyAll } from '../sync/replaced.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
 import { reckonsWithHistory } from './streams.ts';
@@ -84,8 +84,9 @@ function keepDoubted(plans: readonly TargetPlan[]): TargetPlan[] {
   const replaced = new Set(
     [...streams].filter((stream) => {
       const open = of(stream).filter(({ reading }) => reading?.decided !== 'approved');
-      const facts = open.flatMap(({ reading }) => reading?.facts ?? []);
-      return of(stream).some((plan) => plan.replaced) || replacesNearlyAll(together(facts));
+      return (
+        of(stream).some((plan) => plan.replaced) || replacesNearlyAll(open.flatMap((p) => p.reading?.records ?? []))
+      );
     }),
   );
   return plans.map((plan) => {

@@ -158,7 +158,7 @@ export async function planTarget(
   const isListed = snapshot === null ? () => false : listedIn(snapshot);
   const { changes } = difference;
   const reading = await readingVerdict(tenant, target, { changes, state, window, isListed, record });
-  if (reading !== null && reading.decided !== 'approved' && replacesNearlyAll(reading.facts)) {
+  if (reading !== null && reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = { ...base, ...withheldWhole('replaced', changes, isRefused), replaced: true, reading };
     return keepBackPeople(target, known, state, await holdsOf(tenant, target), withheld);

@@ -2,7 +2,7 @@ import type { PlannedChange } from '../model/plan.ts';
 import type { TimeWindow } from '../model/time.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { absentCandidates, type TargetState } from '../sync/diff.ts';
-import { type ReadingFacts, rewrites } from '../sync/replaced.ts';
+import { type ReadingRecords, rewrites } from '../sync/replaced.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** What the verdict on a whole reading goes by. */
@@ -17,7 +17,7 @@ export interface ReadingFor {
 
 /** How a reading stands to one target. */
 export interface ReadingVerdict {
-  facts: ReadingFacts;
+  records: ReadingRecords;
   /**
    * What a person decided of such a reading: of three in four of these changes. `open`: it is the one that waits for that, whatever was
    * decided for other targets meanwhile. Null when there is none.
@@ -45,13 +45,13 @@ export async function readingVerdict(
   const isRewritten = (change: PlannedChange) =>
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
-  const facts = {
+  const records = {
     known: new Set(absentCandidates(state, window, () => false)),
     unlisted: new Set(absentCandidates(state, window, isListed)),
     added: idsOf(changes.filter(isNew)),
     rewritten: idsOf(changes.filter(isRewritten)),
   };
-  return { facts, decided: await decisionOn(tenant, target, changes) };
+  return { records, decided: await decisionOn(tenant, target, changes) };
 }
 
 async function decisionOn(

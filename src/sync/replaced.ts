@@ -1,16 +1,19 @@
 import type { PlannedChange } from '../model/plan.ts';
 
-/** How a reading stands to what targets hold: ids of records. */
+/** How a reading stands to what targets hold. */
 export interface ReadingFacts {
   /** Records of the targets that the reading should show. */
-  known: ReadonlySet<string>;
+  known: number;
   /** Those of them that it does not show. */
-  unlisted: ReadonlySet<string>;
+  unlisted: number;
   /** Records that the targets have nothing of. */
-  added: ReadonlySet<string>;
+  added: number;
   /** Known records that it shows and that would be written with another time or other essentials, or are no longer the target's. */
-  rewritten: ReadonlySet<string>;
+  rewritten: number;
 }
+
+/** The same by ids of records, so that one that several targets hold counts once. */
+export type ReadingRecords = Readonly<Record<keyof ReadingFacts, ReadonlySet<string>>>;
 
 /** Nearly everything. */
 const SHARE = 0.75;
@@ -18,28 +21,31 @@ const SHARE = 0.75;
 const IDS_FROM = 5;
 const CONTENTS_FROM = 10;
 
-/** Whether the reading is another tenant's, as it seems: either of the two below. */
-export function replacesNearlyAll(facts: ReadingFacts): boolean {
+/**
+ * Whether the reading is another tenant's, as it seems: by ids or by contents.
+ * @param all of one target, or of all targets of a tenant: calendars too small for a verdict of their own have one in common
+ */
+export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
+  const count = (name: keyof ReadingFacts) => new Set(all.flatMap((records) => [...records[name]])).size;
+  const facts = {
+    known: count('known'),
+    unlisted: count('unlisted'),
+    added: count('added'),
+    rewritten: count('rewritten'),
+  };
   return replacesIds(facts) || replacesContents(facts);
 }
 
-/** What the targets of a tenant hold together: calendars too small for a verdict of their own have one in common. */
-export function together(all: readonly ReadingFacts[]): ReadingFacts {
-  const union = (name: keyof ReadingFacts) => new Set(all.flatMap((facts) => [...facts[name]]));
-  return { known: union('known'), unlisted: union('unlisted'), added: union('added'), rewritten: union('rewritten') };
-}
-
 /** Whether known ids are gone while others came in their place, as with the rows of another tenant. */
-function replacesIds(facts: ReadingFacts): boolean {
-  const [known, unlisted, added] = [facts.known.size, facts.unlisted.size, facts.added.size];
+export function replacesIds({ known, unlisted, added }: ReadingFacts): boolean {
   const shown = known - unlisted;
   const isOther = unlisted >= known * SHARE && added >= (added + shown) * SHARE;
   return unlisted >= IDS_FROM && added >= IDS_FROM && isOther;
 }
 
 /** Whether the records that the target knows are other ones, under the same ids. */
-function replacesContents({ known, unlisted, rewritten }: ReadingFacts): boolean {
-  return rewritten.size >= CONTENTS_FROM && rewritten.size >= (known.size - unlisted.size) * SHARE;
+export function replacesContents({ known, unlisted, rewritten }: ReadingFacts): boolean {
+  return rewritten >= CONTENTS_FROM && rewritten >= (known - unlisted) * SHARE;
 }
 
 /**
