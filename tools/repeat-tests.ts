@@ -39,6 +39,8 @@ async function main(): Promise<number> {
       const startedAt = performance.now();
       for (const [test, message] of await failedIn(files)) {
         const known = failures.get(test);
+        // At once: who ends a long row of runs has seen what failed so far.
+        if (known === undefined) console.error(`[repeat] failed: ${test}\n${message.split('\n', 3).join('\n')}`);
         failures.set(test, { times: (known?.times ?? 0) + 1, message: known?.message ?? message });
       }
       seconds.push((performance.now() - startedAt) / 1_000);
