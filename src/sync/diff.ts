@@ -59,7 +59,7 @@ export type TimedLink = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'end
 
 /** What a record's object is, or is about to be. */
 interface Effective extends TimeSpan {
-  fingerprint: string | null;
+  fingerprint: string;
   drift: Link['drift'];
   found?: string;
 }
@@ -138,18 +138,19 @@ function compare(
   const ruling = rule(input.identity.key(id, epoch));
   if (!('item' in ruling)) return withoutItem(record, ruling, effective, input);
   const fingerprint = input.identity.fingerprint(ruling.item);
-  const reason = reasonOf(effective, fingerprint);
-  const isByHand = reason === 'edited-by-hand' || reason === 'removed-by-hand';
-  if (reason === null || (isByHand && !input.restores(id))) {
+  const difference = differenceOf(effective, fingerprint);
+  const isByHand = difference?.reason === 'edited-by-hand' || difference?.reason === 'removed-by-hand';
+  if (difference === null || (isByHand && !input.restores(id))) {
     result.unchanged += 1;
     noteTime(record, input.state, result);
     return null;
   }
+  const { reason, from } = difference;
   return {
     recordId: id,
     reason,
     wanted: { want: 'present', item: ruling.item, fingerprint, startAt: record.startAt, endAt: record.endAt },
-    fields: fieldsOf(input.identity, reason, effective, fingerprint),
+    fields: from === null ? [] : input.identity.differingFields(from, fingerprint),
   };
 }
 
@@ -180,29 +181,29 @@ function withoutItem(
   return absent(id, isCancelled ? 'cancelled' : 'excluded', effective);
 }
 
-/** Null when the object is, or is about to be, as it should be. */
-function reasonOf(effective: Effective | null, fingerprint: string): ReasonCode | null {
-  if (effective === null || effective.fingerprint === null) return 'new';
-  if (!isSameContent(effective.fingerprint, fingerprint)) return 'content-changed';
-  if (effective.drift === null) return null;
-  return effective.drift === 'edited' ? 'edited-by-hand' : 'removed-by-hand';
-}
-
-function fieldsOf(
-  identity: TargetIdentity,
-  reason: ReasonCode,
+/**
+ * Null when the object is, or is about to be, as it should be.
+ * @returns `from`: fingerprint of what it is, empty when it can't be read; null where there is none
+ */
+function differenceOf(
   effective: Effective | null,
   fingerprint: string,
-): string[] {
-  if (reason === 'content-changed') return identity.differingFields(effective?.fingerprint ?? '', fingerprint);
-  return reason === 'edited-by-hand' ? identity.differingFields(effective?.found ?? '', fingerprint) : [];
+): { reason: ReasonCode; from: string | null } | null {
+  if (effective === null) return { reason: 'new', from: null };
+  if (!isSameContent(effective.fingerprint, fingerprint)) {
+    return { reason: 'content-changed', from: effective.fingerprint };
+  }
+  if (effective.drift === null) return null;
+  if (effective.drift === 'removed') return { reason: 'removed-by-hand', from: null };
+  return { reason: 'edited-by-hand', from: effective.found ?? '' };
 }
 
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */
 function effectiveOf(recordId: string, state: TargetState): Effective | null {
   const pending = state.pending.get(recordId);
-  if (pending !== undefined) return pending.want === 'absent' ? null : { ...pending, drift: null };
-  return state.links.get(recordId) ?? null;
+  if (pending === undefined) return state.links.get(recordId) ?? null;
+  const { fingerprint, startAt, endAt } = pending;
+  return fingerprint === null ? null : { fingerprint, startAt, endAt, drift: null };
 }
 
 /** What is about to be written brings its own time. */

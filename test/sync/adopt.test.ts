@@ -23,7 +23,7 @@ function remote(recordId: string, changes: Partial<RemoteItem> = {}): RemoteItem
 
 describe('an object with our mark', () => {
   test('gives back the link that was lost', () => {
-    expect(adopted([remote('1')], identity, 0)).toEqual({
+    expect(adopted([remote('1')], identity, 0)).toStrictEqual({
       links: [
         {
           recordId: '1',
@@ -96,7 +96,7 @@ test('D16: of several objects for one record the last written is linked, and the
 test('of several objects for one record one is linked and the record is counted once', () => {
   const twins = [0, 1, 2].map((epoch) => remote('1', { key: identity.key('1', epoch), remoteId: `r${epoch}` }));
   expect(adopted([...twins, remote('2')], identity, 0)).toMatchObject({
-    links: [{ recordId: '1' }, { recordId: '2' }],
+    links: [{ recordId: '1', epoch: 0 }, { recordId: '2' }],
     ambiguous: 1,
   });
 });

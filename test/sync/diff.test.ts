@@ -90,7 +90,7 @@ const reasons = (changes: readonly PlannedChange[]) => changes.map(({ recordId, 
 
 describe('an appointment', () => {
   test('that the target does not have is new', () => {
-    expect(reasons(compare([appointmentOf('1')]).changes)).toEqual(['1 new']);
+    expect(compare([appointmentOf('1')]).changes).toMatchObject([{ recordId: '1', reason: 'new', fields: [] }]);
   });
 
   test('that is as it was written is left alone', () => {
@@ -120,6 +120,14 @@ describe('an appointment', () => {
         fields: [],
       },
     ]);
+  });
+
+  test('of a patient who is to be forgotten is removed for that reason', () => {
+    const rule = () => ({ leaveOut: 'forgotten' });
+    for (const status of ['booked', 'cancelled'] as const) {
+      const { changes } = compare([appointmentOf('1', { status })], { links: written(appointmentOf('1')) }, { rule });
+      expect(changes).toMatchObject([{ reason: 'forgotten', wanted: { want: 'absent' } }]);
+    }
   });
 
   test('that was never written and is cancelled is not spoken of', () => {
@@ -195,6 +203,15 @@ describe('the window', () => {
         unchanged: 0,
       });
     }
+  });
+
+  test('is not left by what was moved back into it, nor by what is confirmed gone: its object goes', () => {
+    const links = written(appointmentOf('1'));
+    const later = { fromAt: WINDOW.fromAt + 10 * DAY_MS, toAt: WINDOW.toAt + 10 * DAY_MS };
+    const moved = compare([appointmentOf('1', { inHours: 20 * 24 })], { links }, { window: later });
+    expect([reasons(moved.changes), moved.released]).toEqual([['1 content-changed'], []]);
+    const gone = compare([], { links }, { window: later, vanished: new Set(['1']) });
+    expect([reasons(gone.changes), gone.released]).toEqual([['1 vanished'], []]);
   });
 
   test('D8: is left by a block of a month when its end leaves, not with its start', () => {
@@ -291,6 +308,15 @@ describe('what rules keep as it is', () => {
     expect(told({ links, pending: removal }, true)).toEqual([]);
     expect(told({ links }, true)).toEqual([]);
   });
+
+  test('stays as it is though nobody wants to be told', () => {
+    const pending = waiting(compare([appointmentOf('1')]).changes);
+    const rule = () => ({ keep: 'later', stopsWriting: true });
+    expect(compare([appointmentOf('1')], { pending }, { rule }).changes).toEqual([]);
+    const before = appointmentOf('1', { inHours: -8 * 24 });
+    const inPast = new Map([['1', { ...pending.get('1')!, ...before.time }]]);
+    expect(compare([before], { pending: inPast }).changes).toEqual([]);
+  });
 });
 
 describe('what lies outside the window', () => {
@@ -301,7 +327,8 @@ describe('what lies outside the window', () => {
   ];
   const entry = (recordId: string, startAt: number, changes: Partial<PendingChange> = {}): [string, PendingChange] => {
     const [waits] = waiting(compare([appointmentOf(recordId)]).changes).values();
-    return [recordId, { ...waits!, startAt, endAt: startAt + 1, ...changes }];
+    const fingerprint = changes.want === 'absent' ? null : waits!.fingerprint;
+    return [recordId, { ...waits!, startAt, endAt: startAt + 1, fingerprint, ...changes }];
   };
 
   test('D8: is to be looked at beyond the far end, and wherever something waits', () => {
@@ -362,7 +389,9 @@ describe('what a person did to an object', () => {
     '(%s) is undone where it is to be restored, and stays elsewhere',
     (drift) => {
       const links = touched(drift, drift === 'edited' ? other : undefined);
-      expect(reasons(compare([appointmentOf('1')], { links }).changes)).toEqual([`1 ${drift}-by-hand`]);
+      const { changes } = compare([appointmentOf('1')], { links });
+      expect(reasons(changes)).toEqual([`1 ${drift}-by-hand`]);
+      expect(changes[0]?.fields.length === 0).toBe(drift === 'removed');
       const kept = compare([appointmentOf('1')], { links }, { restores: () => false });
       expect(kept).toEqual({ changes: [], released: [], timed: [], unchanged: 1 });
     },
@@ -409,6 +438,7 @@ describe('records that are absent from a complete snapshot', () => {
     expect(absentCandidates({ links, pending: moved }, WINDOW, nobody)).toEqual(['1']);
     const removed = waiting(compare([appointmentOf('1', { status: 'cancelled' })], { links }).changes);
     expect(absentCandidates({ links, pending: removed }, WINDOW, nobody)).toEqual([]);
+    expect(absentCandidates({ links: new Map(), pending: removed }, WINDOW, nobody)).toEqual([]);
   });
 
   test('are none of our business outside the window, whose edges are half-open', () => {
