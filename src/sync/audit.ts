@@ -149,11 +149,10 @@ export function fieldsByHand({ drift, fingerprint, echo, found }: Link, identity
 }
 
 /** Whether a reading tells that a link which it doesn't show has no object. */
-function goneFrom({ reading, links, identity, window }: AuditInput): (link: Link) => boolean {
+function goneFrom({ reading, identity, window }: AuditInput): (link: Link) => boolean {
   if (reading.scope === 'whole') return (link) => identity.isShown(link, window);
   const removed = new Set(reading.removed);
-  if (removed.size === 0 || links.size === 0) return () => false;
-  return ({ recordId, remoteId, epoch }) => removed.has(remoteId ?? identity.key(recordId, epoch));
+  return ({ recordId, remoteId, epoch }) => removed.size > 0 && removed.has(remoteId ?? identity.key(recordId, epoch));
 }
 
 /** What stands for each record, and what does so beside it. */

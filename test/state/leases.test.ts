@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { createLeases, isFenced } from '../../src/state/leases.ts';
+import { createLeases, FENCE, isFenced } from '../../src/state/leases.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -84,10 +84,18 @@ describe('whoever waits for a lease', () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     await leases.tryTake('plan');
     await expect(leases.take('plan', 50, NEVER)).rejects.toMatchObject({
+      message: 'somebody else is at work on "plan"',
       actor: 'remote',
       code: 'lease-busy',
       retry: 'later',
     });
+  });
+
+  test('and was told to stop before takes nothing, though it is free', async () => {
+    const leases = createLeases(redis.connect(), TENANT, 60_000);
+    const stopped = AbortSignal.abort(new Error('stopped'));
+    await expect(leases.take('plan', 60_000, stopped)).rejects.toThrow('stopped');
+    expect(await leases.tryTake('plan')).not.toBeNull();
   });
 
   test('D18: waits no longer when it is told to stop, not to the end of a pause either', async () => {
@@ -190,6 +198,34 @@ describe("a lease's deadline", () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
+  test('D18: stops a call that is under way, though nobody looks at the lease meanwhile', async () => {
+    const time = useFakeTime();
+    const client = redis.connect();
+    const renewed = async () => {
+      const { signal } = await hold(client);
+      const answered = Promise.withResolvers<number>();
+      const run = vi
+        .spyOn(client, 'eval')
+        .mockReturnValueOnce(answered.promise)
+        .mockReturnValue(new Promise(() => {}));
+      return { signal, answered, run };
+    };
+    const once = await renewed();
+    await time.pass(53_999);
+    expect(once.signal.aborted).toBe(false);
+    await time.pass(1);
+    expect(once.signal.aborted).toBe(true);
+    once.run.mockRestore();
+    await redis.connect().del(`cm:{${TENANT}}:lease:plan`);
+    const twice = await renewed();
+    await time.pass(20_000);
+    twice.answered.resolve(1);
+    await time.pass(53_999);
+    expect(twice.signal.aborted).toBe(false);
+    await time.pass(1);
+    expect(twice.signal.aborted).toBe(true);
+  });
+
   test('D18: is seen by a process that stood still, before any of its timers rings', async () => {
     const time = useFakeTime();
     const lease = await hold();
@@ -227,7 +263,8 @@ describe("a lease's deadline", () => {
     await connection.set(late.key, '2:somebody', 'PX', 600_000);
     await time.pass(20_000);
     await untilSeen(() => late.signal.aborted, 'the loss');
-    expect(late.signal.reason).toMatchObject({ actor: 'conflict', code: 'lease-lost', retry: 'later' });
+    const message = 'the lease was lost, nothing was written';
+    expect(late.signal.reason).toMatchObject({ message, actor: 'conflict', code: 'lease-lost', retry: 'later' });
     expect(await connection.pttl(late.key)).toBeGreaterThan(500_000);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -249,12 +286,28 @@ describe("a lease's deadline", () => {
     expect(await redis.connect().exists(lease.key)).toBe(0);
   });
 
+  test('ends with the release also between two renewals: no timer is left', async () => {
+    useFakeTime();
+    const lease = await hold();
+    await lease.release();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('D18: a release never throws, though Redis is gone', async () => {
     const client = redis.connect();
     const lease = await hold(client);
     client.disconnect();
     await expect(lease.release()).resolves.toBeUndefined();
   });
+});
+
+test('a fenced script runs for the holder of the lease alone', async () => {
+  const connection = redis.connect();
+  const lease = await createLeases(connection, TENANT, 60_000).tryTake('plan');
+  const write = (token: string) => connection.eval(`${FENCE} return 1`, 1, lease?.key ?? '', token);
+  expect(await write(lease?.token ?? '')).toBe(1);
+  await expect(write('0:somebody').catch((error: unknown) => isFenced(error))).resolves.toBe(true);
+  await lease?.release();
 });
 
 test('only the refusal of a fenced script is taken for one', () => {

@@ -5,7 +5,7 @@ import type { Link, RemoteItem } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange } from '../../src/model/plan.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { type AuditInput, audit, fieldsByHand } from '../../src/sync/audit.ts';
+import { type AuditInput, asOtherWrite, audit, fieldsByHand } from '../../src/sync/audit.ts';
 import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
 import { asOfFirstVersion, items, NOW, recordIds } from './arbitraries.ts';
 
@@ -117,6 +117,7 @@ const NOTHING = {
 describe('an object with a link', () => {
   test('that is as it was written is checked and nothing else', () => {
     expect(compare([remote('1'), remote('2')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING });
+    expect(missingFrom(inputOf([remote('1'), remote('2')], [link('1'), link('2')]))).toEqual([]);
   });
 
   test('that the provider spells differently is no edit while its version is ours, nor when that moves later', () => {
@@ -167,6 +168,11 @@ describe('an object with a link', () => {
   test('D24: that was changed beyond reading is told by a field that is not known', () => {
     const found = compare([remote('1', { versionTag: 'v2', item: null })], [link('1')]);
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['unknown']);
+    expect(found.edited[0]).not.toHaveProperty('found');
+  });
+
+  test('that can’t be read and is of our version is as the target made it, and teaches nothing', () => {
+    expect(compare([remote('1', { item: null })], [link('1')])).toEqual({ checked: 1, ...NOTHING });
   });
 
   test('D24: that was written by version 0.1.0 is no edit, and is told more exactly from then on', () => {
@@ -250,6 +256,13 @@ describe('marks', () => {
   });
 });
 
+test('what a person did is told by fields, or as a removal, and as nothing where nobody did anything', () => {
+  const found = identity.fingerprint({ ...ITEM, title: 'Lunch' });
+  expect(fieldsByHand(link('1', { found }), identity)).toEqual([]);
+  expect(fieldsByHand(link('1', { drift: 'removed', found }), identity)).toEqual(['removed']);
+  expect(fieldsByHand(link('1', { drift: 'edited', found }), identity)).toEqual(['title']);
+});
+
 describe('an object that another one took the place of', () => {
   const replaced = (before: Partial<Link>, remoteId?: string) =>
     compare([remote('1', remoteId === undefined ? {} : { remoteId })], [link('1', before)]).changed;
@@ -264,6 +277,9 @@ describe('an object that another one took the place of', () => {
     expect(replaced({ remoteId: null }, 'vendor-2')).toEqual([link('1', { remoteId: 'vendor-2' })]);
     expect(replaced({ remoteId: 'vendor-1' })).toEqual([link('1')]);
     expect(replaced({ remoteId: 'vendor-1' }, 'vendor-1')).toEqual([]);
+    expect(replaced({ remoteId: 'vendor-1', versionTag: 'v0' }, 'vendor-1')).toEqual([
+      link('1', { remoteId: 'vendor-1' }),
+    ]);
   });
 
   test.for(['first', 'last'])('is told from the linked one by its id under the vendor, read %s', (position) => {
@@ -274,6 +290,12 @@ describe('an object that another one took the place of', () => {
     expect(found).toEqual({ checked: 1, ...NOTHING, ambiguous: 1, surplus: found.surplus });
     expect(found.surplus).toMatchObject([{ remoteId: 'vendor-2' }]);
   });
+});
+
+test('an object that a whole reading shows for a link that lies outside its window is the one that counts', () => {
+  const outside = { startAt: WINDOW.toAt, endAt: WINDOW.toAt + 1 };
+  const found = compare([remote('1', { epoch: 1 })], [link('1', outside)]);
+  expect(found).toEqual({ checked: 1, ...NOTHING, changed: [link('1', { ...outside, epoch: 1 })] });
 });
 
 describe('a feed', () => {
@@ -404,6 +426,18 @@ describe('D16: an object that bears another revision than its link', () => {
   test('and the same content is as it was written', () => {
     const found = compare([{ ...remote('1'), revision: 3 }], [link('1', { revision: 5 })]);
     expect(found).toEqual({ checked: 1, ...NOTHING });
+  });
+
+  test('is told alone too: what it holds, if it is the linked one and of another write', () => {
+    const [before, late] = [
+      link('1', { revision: 5 }),
+      link('1', { revision: 3, fingerprint: 'late', versionTag: 'v2' }),
+    ];
+    expect(asOtherWrite(before, late)).toEqual({ ...late, revision: 5 });
+    expect(asOtherWrite(before, { ...late, epoch: 1 })).toBeNull();
+    expect(asOtherWrite(before, { ...late, remoteId: 'other' })).toBeNull();
+    expect(asOtherWrite(before, { ...late, fingerprint: before.fingerprint })).toBeNull();
+    expect(asOtherWrite(before, { ...late, revision: 5 })).toBeNull();
   });
 
   test('the highest one is told, whatever the object', () => {
