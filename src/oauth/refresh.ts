@@ -201,8 +201,7 @@ type Attempts =
 async function send(server: Pick<AuthorizationServer, 'refresh'>, refreshToken: string): Promise<Attempts> {
   const first = await attempt(server, refreshToken);
   if (!first.isAmbiguous) return first;
-  const second = await attempt(server, refreshToken);
-  return second.error === null ? second : { ...second, isAmbiguous: true };
+  return { ...(await attempt(server, refreshToken)), isAmbiguous: true };
 }
 
 async function attempt(server: Pick<AuthorizationServer, 'refresh'>, refreshToken: string): Promise<Attempts> {

@@ -136,9 +136,11 @@ function written(operation: Write, effect: Effect, id: string, row: CrmRow | nul
 async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Promise<Outcome<CrmItem>> {
   const { recordId, remoteId, key } = operation;
   const stored = row?.owner === 'foreign' ? 'theirs' : (row ?? (await lookAtId(scope, operation)));
-  const id = stored === 'theirs' ? null : (stored?.id ?? remoteId);
+  const gone = { recordId, result: 'deleted', effect: 'already-gone' } as const;
   // What is somebody else's by now is not touched; ours is gone.
-  if (stored === 'theirs' || id === null) return { recordId, result: 'deleted', effect: 'already-gone' };
+  if (stored === 'theirs') return gone;
+  const id = stored?.id ?? remoteId;
+  if (id === null) return gone;
   const superseded = stored ? supersededBy(operation, { key, ...stored.remote }) : null;
   if (superseded !== null) return superseded;
   const { client, resource, signal } = scope;
@@ -148,8 +150,7 @@ async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Prom
   if (operation.erase === true && resource.erase !== undefined) {
     await client.send('rest-crm.erase', resource.erase.call, values, signal);
   }
-  const isGone = answer === null || isMissing(answer);
-  return { recordId, result: 'deleted', effect: isGone ? 'already-gone' : 'deleted' };
+  return answer === null || isMissing(answer) ? gone : { ...gone, effect: 'deleted' };
 }
 
 /** 204 says nothing and means done. */

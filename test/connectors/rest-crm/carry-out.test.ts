@@ -205,6 +205,7 @@ describe('a create', () => {
     for (const body of [{}, { record: { name: 'New' } }, { newId: '' }, undefined]) {
       for (const shows of [true, false]) {
         expect((await carry(create, [], [answer(201, body)], { shows })).outcome).toMatchObject({
+          message: 'the answer has no id where the description says',
           code: 'unexpected-answer',
         });
       }
@@ -339,6 +340,7 @@ describe('a deletion', () => {
     expect([log, outcome]).toEqual([['delete 7 if v7', 'erase 7 if v7'], deletion('deleted')]);
     const before = await carry(forget, [], [nothing, done], { erases: true });
     expect([before.log, before.outcome]).toEqual([['get 7', 'erase 7 if v1'], deletion('already-gone')]);
+    expect((await carry(remove(null, true), [], [], { erases: true })).log).toEqual([]);
     // Only then, and only where there is such a call.
     expect((await carry(remove(), [{}], [done], { erases: true })).log).toEqual(['delete 7 if v7']);
     expect((await carry(forget, [{}], [done])).log).toEqual(['delete 7 if v7']);
