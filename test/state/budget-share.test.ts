@@ -1,0 +1,121 @@
+import { describe, expect, test, vi } from 'vitest';
+import { openBudgetShare, type Priority } from '../../src/state/budget.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { untilSeen, useFakeTime } from '../support/fake-time.ts';
+
+const NEVER = new AbortController().signal;
+const LIMITS = { requestsPerMinute: 60, burst: 20 };
+type Answer = [waitMs: number, isPause: number, isTrial: number];
+
+/** A share whose questions Redis answers so, in this order. */
+function open(priority: Priority, ...answers: Answer[]) {
+  const time = useFakeTime();
+  const run = vi.fn(async (..._given: unknown[]) => answers.shift());
+  const hdel = vi.fn(async () => 1);
+  const redis = { eval: run, hdel } as unknown as RedisClient;
+  const share = openBudgetShare(redis, 'client-1', 'tenant', LIMITS, priority);
+  const asked = async (count: number) =>
+    untilSeen(() => run.mock.settledResults.length === count && vi.getTimerCount() > 0, 'the pause');
+  return { share, run, hdel, time, asked };
+}
+
+/** Units that the first question asked for. */
+function unitsOf({ run }: ReturnType<typeof open>): unknown {
+  const given = run.mock.calls[0] ?? [];
+  return given[given.indexOf('tenant') + 6];
+}
+
+const GRANTED: Answer = [0, 0, 0];
+
+describe('a share of a budget', () => {
+  test('asks for no more units than can be had at once: background work leaves a tenth to persons', async () => {
+    for (const [priority, units, taken] of [
+      ['background', 1_000, 18],
+      ['interactive', 1_000, 20],
+      ['background', 7, 7],
+      ['background', 0, 1],
+    ] as const) {
+      const opened = open(priority, GRANTED);
+      await opened.share.take(NEVER, units);
+      expect(unitsOf(opened)).toBe(taken);
+    }
+  });
+
+  test('looks again after a quarter of its wait, and after a second at the earliest', async () => {
+    const { share, run, time, asked } = open('background', [20_000, 0, 0], [2_000, 0, 0], [300, 0, 0], GRANTED);
+    const taken = share.take(NEVER);
+    for (const [index, pauseMs] of [5_000, 1_000, 300].entries()) {
+      await asked(index + 1);
+      await time.pass(pauseMs - 1);
+      expect(run).toHaveBeenCalledTimes(index + 1);
+      await time.pass(1);
+    }
+    await taken;
+    expect(run).toHaveBeenCalledTimes(4);
+  });
+
+  test('lets a person wait for half a minute in all, and no longer', async () => {
+    const { share, time, asked } = open('interactive', [30_000, 0, 0], [22_500, 0, 0], GRANTED);
+    const taken = share.take(NEVER);
+    await asked(1);
+    await time.pass(7_500);
+    await asked(2);
+    await time.pass(5_625);
+    await taken;
+    const longer = open('interactive', [30_001, 0, 0]);
+    await expect(longer.share.take(NEVER)).rejects.toMatchObject({
+      message: 'the request budget of the application is used up for now',
+      code: 'budget-exhausted',
+      retryAfterMs: 30_001,
+      remedy: expect.stringContaining('try again in 31 s;'),
+    });
+    expect(longer.hdel).toHaveBeenCalledTimes(1);
+  });
+
+  test('sits through a pause of half a minute, and tells of a longer one in seconds, then in minutes', async () => {
+    const { share, time, asked } = open('background', [30_000, 1, 0], GRANTED);
+    const taken = share.take(NEVER);
+    await asked(1);
+    await time.pass(7_500);
+    await taken;
+    for (const [waitMs, words] of [
+      [30_001, '31 s'],
+      [120_000, '120 s'],
+      [120_001, '3 min'],
+      [600_000, '10 min'],
+    ] as const) {
+      await expect(open('background', [waitMs, 1, 0]).share.take(NEVER)).rejects.toMatchObject({
+        message: 'the other side has asked us to wait',
+        code: 'budget-paused',
+        remedy: expect.stringContaining(`one request is tried in ${words};`),
+      });
+    }
+  });
+
+  test('gives its place back when it may not wait, also where Redis is away', async () => {
+    const { share, hdel } = open('background', [60_000, 1, 0]);
+    hdel.mockRejectedValue(new Error('away'));
+    await expect(share.take(NEVER)).rejects.toMatchObject({ code: 'budget-paused' });
+    expect(hdel).toHaveBeenCalledTimes(1);
+  });
+
+  test('tells that a trial was answered, once, and of no other answer', async () => {
+    const { share, run } = open('background', GRANTED, [0, 0, 1], GRANTED);
+    await share.accepted();
+    await share.take(NEVER);
+    await share.accepted();
+    expect(run).toHaveBeenCalledTimes(1);
+    await share.take(NEVER);
+    await share.accepted();
+    await share.accepted();
+    expect(run).toHaveBeenCalledTimes(3);
+  });
+
+  test('does not take an answer for the trial’s once that was refused', async () => {
+    const { share, run } = open('background', [0, 0, 1]);
+    await share.take(NEVER);
+    await share.refused(5_000);
+    await share.accepted();
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+});
