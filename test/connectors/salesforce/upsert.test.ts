@@ -85,7 +85,7 @@ async function run(org: Org, ...operations: Write[]) {
       ids.map((id, index) => {
         tries.set(id, (tries.get(id) ?? 0) + 1);
         const result = { id: idOf(id), success: true, created: true, errors: [], ...org.row?.(id, tries.get(id) ?? 0) };
-        if (result.success) written.set(id, { Id: idOf(id), ...records[index] });
+        if (result.success) written.set(id, { Id: idOf(id), ...(records[index] ?? {}) });
         return result;
       }),
     );
@@ -104,8 +104,8 @@ async function run(org: Org, ...operations: Write[]) {
         if (part.method === 'PATCH') return collection((part.body as { records: Row[] }).records);
         if (org.readBack !== undefined) return org.readBack;
         const asked = calls.at(-1)?.[(index - 1) / 2] ?? [];
-        const records = asked.flatMap((id) => written.get(id) ?? []).map((record) => org.shown?.(record) ?? record);
-        return ok({ done: true, records });
+        const records = asked.map((id) => written.get(id)).filter((record) => record !== undefined);
+        return ok({ done: true, records: records.map((record) => org.shown?.(record) ?? record) });
       });
     },
   } as Partial<OrgClient> as OrgClient;
