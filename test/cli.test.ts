@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
+import { DAY_MS } from '../src/model/time.ts';
+import { keys } from '../src/state/keys.ts';
 import { useRedis } from './support/redis.ts';
 import { waitFor } from './support/wait-for.ts';
 
@@ -87,6 +89,21 @@ test('the daemon ends with 0 when it is told to', async () => {
   expect(await terminate(cli)).toBe(0);
   expect(cli.output()).toContain('the daemon ends');
   expect(cli.output()).not.toContain(FORCED);
+});
+
+test('D23: the daemon releases by itself what was removed long enough ago', async () => {
+  const state = redis.connect();
+  const [sealed, young, kept] = [
+    keys.outbox('gone', 'doctor'),
+    keys.outbox('young', 'doctor'),
+    keys.tombstones('gone'),
+  ];
+  for (const key of [sealed, young, kept]) await state.hset(key, 'field', 'value');
+  await state.hset(keys.removedTenants(), { gone: Date.now() - 31 * DAY_MS, young: Date.now() - 29 * DAY_MS });
+  const cli = run(redis.url, 0);
+  await waitFor(async () => (await state.exists(sealed)) === 0, { what: 'the release' });
+  expect(await terminate(cli)).toBe(0);
+  expect(await state.exists(young, kept)).toBe(2);
 });
 
 test('a start that fails ends the process, although its connections to Redis are open', async () => {
