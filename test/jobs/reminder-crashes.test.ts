@@ -10,7 +10,16 @@ import type { ModelGateway } from './model-reminders.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
+let connection: ReturnType<typeof redis.connect> | null = null;
+/** One connection for all: thousands would keep a busy machine at nothing else. */
+const shared = () => {
+  connection ??= redis.connect();
+  return connection;
+};
 const SIGNALS = { stop: NEVER, abort: NEVER };
+
+/** On a machine that is busy otherwise fewer runs must do: a test that timed out would go on beside the next one. */
+const MOST_MS = 60_000;
 
 /** More commands than a look at a reminder, or a cycle over one appointment, sends. */
 const MOST_COMMANDS = 25;
@@ -35,7 +44,7 @@ type Death = typeof deaths extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Time passes until the claims of dead workers have ended. */
 async function endClaims(id: string | undefined): Promise<void> {
-  const connection = redis.connect();
+  const connection = shared();
   if (id !== undefined) await connection.del(keys.reminderClaim('studio-rossi', id));
   await connection.del(keys.lease('studio-rossi', 'plan'));
 }
@@ -43,7 +52,7 @@ async function endClaims(id: string | undefined): Promise<void> {
 /** Death by death; what a dead process threw is of no interest. */
 async function play(world: ReminderWorld, death: Death, id: string): Promise<void> {
   const { work, commandsLeft, lastIsCarriedOut, twice } = death;
-  const dying = world.open(crashingRedis(redis.connect(), commandsLeft, lastIsCarriedOut));
+  const dying = world.open(crashingRedis(shared(), commandsLeft, lastIsCarriedOut));
   const doIt = (tenant: typeof dying) => (work === 'cycle' ? pull(tenant) : remind(tenant, id, SIGNALS));
   // A stalled job is run by a second worker while the first one is still at it.
   const both = twice ? [doIt(dying), doIt(world.open())] : [doIt(dying)];
@@ -61,7 +70,7 @@ describe.each([
         fc.array(deaths, { minLength: 1, maxLength: 4 }),
         fc.array(answers, { maxLength: 5 }),
         async (played, given) => {
-          const connection = redis.connect();
+          const connection = shared();
           await connection.flushall();
           const world = createReminderWorld(connection, { deduplicates });
           book(world, 'one', 48);
@@ -93,21 +102,21 @@ describe.each([
           expect(await world.tenant.reminders?.ledger.openCount()).toBe(0);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 150, interruptAfterTimeLimit: MOST_MS },
     );
   });
 });
 
 test('a worker that dies at any command before it notes that it hands over costs nothing but time', async () => {
   for (let commandsLeft = 0; commandsLeft < MOST_COMMANDS; commandsLeft += 1) {
-    const connection = redis.connect();
+    const connection = shared();
     await connection.flushall();
     const world = createReminderWorld(connection);
     book(world, 'one', 48);
     await world.cycle();
     const id = (await world.entries())[0]?.id ?? '';
     world.now += DAY_MS;
-    const dying = world.open(crashingRedis(redis.connect(), commandsLeft, false));
+    const dying = world.open(crashingRedis(shared(), commandsLeft, false));
     await remind(dying, id, SIGNALS).catch(() => {});
     const [noted] = await world.entries();
     await endClaims(id);
@@ -124,7 +133,7 @@ test('a worker that dies at any command before it notes that it hands over costs
 test('a cycle that dies at any command leaves the plan to the next one', async () => {
   for (let commandsLeft = 0; commandsLeft < MOST_COMMANDS; commandsLeft += 1) {
     for (const lastIsCarriedOut of [false, true]) {
-      const connection = redis.connect();
+      const connection = shared();
       await connection.flushall();
       const world = createReminderWorld(connection);
       book(world, 'one', 48);
@@ -132,7 +141,7 @@ test('a cycle that dies at any command leaves the plan to the next one', async (
       await world.cycle();
       book(world, 'one', 50);
       world.clinic.appointments.delete('two');
-      await pull(world.open(crashingRedis(redis.connect(), commandsLeft, lastIsCarriedOut))).catch(() => {});
+      await pull(world.open(crashingRedis(shared(), commandsLeft, lastIsCarriedOut))).catch(() => {});
       await endClaims(undefined);
       await world.cycle();
       await world.advance(3 * DAY_MS);
