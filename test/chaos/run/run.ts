@@ -31,7 +31,8 @@ export interface RunOptions {
 const LONGEST_WARM_UP_MS = 10_000;
 /** From the start of a daemon to its first question to the clinic. */
 const USUAL_START_MS = 1_500;
-const LONGEST_START_MS = 60_000;
+/** Verdicts must not depend on how busy the machine is; whoever has not begun by then never will. */
+const LONGEST_START_MS = 600_000;
 const FIRST_READING = 'clinic GET /v2/tenants/*/appointments';
 
 /** Plays a script in a world of its own and judges what is left. */

@@ -24,8 +24,9 @@ const ASK_AGAIN_MS = 3_000;
  */
 const PATIENCE_CYCLES = 6;
 const AHEAD_MS = [0, 65 * 60_000, 26 * 60 * 60_000] as const;
-/** Daemons that do nothing at all for so long are not waited for. */
-const STANDSTILL_MS = 120_000;
+/** A tenant that stands still is not waited for, when another one made so many cycles meanwhile, or nobody did anything for so long. */
+const OVERTAKEN_CYCLES = 2 * PATIENCE_CYCLES;
+const STANDSTILL_MS = 300_000;
 
 /** Ends every fault, puts right what people have to, starts the daemons anew, and waits until every target says that it is in sync. */
 export async function settle(scene: Scene): Promise<Settled> {
@@ -77,6 +78,7 @@ async function watchCycles({ operator }: Scene) {
   };
   note(await operator.status(), false);
   const seen = new Map<string, number>();
+  const since = () => [...counts].map(([tenant, count]) => count - (seen.get(tenant) ?? 0));
   return {
     note,
     /** Begins to count anew. */
@@ -84,10 +86,11 @@ async function watchCycles({ operator }: Scene) {
       for (const [tenant, count] of counts) seen.set(tenant, count);
       movedAt = performance.now();
     },
-    least: () => Math.min(...[...counts].map(([tenant, count]) => count - (seen.get(tenant) ?? 0))),
+    least: () => Math.min(...since()),
     /** Whether one ended at all since the world is calm. */
     hasRun: (tenant: string) => (counts.get(tenant) ?? 0) > 0,
-    isStill: () => performance.now() - movedAt > STANDSTILL_MS,
+    isStill: () =>
+      Math.max(...since()) - Math.min(...since()) >= OVERTAKEN_CYCLES || performance.now() - movedAt > STANDSTILL_MS,
   };
 }
 
