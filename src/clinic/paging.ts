@@ -159,7 +159,7 @@ async function doubtOf(source: PageSource, progress: Progress, page: Received): 
   if (paging.style !== 'link-header' && nextLink(answer.headers.get('link')) !== null) return 'next-page-told';
   if (progress.lastTotal !== null || hasMore(paging, answer) === false) return null;
   if (tellsMore(answer, progress.rows)) return 'next-page-told';
-  if (rows.length === 0 || paging.style === 'offset-limit' || paging.style === 'page-size') return null;
+  if (paging.style === 'offset-limit' || paging.style === 'page-size') return null;
   if (paging.style !== 'none') {
     if (memory.next === 'unseen') memory.next = await askForNext(source, paging, rows);
     if (memory.next === 'seen') return null;

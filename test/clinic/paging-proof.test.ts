@@ -140,6 +140,13 @@ describe('D6: a list that tells nothing of its paging', () => {
     expect(pageSizes).toEqual([37]);
   });
 
+  it('is asked for once, without any parameter, and leaves nothing to remember', async () => {
+    expect(await read({ ...QUIET, rows: 37 }, { style: 'none' })).toMatchObject({
+      asked: [''],
+      memory: { next: 'unseen' },
+    });
+  });
+
   it('is proved by a total or a word of more, however full', async () => {
     for (const tells of ['total', 'has-more'] as const) {
       expect((await read({ ...QUIET, rows: 100, tells }, { style: 'none' })).end).toEqual(proved);
@@ -207,6 +214,38 @@ describe('D6: a path to the next page that no answer ever held', () => {
     expect(asked).toHaveLength(2);
   });
 
+  it('is asked for as soon as there are several rows, also after a list of one', async () => {
+    const memory: PagingMemory = { next: 'unseen' };
+    expect((await read({ ...server, rows: 1 }, wrong, { memory })).end).toEqual(proved);
+    const seen = await read(server, wrong, { memory });
+    expect(seen).toMatchObject({ end: because('end-unproved'), asked: ['limit=200', 'limit=1'] });
+  });
+
+  it('as a cursor or a header that was seen needs no question', async () => {
+    const cursor = await read({ ...server, kind: 'cursor', rows: 30, isUsual: true }, { style: 'cursor' });
+    expect(cursor).toMatchObject({ end: proved, asked: ['limit=200'], memory: { next: 'seen' } });
+    for (const relation of ['last', 'prev alternate', 'previous', 'first']) {
+      const load = async () => ({
+        body: { data: [{ id: 'a' }, { id: 'b' }] },
+        headers: new Headers({ link: `</list>; rel="${relation}"` }),
+      });
+      const seen = await read(QUIET, { style: 'link-header' }, { load });
+      expect(seen, relation).toMatchObject({ end: proved, memory: { next: 'seen' } });
+    }
+    const other = async () => ({
+      body: { data: [{ id: 'a' }, { id: 'b' }] },
+      headers: new Headers({ link: '</x>; rel="self"' }),
+    });
+    expect((await read(QUIET, { style: 'link-header' }, { load: other })).memory).toEqual({ next: 'not-asked' });
+  });
+
+  it('is no matter where pages are counted: a page that is short against the known cap is the last', async () => {
+    for (const style of ['page-size', 'offset-limit'] as const) {
+      const seen = await read({ ...QUIET, kind: 'offset', rows: 5, cap: 20 }, { style, cap: 20, ends: ['short-page'] });
+      expect([seen.end, seen.asked.length, seen.memory]).toEqual([proved, 1, { next: 'unseen' }]);
+    }
+  });
+
   it('an answer that holds it as null shows it', async () => {
     const known = await read({ ...server, rows: 30, isUsual: true }, { style: 'next-link' });
     expect(known).toMatchObject({ end: proved, asked: ['limit=200'] });
@@ -217,7 +256,8 @@ describe('D6: a path to the next page that no answer ever held', () => {
     expect(await read({ ...deaf, rows: 37 }, wrong)).toMatchObject({ end: proved, memory: { next: 'not-asked' } });
     expect((await read({ ...deaf, rows: 90, cap: 50 }, wrong)).end).toEqual(because('full-page'));
     const sizeless = { ...wrong, sizeParameter: null };
-    expect(await read({ ...deaf, rows: 37 }, sizeless)).toMatchObject({ end: proved, asked: [''] });
+    const notAsked = { next: 'not-asked' };
+    expect(await read({ ...deaf, rows: 37 }, sizeless)).toMatchObject({ end: proved, asked: [''], memory: notAsked });
     const asMany = { ...QUIET, rows: 41, takesSize: false };
     expect((await read(asMany, { ...wrong, size: 41 })).end).toEqual(because('full-page'));
     expect((await read(asMany, { ...wrong, size: 42 })).end).toEqual(proved);
@@ -240,7 +280,7 @@ describe('D6: a path to the next page that no answer ever held', () => {
     };
     const reading = read({ ...server, rows: 37 }, wrong, { load: async (target) => refusing(target) });
     if (end === null) await expect(reading).rejects.toMatchObject({ status });
-    else expect((await reading).end).toEqual(end);
+    else expect(await reading).toMatchObject({ end, memory: { next: 'not-asked' } });
   });
 });
 
@@ -250,6 +290,8 @@ it.each([
   [[37, 37, 7], 2],
   [[60, 37, 37, 7], 2],
   [[60, 60, 7, 7], 1],
+  [[20, 21, 7], 0],
+  [[20, 21, 21, 7], 0],
 ])('D6: pages of %j rows against a cap of 60 are read on while they may be full', async (sizes, left) => {
   const pages = sizes.map((count, page) => Array.from({ length: count }, (_, row) => ({ id: `${page}-${row}` })));
   const load = async () => ({ body: { data: pages.shift() ?? [] }, headers: new Headers() });

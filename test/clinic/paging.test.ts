@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ListEnd, type PageSource, type PageTarget, readPages } from '../../src/clinic/paging.ts';
+import { isPassing, type ListEnd, type PageSource, type PageTarget, readPages } from '../../src/clinic/paging.ts';
 import { isJsonObject } from '../../src/clinic/rows.ts';
 import type { Paging } from '../../src/settings/clinic-paging.ts';
 import { profileOf, type WrittenProfile } from './open-client.ts';
@@ -128,6 +128,72 @@ describe('a list that stands still', () => {
   });
 });
 
+describe('the total that a clinic tells', () => {
+  const byTotal = pagingOf({ style: 'offset-limit', size: 10, ends: ['total'] });
+
+  it('ends the list as soon as it is reached', async () => {
+    expect(await readAll(listServer(someRows(25), byTotal, 10), byTotal)).toMatchObject({
+      end: { proved: true },
+      pages: 3,
+    });
+    expect(await readAll(listServer(someRows(20), byTotal, 10), byTotal)).toMatchObject({
+      end: { proved: true },
+      pages: 2,
+    });
+  });
+
+  it('is not reached: an empty page ends the list, which is not whole', async () => {
+    const load = listServer(someRows(25), byTotal, 10, (answer) => Object.assign(answer, { total: 35 }));
+    expect(await readAll(load, byTotal)).toMatchObject({ end: { proved: false, reason: 'total-mismatch' }, pages: 4 });
+  });
+
+  it.each([
+    ['25', 'total-mismatch'],
+    ['15', null],
+    ['1e2', null],
+    ['25e0', null],
+    ['-3', null],
+    ['many', null],
+    [2.5, null],
+  ])('counts as a text of digits or a whole number: %s', async (total, reason) => {
+    const paging = pagingOf({ style: 'offset-limit', size: 20, ends: ['has-more'] });
+    const load = listServer(someRows(15), paging, 20, (answer) => Object.assign(answer, { total }));
+    const end = reason === null ? { proved: true } : { proved: false, reason };
+    expect((await readAll(load, paging)).end).toEqual(end);
+  });
+});
+
+it('a word of more may be a text', async () => {
+  const paging = pagingOf({ style: 'offset-limit', size: 10, ends: ['has-more'] });
+  const load = listServer(someRows(25), paging, 10, (answer) =>
+    Object.assign(answer, { hasMore: String(answer.hasMore) }),
+  );
+  expect(await readAll(load, paging)).toMatchObject({ end: { proved: true }, pages: 3 });
+});
+
+it('a short page says nothing where the cap of pages is not known', async () => {
+  // The settings refuse it so; were it let in, nothing would be taken for whole too early.
+  const known = pagingOf({ style: 'offset-limit', size: 10, cap: 10, ends: ['short-page', 'empty-page'] });
+  const paging = { ...known, cap: null } as Paging;
+  const read = await readAll(
+    listServer(someRows(25), { ...paging, size: 7 } as Paging, 7, (answer) => delete answer.total),
+    paging,
+  );
+  expect(read).toMatchObject({ end: { proved: true }, pages: 5 });
+});
+
+it('a list is begun again when it moved, or the server stumbled, and for nothing else', () => {
+  const reasons = [
+    'total-mismatch',
+    'repeated-page',
+    'page-cap',
+    'end-unproved',
+    'next-page-told',
+    'full-page',
+  ] as const;
+  expect(reasons.filter(isPassing)).toEqual(['total-mismatch', 'repeated-page']);
+});
+
 describe('a list that does not come whole', () => {
   const byField = pagingOf({ style: 'offset-limit', size: 10, ends: ['has-more'] });
   const rows = someRows(35);
@@ -225,6 +291,17 @@ it('rows without an id are counted against the total', async () => {
   const paging = pagingOf({ style: 'none' });
   const load = async () => ({ data: [{ id: 'a' }, {}, null], total: 3 });
   expect((await readAll(load, paging)).end).toEqual({ proved: true });
+});
+
+it('several empty pages on the way of a cursor are passed', async () => {
+  const answers = [
+    { data: [{ id: 'a' }], nextCursor: '1' },
+    { data: [], nextCursor: '2' },
+    { data: [], nextCursor: '3' },
+    { data: [{ id: 'b' }], nextCursor: null },
+  ];
+  const read = await readAll(async () => answers.shift(), pagingOf({ style: 'cursor' }));
+  expect(read).toMatchObject({ rows: [{ id: 'a' }, { id: 'b' }], end: { proved: true }, pages: 4 });
 });
 
 it('an empty page on the way of a cursor is passed', async () => {
