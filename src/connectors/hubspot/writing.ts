@@ -45,7 +45,7 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
     },
   };
   const standing = await lookAtUpdates(writing);
-  const contacts = scope.object === 'contacts' ? new Map<ItemKey, string>() : await placeContacts(writing, standing);
+  const contacts = await placeContacts(writing, standing);
   const rows = [...waiting.values()].map((write) => ({ key: write.key, values: toValues(scope, write) }));
   const written = await writeRows(writing, rows);
   await joinContacts(writing, written, contacts);
@@ -61,7 +61,6 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
  */
 async function lookAtUpdates({ client, scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
   const updates = [...waiting.values()].filter((write) => write.kind === 'update');
-  if (updates.length === 0) return new Map();
   const properties = [scope.keyProperty, scope.stampProperty];
   const { object } = scope;
   const ids = updates.map(({ key }) => key);
@@ -114,7 +113,7 @@ async function placeContacts(
 ): Promise<Map<ItemKey, string>> {
   const former = (key: ItemKey) => standing.get(key)?.stamp?.contactKey ?? null;
   const writes = [...waiting.values()];
-  const wanted = writes.flatMap(({ key, item }) => [item.contactKey ?? [], former(key) ?? []].flat());
+  const wanted = writes.flatMap(({ key, item }) => [item.contactKey, former(key)]).filter((key) => key !== null);
   const contacts = await findContacts(client, scope, wanted);
   const moved: Pair[] = [];
   for (const { key, item } of writes) {
@@ -123,7 +122,7 @@ async function placeContacts(
       end(key, { result: 'failed', error: contactMissing() });
       continue;
     }
-    const contactId = before === null || before === now ? undefined : contacts.get(before);
+    const contactId = before === now ? undefined : contacts.get(before ?? '');
     if (contactId !== undefined) moved.push({ recordId: standing.get(key)!.id, contactId });
   }
   await dissociate(client, scope, moved);

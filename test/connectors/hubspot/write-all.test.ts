@@ -44,6 +44,11 @@ interface Account {
   /** Ids of records of which the joining says nothing, or that the contact is gone. */
   notJoined?: Readonly<Record<string, 'silence' | 'refused'>>;
   log?: Scope['log'];
+  /** Ids under which a reading gives the record of another id: theirs were merged into it. */
+  mergedInto?: Readonly<Record<string, string>>;
+  /** What the answer to an upsert leaves out. */
+  untold?: readonly string[];
+  tellsNew?: boolean;
 }
 
 function write(
@@ -112,7 +117,9 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
     const errors: object[] = [];
     for (const { id } of inputs) {
       if (account.silentOf?.includes(id)) continue;
-      const found = records.find((one) => (idProperty === undefined ? one.id : one.values[idProperty]) === id);
+      const found = records.find(
+        (one) => (idProperty === undefined ? one.id : one.values[idProperty]) === (account.mergedInto?.[id] ?? id),
+      );
       if (found !== undefined) results.push({ id: found.id, properties: found.values });
       else errors.push({ category: 'OBJECT_NOT_FOUND', context: { ids: [id] } });
     }
@@ -133,12 +140,11 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
       const record = known ?? { id: `new-${records.length}`, values: {} };
       Object.assign(record.values, input.properties);
       if (known === undefined) records.push(record);
-      results.push({
-        id: record.id,
-        properties: record.values,
-        new: known === undefined,
-        objectWriteTraceId: input.id,
-      });
+      const properties = Object.fromEntries(
+        Object.entries(record.values).filter(([name]) => account.untold?.includes(name) !== true),
+      );
+      const isNew = account.tellsNew === false ? {} : { new: known === undefined };
+      results.push({ id: record.id, properties, ...isNew, objectWriteTraceId: input.id });
     }
     return success({ results, errors });
   }
@@ -162,6 +168,7 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
     });
   }
   const send = async (call: HubSpotCall) => {
+    expect(call.method).toBe('POST');
     calls.push({ label: call.label.replace('hubspot.', ''), body: call.body as { inputs: unknown[] } });
     return answerTo(call);
   };
@@ -221,6 +228,17 @@ describe('creates of contacts', () => {
     );
     expect(outcomes.map(describeOutcome as never)).toEqual(['written created', 'written created']);
     expect(objects.contacts?.map(({ values }) => values.lastname)).toEqual(['New']);
+  });
+
+  test('of which it is not told whether they are new are taken for new ones, updates for changes', async () => {
+    const account = { tellsNew: false, contacts: [ours('b', '1')] };
+    expect((await run(SCOPE, account, write('a'), update('b'))).words).toEqual(['written created', 'written updated']);
+  });
+
+  test('tell nothing of addresses where none was refused', async () => {
+    const info = vi.fn();
+    await run(SCOPE, { log: { ...silentLogger, info } }, write('a', { email: 'a@x' }));
+    expect(info).not.toHaveBeenCalled();
   });
 
   test('of which nothing is said may have been written', async () => {
@@ -286,6 +304,13 @@ describe('updates', () => {
   });
 });
 
+test('an update whose id leads to the record that theirs was merged into leaves that alone', async () => {
+  const other = ours('b', '2', { k: '' });
+  const { words, objects } = await run(SCOPE, { contacts: [other], mergedInto: { 1: '2' } }, update('a', {}, '1'));
+  expect(words).toEqual(['written recreated']);
+  expect(objects.contacts?.[0]).toEqual(ours('b', '2', { k: '' }));
+});
+
 describe('what belongs to a contact', () => {
   const [one, other] = [ours('one', 'c1'), ours('other', 'c2')];
   const contacts = [one, other];
@@ -302,6 +327,25 @@ describe('what belongs to a contact', () => {
     expect(calls[2]?.body.inputs).toEqual([{ from: { id: 'new-0' }, to: { id: 'c1' } }]);
     expect(words).toEqual(['written created', 'written created']);
     expect(end('a')).toMatchObject({ stored: of('one') });
+  });
+
+  test('that has none is written without any look', async () => {
+    expect((await run(DEALS, { contacts }, write('b', {}, of(null)))).labels).toEqual(['objects.upsert']);
+  });
+
+  test('whose stamp somebody removed is written all the same', async () => {
+    const deals = [{ id: 'd1', values: { k: keyOf('a') } }];
+    expect((await run(DEALS, { contacts, deals }, update('a', {}, 'd1', of('one')))).words).toEqual([
+      'written updated',
+    ]);
+  });
+
+  test('is taken away from the contact of before also where its key had to be given back', async () => {
+    const deals = [ours('a', 'd1', { k: '' }, of('one'))];
+    const { calls, words } = await run(DEALS, { contacts, deals }, update('a', {}, 'd1', of('other')));
+    const archived = calls.find(({ label }) => label === 'associations.archive');
+    expect(archived?.body.inputs).toEqual([{ from: { id: 'd1' }, to: [{ id: 'c1' }] }]);
+    expect(words).toEqual(['written updated']);
   });
 
   test('fails alone while its contact is not there', async () => {
@@ -362,6 +406,7 @@ describe('a contact whose address HubSpot refuses', () => {
   test.each([
     ['that belongs to another', taken(a.key)],
     ['that is none', invalid(a.key, ['INVALID_EMAIL'])],
+    ['told by one code among others', invalid(a.key, ['VALIDATION_ERROR', 'INVALID_EMAIL'])],
     ['told by the property', invalid(a.key, ['VALIDATION_ERROR'], ['email'])],
   ])('for one %s is written without it', async (_, refusal) => {
     const info = vi.fn();
@@ -379,6 +424,7 @@ describe('a contact whose address HubSpot refuses', () => {
 
   test.each([
     ['another property is wrong', SCOPE, a, invalid(a.key, ['INVALID_OPTION'], ['lastname'])],
+    ['no code and another property is told', SCOPE, a, invalid(a.key, [], [], 'propertyName=lastname')],
     ['another value belongs to somebody else', SCOPE, a, invalid(a.key, ['CONFLICTING_UNIQUE_VALUE'], ['lastname'])],
     ['it has no address', SCOPE, write('a', { lastname: 'A' }), taken(a.key)],
     ['it is no contact', DEALS, a, taken(a.key)],
@@ -414,15 +460,23 @@ describe('a contact whose address HubSpot refuses', () => {
 
     test('has it after all when the other one gave it up, as when two exchange theirs', async () => {
       const both = contacts();
-      const swap = [update('a', { email: 'b@x' }, '1'), update('b', { email: 'a@x' }, '2')];
-      const { emails, words, of } = await run(SCOPE, { contacts: both, refuses: holding(both) }, ...swap);
+      const swap = [
+        update('a', { lastname: 'A', email: 'b@x' }, '1'),
+        update('b', { lastname: 'B', email: 'a@x' }, '2'),
+      ];
+      const { emails, words, of } = await run(
+        SCOPE,
+        { contacts: both, refuses: holding(both), untold: ['lastname'] },
+        ...swap,
+      );
       expect(emails).toEqual([
         ['b@x', 'a@x'],
         ['', ''],
         ['b@x', 'a@x'],
       ]);
       expect(words).toEqual(['written updated', 'written updated']);
-      expect(of('a')).toMatchObject({ stored: { properties: { email: 'b@x' } } });
+      expect(of('a')).toMatchObject({ stored: { properties: { lastname: 'A', email: 'b@x' } } });
+      expect(of('b')).toMatchObject({ stored: { properties: { lastname: 'B', email: 'a@x' } } });
     });
 
     test('keeps what it was: a contact that was made in the call was made', async () => {
