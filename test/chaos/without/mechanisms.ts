@@ -29,7 +29,15 @@ export const MECHANISMS: Readonly<Record<string, readonly Rewrite[]>> = {
       replace: '',
     },
   ],
-  epoch: [{ module: 'state/epoch.ts', find: 'if counter < mark then', replace: 'if false then' }],
+  // The operator's own look may note that the state went back: the daemons don't hear of it.
+  epoch: [
+    { module: 'state/epoch.ts', find: 'if counter < mark then', replace: 'if false then' },
+    {
+      module: 'state/epoch.ts',
+      find: "redis.call('HGET', KEYS[1], 'wentBackAt') or '0', redis.call('HGET', KEYS[1], 'wentBackTo') or '0'}",
+      replace: "'0', '0'}",
+    },
+  ],
   // As it was: whoever has waited too long gives up, and the pages that were read are lost. The time is a hundredth of what it was, as
   // the scarce world's budget is a hundred times a real one.
   reservation: [
