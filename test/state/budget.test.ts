@@ -126,6 +126,20 @@ describe('D9: whoever waits for a budget', () => {
     expect(granted.slice(18)).toEqual(['other', 'busy', 'other', 'busy']);
   });
 
+  test('goes in turn with those who wait already, however little it had before', async () => {
+    const { open, ask, pass, granted } = budget();
+    const [one, other, newcomer] = ['one', 'other', 'newcomer'].map((who) => open(who));
+    await ask('first');
+    for (let index = 0; index < 5; index += 1) {
+      await ask('one', one);
+      await ask('other', other);
+    }
+    await pass(5 * MINUTE, 10_000);
+    for (let index = 0; index < 3; index += 1) await ask('newcomer', newcomer);
+    await pass(3 * MINUTE, 10_000);
+    expect(granted.slice(6).sort()).toEqual(['newcomer', 'one', 'other']);
+  });
+
   test('gives its place back when it is told to stop', async () => {
     const { ask, pass, granted, failed, redis: connection } = budget();
     const stop = new AbortController();
@@ -189,6 +203,37 @@ describe('a person who waits', () => {
     await wanted();
     await pass(30_000);
     expect(granted.join(' ')).toBe('first person person person job-0 person person person job-1 person job-2');
+  });
+
+  test('is told the wait of its own place: one behind many of another has its turn after the first of them', async () => {
+    const { open, ask, failed } = budget({ requestsPerMinute: 6, burst: 1 });
+    const busy = open('busy', 'interactive');
+    await ask('first');
+    for (let index = 0; index < 3; index += 1) await ask('busy', busy);
+    await ask('modest', open('modest', 'interactive'));
+    expect(failed).toEqual([]);
+  });
+
+  test('is told the wait of its own place in units: two single requests go before a second batch', async () => {
+    const { open, ask, failed } = budget({ requestsPerMinute: 12, burst: 3 });
+    const [batches, singles] = [open('batches', 'interactive'), open('singles', 'interactive')];
+    await ask('first', undefined, { units: 3 });
+    for (let index = 0; index < 2; index += 1) await ask('batches', batches, { units: 3 });
+    for (let index = 0; index < 2; index += 1) await ask('singles', singles);
+    expect(failed).toEqual([]);
+  });
+
+  test('goes ahead of a batch of background work by three times its units', async () => {
+    const { open, ask, pass, granted } = budget({ requestsPerMinute: 6, burst: 2 });
+    await ask('first', undefined, { units: 2 });
+    await ask('batch', undefined, { units: 2 });
+    const person = open('person', 'interactive');
+    for (let index = 0; index < 8; index += 1) {
+      await ask('person', person);
+      await pass(10_000);
+    }
+    await pass(30_000);
+    expect(granted.slice(1, 8).join(' ')).toBe('person person person person person person batch');
   });
 
   test('finds a part of the burst that background work leaves alone', async () => {
