@@ -1,6 +1,6 @@
-import ICAL from 'ical.js';
 import type { GoogleSandbox } from '../sandbox/google/index.ts';
 import type { GraphSandbox } from '../sandbox/graph/index.ts';
+import { eventsOf } from '../sandbox/kit/icalendar.ts';
 
 /** When an event is, as the target itself tells it: epoch milliseconds, or the dates of an all-day event as UTC midnights. */
 export interface RemoteEvent {
@@ -95,24 +95,4 @@ export async function readCaldavEvents(
     if (response.ok && text.startsWith('BEGIN:VCALENDAR')) events.push(...eventsOf(text));
   }
   return events;
-}
-
-function eventsOf(text: string): RemoteEvent[] {
-  const calendar = new ICAL.Component(ICAL.parse(text));
-  const zones = new Map(
-    calendar
-      .getAllSubcomponents('vtimezone')
-      .map((zone) => [String(zone.getFirstPropertyValue('tzid')), new ICAL.Timezone(zone)]),
-  );
-  return calendar.getAllSubcomponents('vevent').map((component) => {
-    const instant = (name: string) => {
-      const property = component.getFirstProperty(name);
-      const time = property?.getFirstValue() as ICAL.Time;
-      if (time.isDate) return Date.UTC(time.year, time.month - 1, time.day);
-      const zone = zones.get(String(property?.getFirstParameter('tzid') ?? ''));
-      if (zone !== undefined) time.zone = zone;
-      return time.toUnixTime() * 1_000;
-    };
-    return { startAt: instant('dtstart'), endAt: instant('dtend') };
-  });
 }

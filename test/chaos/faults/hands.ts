@@ -1,5 +1,6 @@
+import { eventsOf } from '../../../sandbox/kit/icalendar.ts';
 import type { RemoteObject } from '../judge/compare.ts';
-import { basic, davMembers, eventsOf } from '../judge/read.ts';
+import { basic, davMembers } from '../judge/read.ts';
 import type { Scene } from '../run/scene.ts';
 import { type CalendarTarget, PLANTED } from '../world/targets.ts';
 import { type Draw, type Fault, fault } from './fault.ts';

@@ -1,4 +1,4 @@
-import ICAL from 'ical.js';
+import { eventsOf } from '../../../sandbox/kit/icalendar.ts';
 import type { RemoteObject } from './compare.ts';
 
 interface GoogleTime {
@@ -108,31 +108,4 @@ export async function readCaldav(home: string, login: DavLogin): Promise<RemoteO
     }
   }
   return found;
-}
-
-/** The events in a text of iCalendar. */
-export function eventsOf(text: string): Omit<RemoteObject, 'container'>[] {
-  const calendar = new ICAL.Component(ICAL.parse(text));
-  const zones = new Map(
-    calendar
-      .getAllSubcomponents('vtimezone')
-      .map((zone) => [String(zone.getFirstPropertyValue('tzid')), new ICAL.Timezone(zone)]),
-  );
-  return calendar.getAllSubcomponents('vevent').map((component) => {
-    const instant = (name: string) => {
-      const property = component.getFirstProperty(name);
-      const time = property?.getFirstValue() as ICAL.Time;
-      if (time.isDate) return Date.UTC(time.year, time.month - 1, time.day);
-      const zone = zones.get(String(property?.getFirstParameter('tzid') ?? ''));
-      if (zone !== undefined) time.zone = zone;
-      return time.toUnixTime() * 1_000;
-    };
-    const title = String(component.getFirstPropertyValue('summary') ?? '');
-    return {
-      id: String(component.getFirstPropertyValue('uid') ?? ''),
-      title,
-      startAt: instant('dtstart'),
-      endAt: instant('dtend'),
-    };
-  });
 }

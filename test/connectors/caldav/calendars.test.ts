@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
 import {
   davError,
@@ -9,21 +9,9 @@ import {
   openOn,
   type Script,
   type ScriptedServer,
+  serve,
   signal,
-  startScriptedServer,
 } from './scripted-server.ts';
-
-const servers: ScriptedServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 const CALENDAR = '<d:resourcetype><d:collection/><c:calendar/></d:resourcetype>';
 const TASKS = '<c:supported-calendar-component-set><c:comp name="VTODO"/></c:supported-calendar-component-set>';

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TimeWindow } from '../../../src/model/time.ts';
 import { itemWith, keyOf } from '../../contract/contract-kit.ts';
 import { etag, holding, kindOf, ours, TRUNCATED, withToken } from './scripted-calendar.ts';
@@ -10,22 +10,10 @@ import {
   type Script,
   type ScriptedAnswer,
   type ScriptedServer,
+  serve,
   signal,
-  startScriptedServer,
   stored,
 } from './scripted-server.ts';
-
-const servers: ScriptedServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: Date.parse('2027-05-01T00:00:00Z') };
 const hrefOf = (recordId: string) => `/cal/${keyOf(recordId)}.ics`;

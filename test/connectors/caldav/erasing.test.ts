@@ -1,21 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../../src/model/operations.ts';
 import { deleteOperation, describeOutcome, keyOf } from '../../contract/contract-kit.ts';
 import { holding, ours } from './scripted-calendar.ts';
-import {
-  openOn,
-  type ScriptedAnswer,
-  type ScriptedServer,
-  type SeenRequest,
-  signal,
-  startScriptedServer,
-} from './scripted-server.ts';
-
-const servers: ScriptedServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
+import { openOn, type ScriptedAnswer, type SeenRequest, serve, signal } from './scripted-server.ts';
 
 const HREF = `/cal/${keyOf('a')}.ics`;
 const ERASURE = { ...deleteOperation('a', '"1"'), erase: true };
@@ -23,11 +10,10 @@ const ERASURE = { ...deleteOperation('a', '"1"'), erase: true };
 /** A calendar that holds our object, and answers writes as told. */
 async function eraseOn(answers: Record<'PUT' | 'DELETE', ScriptedAnswer>, objects = { [HREF]: ours('a') }) {
   const reading = holding(objects, {});
-  const server = await startScriptedServer((request: SeenRequest) => {
+  const server = await serve((request: SeenRequest) => {
     const { method } = request;
     return method === 'PUT' || method === 'DELETE' ? answers[method] : reading(request);
   });
-  servers.push(server);
   const outcomes: Outcome[] = await openOn(server).apply(server.container, [ERASURE], signal());
   return { server, outcome: outcomes[0] };
 }

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Collection } from '../../../src/connectors/caldav/collection.ts';
 import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
@@ -17,22 +17,10 @@ import {
   type Script,
   type ScriptedAnswer,
   type ScriptedServer,
+  serve,
   signal,
-  startScriptedServer,
   stored,
 } from './scripted-server.ts';
-
-const servers: ScriptedServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 async function readAll(server: ScriptedServer, window: TimeWindow | null = null): Promise<RemoteItem[]> {
   const pages: RemoteItem[][] = [];

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../src/model/operations.ts';
 import {
   createOperation,
@@ -9,22 +9,7 @@ import {
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { etag } from './scripted-calendar.ts';
-import {
-  member,
-  multistatus,
-  openOn,
-  type Script,
-  type ScriptedServer,
-  signal,
-  startScriptedServer,
-  stored,
-} from './scripted-server.ts';
-
-const servers: ScriptedServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
+import { member, multistatus, openOn, type Script, serve, signal, stored } from './scripted-server.ts';
 
 /** A calendar that takes as many objects with one UID as are put, as some servers do. @param finds what its searches know of */
 async function takingTwins(finds: 'properties' | 'nothing' = 'properties') {
@@ -58,8 +43,7 @@ async function takingTwins(finds: 'properties' | 'nothing' = 'properties') {
     objects.set(path, { data: body, tag: `"${writes}"` });
     return { status: there === undefined ? 201 : 204, headers: { etag: `"${writes}"` } };
   };
-  const server = await startScriptedServer(script);
-  servers.push(server);
+  const server = await serve(script);
   return {
     objects,
     titles: () => [...objects.values()].map(({ data }) => /SUMMARY:(.*)\r/.exec(data)?.[1]).sort(),

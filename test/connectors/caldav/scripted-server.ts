@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
@@ -31,14 +32,13 @@ export interface ScriptedServer {
   requests: SeenRequest[];
   /** `METHOD path` of every request so far. */
   log(): string[];
-  close(): Promise<void>;
 }
 
 export const MARK = 'mark0mark0mark0m';
 export const LOGIN = 'Basic bWU6c2VjcmV0';
 
-/** A server on loopback that answers as told, for what no server at hand does. */
-export async function startScriptedServer(script: Script): Promise<ScriptedServer> {
+/** A server on loopback that answers as told, for what no server at hand does; until the end of the test that asks for it. */
+export async function serve(script: Script): Promise<ScriptedServer> {
   const requests: SeenRequest[] = [];
   const server = createServer(async (incoming, response) => {
     const request = await read(incoming);
@@ -50,17 +50,19 @@ export async function startScriptedServer(script: Script): Promise<ScriptedServe
     response.end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(
+    () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     url,
     container: `${url}/cal/`,
     requests,
     log: () => requests.map(({ method, path }) => `${method} ${path}`),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
@@ -22,22 +22,10 @@ import {
   type ScriptedAnswer,
   type ScriptedServer,
   type SeenRequest,
+  serve,
   signal,
-  startScriptedServer,
   stored,
 } from './scripted-server.ts';
-
-const servers: ScriptedServer[] = [];
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
-
-async function serve(script: Script): Promise<ScriptedServer> {
-  const server = await startScriptedServer(script);
-  servers.push(server);
-  return server;
-}
 
 async function applyOn(server: ScriptedServer, ...operations: Operation[]): Promise<Outcome[]> {
   return await openOn(server).apply(server.container, operations, signal());
