@@ -6,12 +6,12 @@ import { only } from './appointments.ts';
 
 /** An event as it lies in a calendar, whoever made it. */
 export interface HandledEvent {
-  /** Google's event id, CalDAV's UID; at Outlook, which names events anew, our locator, or the id of a foreign one. */
+  /** Google's event id, CalDAV's UID; at Outlook, which gives events names of its own, our locator, or the id of a foreign one. */
   id: string;
   title: string;
   /** Everything that a person sees, and our marks, as text to compare. Another write of the same is the same. */
   content: string;
-  /** It bears our mark. */
+  /** It carries our mark. */
   own: boolean;
 }
 
@@ -86,7 +86,7 @@ export function outlookHands(graph: GraphSandbox, mailbox: string): CalendarHand
   };
 }
 
-/** The key is another one when an event had to be made anew, the revision with every write, and a person sees nothing of them. */
+/** The key is another one when an event had to be made again, the revision with every write, and a person sees nothing of them. */
 function handledInOutlook(event: SeenEvent): HandledEvent {
   const { subject, body, location, start, end, isAllDay, showAs, sensitivity, isReminderOn, attendees } = event;
   const properties = new Map(

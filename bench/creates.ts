@@ -40,7 +40,7 @@ const TRIALS: Record<string, FaultRule[]> = {
 /** One run, as the Graph sandbox counted it. */
 interface Trial {
   trial: string;
-  /** Events in the calendar that bear our mark. */
+  /** Events in the calendar that carry our mark. */
   events: number;
   /** Appointments without an event. */
   missing: number;

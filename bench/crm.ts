@@ -10,7 +10,7 @@ const USAGE = `npm run crm -- [--patients 10000] [--json]
 
 Brings a clinic's patients into an empty CRM, one after the other of HubSpot, Salesforce and a CRM that is described in the
 configuration, and counts what each CRM's sandbox saw: the first sync, a cycle without changes, then changed patients, withdrawn
-consents and deleted patients. After each step the contacts are compared with the clinic's own books, reckoned anew. Figures go to
+consents and deleted patients. After each step the contacts are compared with the clinic's own books, computed again. Figures go to
 standard output, progress to standard error; the exit code is 0 when all contacts are right, the first sync took no more
 requests than it may, and the cycle without changes took none. The sandboxes run in the same process and answer at once.`;
 

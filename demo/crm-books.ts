@@ -34,7 +34,7 @@ export function booksOf({ clinic, clinicId }: CrmOwner, consent: string, asOf: n
   for (const patient of clinic.patients(clinicId)) {
     if (patient.details.consents[consent]?.granted !== true) continue;
     const visits = visitsOf.get(patient.id) ?? [];
-    books.contacts.push({ ...personOf(patient), ...reckoned(visits, asOf) });
+    books.contacts.push({ ...personOf(patient), ...computed(visits, asOf) });
     const contact = contactName(patient.firstName, patient.lastName, patient.phone);
     for (const { start, end, status } of visits) {
       books.visits.push({ contact, start, end, status: WORDS[status] ?? 'unknown' });
@@ -82,7 +82,7 @@ function personOf({ firstName, lastName, email, phone, details }: TruePatient): 
 }
 
 /** As docs/crm-derived-fields.md defines them; nothing lies before {@link DERIVED}. */
-function reckoned(visits: readonly TrueAppointment[], asOf: number): Values {
+function computed(visits: readonly TrueAppointment[], asOf: number): Values {
   const today = LOCAL_DAY.format(asOf);
   const isOver = ({ end }: TrueAppointment) => LOCAL_DAY.format(end - 1) < today;
   const hasCome = ({ start }: TrueAppointment) => LOCAL_DAY.format(start) <= today;

@@ -11,7 +11,7 @@ export interface CrmTarget {
   proxy: FaultProxy;
   /** Whether a request that passed there changes something: reading by key is a POST too. */
   isWrite(request: ProxiedRequest): boolean;
-  /** @param asOf epoch ms at which what depends on the time of day was reckoned */
+  /** @param asOf epoch ms at which what depends on the time of day was computed */
   compare(asOf: number): Promise<Comparison>;
 }
 

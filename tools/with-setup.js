@@ -72,7 +72,7 @@ function isInstalled() {
   return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp();
 }
 
-/** Packages differ by CPU, so that a folder shared between machines is installed anew on each. */
+/** Packages differ by CPU, so that a folder shared between machines is installed again on each. */
 function wantedStamp() {
   const hash = createHash('sha256')
     .update(readFileSync(`${projectRoot}package-lock.json`))

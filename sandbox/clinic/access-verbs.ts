@@ -37,7 +37,7 @@ export function createAccessVerbs({ accounts, clients, tokens }: AccessParts): A
     if (disabled) tokens.revokeGrants((grant) => grant.accountId === account.sub);
   }
 
-  /** `change` gives the membership of the tenant anew; undefined ends it. */
+  /** `change` gives the membership of the tenant again; undefined ends it. */
   function changeMembership(
     username: string,
     tenantId: string,

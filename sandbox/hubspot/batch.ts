@@ -29,7 +29,7 @@ export function inputsOf<T extends z.ZodType>(row: T, most = MAX_INPUTS) {
 }
 
 /**
- * Runs the rows of a batch. A bad row is told alone (207) when every row bears objectWriteTraceId, or when it names no
+ * Runs the rows of a batch. A bad row is told alone (207) when every row carries objectWriteTraceId, or when it names no
  * record; otherwise the whole batch is refused and nothing was written. Throws HubSpotError.
  */
 export function writeRows<T extends RowInput>(

@@ -20,7 +20,7 @@ export interface HubSpotSandboxOptions {
   portalId?: number;
   /** Default: one app `sandbox-client` with secret `sandbox-secret`. */
   applications?: Partial<Application>[];
-  /** IANA zone of the account; the daily limit begins anew at its midnight. */
+  /** IANA zone of the account; the daily limit begins again at its midnight. */
   timeZone?: string;
   /** Calls in ten seconds of an app that was installed by OAuth. */
   tenSecondlyOAuth?: number;
@@ -40,7 +40,7 @@ export interface HubSpotSandboxOptions {
   searchLagMs?: number;
   /** Most results that one query can be paged through. */
   searchDepth?: number;
-  /** Which batches answer 207 for a bad row: those whose every input bears objectWriteTraceId, or none. */
+  /** Which batches answer 207 for a bad row: those whose every input carries objectWriteTraceId, or none. */
   rowErrors?: 'traced' | 'never';
   /** Rows are answered in another order than they were sent. */
   shuffleRows?: boolean;

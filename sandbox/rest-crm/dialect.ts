@@ -7,7 +7,7 @@ export interface Dialect {
   base: string;
   /** Makes the kinds of records with the fields that come with the CRM. */
   furnish(world: World): void;
-  /** Whether the request bears the login. */
+  /** Whether the request carries the login. */
   isAllowed(request: FastifyRequest, token: string): boolean;
   addRoutes(app: FastifyInstance, world: World): void;
   /** The body of a refusal that has none of its own: bad login, limit, faults. */

@@ -45,7 +45,7 @@ export class Grants {
     return grant;
   }
 
-  /** The grant of a refresh token; where tokens rotate, it bears a new one already. Throws OAuthError. */
+  /** The grant of a refresh token; where tokens rotate, it carries a new one already. Throws OAuthError. */
   refresh(token: string, application: Application): Grant {
     const grant = this.#grants.find((each) => each.refreshToken === token && each.application === application);
     if (!grant) {

@@ -6,7 +6,7 @@ export interface StandardObject {
   /** First three characters of its ids. */
   keyPrefix: string;
   fields: FieldOptions[];
-  /** Records of it can be merged, and bear MasterRecordId. */
+  /** Records of it can be merged, and carry MasterRecordId. */
   mergeable?: boolean;
   /** Can only be read. */
   readOnly?: boolean;

@@ -9,7 +9,7 @@ export interface StoredRecord {
   readonly fields: Readonly<Record<string, FieldValue>>;
   readonly createdAt: number;
   readonly modifiedAt: number;
-  /** Set while it is in the recycle bin; what was deleted together bears the same number. */
+  /** Set while it is in the recycle bin; what was deleted together carries the same number. */
   readonly deletion?: number | undefined;
   /** The record that it was merged into. */
   readonly masterRecordId?: string | undefined;

@@ -41,7 +41,7 @@ function ownWrites({ overwritten = 0, twinsRemoved = 0 }: DriftReport): string[]
   return [
     ...(overwritten === 0
       ? []
-      : [`${overwritten} entries held another write of ours than the last one; the next cycle writes them anew.`]),
+      : [`${overwritten} entries held another write of ours than the last one; the next cycle writes them again.`]),
     ...(twinsRemoved === 0
       ? []
       : [`${twinsRemoved} second entries were removed; each of those records has one again.`]),

@@ -66,7 +66,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     if (target.trouble !== null) lines.push('', ...renderTrouble(target, now));
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
     if (target.ambiguous > 0) {
-      const what = `${target.ambiguous} objects bear our mark and match no record for certain`;
+      const what = `${target.ambiguous} objects carry our mark and match no record for certain`;
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }

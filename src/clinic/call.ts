@@ -16,7 +16,7 @@ export interface ClinicCall {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Sent as JSON. */
   body?: JsonObject;
-  /** In place of `body`: makes what is sent, anew for every request. */
+  /** In place of `body`: makes what is sent, again for every request. */
   upload?: () => Upload;
   /** What is asked for; JSON when absent. */
   accept?: string;

@@ -2,7 +2,7 @@ import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Doctor, InvoiceResolver } from './invoice-doctors.ts';
 import type { ClinicRecord } from './resource-calls.ts';
 
-/** Who took part is looked up anew after this time, and at once where an invoice's links change: it is seldom corrected. */
+/** Who took part is looked up again after this time, and at once where an invoice's links change: it is seldom corrected. */
 const NAMES_LIFE_MS = 6 * HOUR_MS;
 
 /** Names of the doctors behind invoices. */

@@ -150,7 +150,7 @@ async function endOf(source: PageSource, progress: Progress, page: Received): Pr
 
 /**
  * What speaks against an end that a rule found. A `Link` header that the style doesn't follow always does. Where no total and no word of
- * more bears the end out, so does what the answer tells in any usual way, and a page as full as pages get; and a field or header that no
+ * more confirms the end, so does what the answer tells in any usual way, and a page as full as pages get; and a field or header that no
  * answer ever held proves nothing by its absence.
  */
 async function doubtOf(source: PageSource, progress: Progress, page: Received): Promise<PartialReason | null> {

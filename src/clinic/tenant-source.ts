@@ -9,13 +9,13 @@ import type { ListPage } from './lists.ts';
 import { chooseTenant } from './users.ts';
 import { readWhole } from './whole.ts';
 
-/** Catalogues and the list of the user's tenants are read anew after this time. */
+/** Catalogues and the list of the user's tenants are read again after this time. */
 const CATALOGUE_LIFE_MS = HOUR_MS;
 
 /**
  * The clinic API for one tenant. Nowhere else is decided which of the user's tenants is meant: for every reader and every writer it is
  * the operator's choice, else the one that the first login or cycle was bound to. It is found once, catalogues are whole lists and kept for an hour. A login reads both
- * anew; so does a refusal that may come from a tenant which is no longer the user's.
+ * again; so does a refusal that may come from a tenant which is no longer the user's.
  */
 export interface TenantSource {
   /** The clinic's id of the tenant. */
@@ -41,7 +41,7 @@ export interface TenantSource {
   readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
   /** Any other call in the tenant; after a refusal that may mean the tenant it is looked at again. */
   within<Value>(ask: (tenantId: string) => Promise<Value>, signal: AbortSignal): Promise<Value>;
-  /** What is kept is read anew with the next question. */
+  /** What is kept is read again with the next question. */
   forget(): void;
 }
 
@@ -159,7 +159,7 @@ interface Kept<Value> {
   forget(): void;
 }
 
-/** Keeps what was read for its time, as long as nobody logs in anew. */
+/** Keeps what was read for its time, as long as nobody logs in again. */
 function kept<Value>(
   clock: Clock,
   { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>,

@@ -12,7 +12,7 @@ const FIRST_YEAR = 1970;
 /** The first year of dates that are no appointment, such as those of birth. */
 export const FIRST_YEAR_OF_BIRTH = 1850;
 const LAST_YEAR = 2199;
-/** Furthest offset from UTC that RFC 3339 times bear in practice (Kiribati, +14:00). */
+/** Furthest offset from UTC that RFC 3339 times carry in practice (Kiribati, +14:00). */
 const LONGEST_OFFSET_MS = 14 * HOUR_MS;
 
 /**

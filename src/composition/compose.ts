@@ -365,7 +365,7 @@ function openChannels(channel: Pick<KeptChannel, 'connector' | 'connection' | 's
   return opened.channels ?? null;
 }
 
-/** @param ours what the connector's own objects bear; nothing is read or written without a mark */
+/** @param ours what the connector's own objects carry; nothing is read or written without a mark */
 function openConnector(
   {
     id,

@@ -25,7 +25,7 @@ export interface ConnectorSupports {
   /** A deleted key can be used again (else the connector answers `key-burnt`). */
   revivesKeys: boolean;
   keys: KeyPromise;
-  /** Only we can have made a second object with a key: what a person copies bears another, or none. */
+  /** Only we can have made a second object with a key: what a person copies carries another, or none. */
   twinsAreOurs: boolean;
   /** Streams whose objects a deletion with `erase` takes out for good; others stay in a bin of the vendor, out of its API's reach. */
   erases: readonly StreamName[];
@@ -52,7 +52,7 @@ export interface Authorizer {
 export interface CrmContext {
   /** `patients`: contacts; `appointments`: activities of a contact; `invoices`: deals of a contact. */
   stream: StreamName;
-  /** Every property that items will bear, by name. Checked against the CRM's own list in `prepare`. */
+  /** Every property that items will carry, by name. Checked against the CRM's own list in `prepare`. */
   properties: readonly MappedProperty[];
 }
 
@@ -61,7 +61,7 @@ export interface ConnectorContext<TargetSettings> {
   settings: TargetSettings;
   /**
    * Marks every object as belonging to this daemon, tenant and target: 16 characters of `[0-9a-v]`, keyed, stable.
-   * Only objects that bear it are ours; nothing else is ever read as ours, changed or deleted.
+   * Only objects that carry it are ours; nothing else is ever read as ours, changed or deleted.
    */
   mark: string;
   /** Stands on containers that the connector makes. */

@@ -38,14 +38,14 @@ export function fromStamp(mark: string, text: unknown): Stamp | null {
   const seconds = Number.parseInt(start, 36);
   if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
   if (!/^[0-9a-v]*$/.test(contactKey)) return null;
-  // A contact that was never made anew leaves its part empty where a revision follows.
+  // A contact that was never made again leaves its part empty where a revision follows.
   const hasGeneration = generation !== undefined && (generation !== '' || written === undefined);
   if (hasGeneration && !/^[1-9a-z][0-9a-z]{0,5}$/.test(generation)) return null;
   const revision = fromRevisionText(written);
   if (written !== undefined && revision === undefined) return null;
-  const anew = hasGeneration ? { contactGeneration: Number.parseInt(generation, 36) } : {};
+  const again = hasGeneration ? { contactGeneration: Number.parseInt(generation, 36) } : {};
   const startAt = seconds * SECOND_MS;
-  return { locator, contactKey: contactKey === '' ? null : contactKey, ...anew, startAt, ...withRevision(revision) };
+  return { locator, contactKey: contactKey === '' ? null : contactKey, ...again, startAt, ...withRevision(revision) };
 }
 
 /** What of an item stands in its stamp. */

@@ -93,7 +93,7 @@ export async function forgetPatient(
 }
 
 /**
- * Ends a tombstone: the patient is followed again with the next cycle, which is asked for. What was erased is written anew where it
+ * Ends a tombstone: the patient is followed again with the next cycle, which is asked for. What was erased is written again where it
  * belongs by the rules.
  * @throws MirrorError `settings`, code `no-such-tenant`
  */

@@ -68,7 +68,7 @@ export interface TargetStatus {
   updated: number;
   deleted: number;
   adopted: number;
-  /** Objects that bear our mark and match no record for certain: left alone, for a person to look at. */
+  /** Objects that carry our mark and match no record for certain: left alone, for a person to look at. */
   ambiguous: number;
 }
 

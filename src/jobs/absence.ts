@@ -39,7 +39,7 @@ const SECOND_LOOKS_PER_CYCLE = 100;
 const KEPT_LOOKS_PER_CYCLE = 20;
 /** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
 const FAILURES_IN_TURN = 3;
-/** A first miss that is older is forgotten: what is missed then is missed anew. */
+/** A first miss that is older is forgotten: what is missed then is missed again. */
 const MISS_LIFE_MS = 7 * DAY_MS;
 
 /** What the questions need of a tenant. */

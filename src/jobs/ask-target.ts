@@ -54,7 +54,7 @@ export async function askTarget(
   return { changes: silent.length === 0 ? changes : await lookFor(target, container, silent, changes, signal), seen };
 }
 
-/** A feed that answers with what nobody can read is begun anew: that is no reason to stop writing. */
+/** A feed that answers with what nobody can read is begun again: that is no reason to stop writing. */
 async function read(
   tenant: OpenTenant,
   target: OpenTarget,

@@ -84,7 +84,7 @@ export async function auditTarget(
   }
 }
 
-/** The links of the old calendar are forgotten by now; the next plan builds them anew and fills the new one. */
+/** The links of the old calendar are forgotten by now; the next plan builds them again and fills the new one. */
 async function noteReplaced(tenant: OpenTenant, target: OpenTarget): Promise<DriftReport> {
   const nothing = { checked: 0, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0, churningFields: [] };
   const report = { ...nothing, checkedAt: tenant.clock(), calendarReplaced: true };
@@ -118,7 +118,7 @@ async function compareWithTarget(
 }
 
 /**
- * Removes the second objects of records, where only we can have made them: what a client renamed while we wrote the old name anew, or
+ * Removes the second objects of records, where only we can have made them: what a client renamed while we wrote the old name again, or
  * what was put back from a bin. Our own removals, since no record loses its object.
  * @returns how many
  */

@@ -23,7 +23,7 @@ export const JOBS = {
   'refresh-tokens': { data: z.object({ tenant: z.string() }) },
 } as const;
 
-/** Name of a job; its queue bears the same name. */
+/** Name of a job; its queue carries the same name. */
 export type JobName = keyof typeof JOBS;
 /** Data of a job. */
 export type JobData<Name extends JobName> = z.output<(typeof JOBS)[Name]['data']>;

@@ -2,7 +2,7 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 
 /**
  * A whole list that is shorter than the one before by more than this share and this count is doubted: more likely a list that lies than
- * a day's work. As with the guard of deletions, of which this is the counterpart for what is reckoned.
+ * a day's work. As with the guard of deletions, of which this is the counterpart for what is computed.
  */
 const DOUBTED_SHARE = 0.2;
 const DOUBTED_COUNT = 10;

@@ -41,7 +41,7 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: Survey): TargetGap[
   return [{ code: 'rows-unread', count: rows.length, what, near: [] }];
 }
 
-/** An id is known by the catalogue, or by a row that bears it: some clinics leave old agendas out of their lists. */
+/** An id is known by the catalogue, or by a row that carries it: some clinics leave old agendas out of their lists. */
 function checkerOf({ directory, snapshot, withheld }: Survey): (named: Named) => TargetGap[] {
   const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };
   for (const { agendaId, treatmentId } of snapshot.records.values()) {

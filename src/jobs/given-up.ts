@@ -16,7 +16,7 @@ export interface Knowledge {
 
 /**
  * Changes that wait and of whose records this plan knows nothing: they are not sent any more when they left the window or were decided
- * long ago. Nothing is lost by it: a record that is seen again is compared with what the target has, and planned anew.
+ * long ago. Nothing is lost by it: a record that is seen again is compared with what the target has, and planned again.
  */
 export function givenUp(pending: Iterable<PendingChange>, { window, now, speaksOf, isMissing }: Knowledge): string[] {
   const isDoubtful = (waiting: PendingChange) => {

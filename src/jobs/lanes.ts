@@ -51,7 +51,7 @@ export async function endImpossibleWaits(tenant: OpenTenant, target: OpenTarget)
 }
 
 /**
- * The calendar to write to. When it is not the one that the links speak of (made anew, or another one configured), links and
+ * The calendar to write to. When it is not the one that the links speak of (made again, or another one configured), links and
  * outbox are forgotten, and the next cycle reads the new calendar and plans afresh.
  * @param lease the lane's
  * @returns null when there is nothing to write to before the next cycle
@@ -70,7 +70,7 @@ export async function openCalendar(
   if (known !== null) {
     await tenant.links.clear(target.id, lease);
     await tenant.outbox.clear(target.id);
-    tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built anew');
+    tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
   }
   // Whatever was known of freshness and trouble was known of the other calendar.
   const unknown = {

@@ -14,7 +14,7 @@ const sizes = new WeakMap<Ledger, Map<number, Doubted>>();
 /** How many invoices there were. */
 const invoiceSizes = new WeakMap<Ledger, Doubted>();
 
-/** Carries what a cycle read into the ledgers from which derived properties are reckoned. */
+/** Carries what a cycle read into the ledgers from which derived properties are computed. */
 export async function keepLedgers(
   tenant: OpenTenant,
   { snapshot, streams, startedAt }: Survey,

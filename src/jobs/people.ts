@@ -41,7 +41,7 @@ export function keepBackPeople<Plan extends Parts>(
   };
 }
 
-/** What a target is compared with: in doubt without what waits of people, so that it is planned anew, and kept back. */
+/** What a target is compared with: in doubt without what waits of people, so that it is planned again, and kept back. */
 export function withoutWaitingPeople(target: OpenTarget, known: DoubtKnown, state: TargetState): TargetState {
   if (known.doubt === null) return state;
   const isOfPerson = personsIn(target, known);

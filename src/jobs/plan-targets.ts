@@ -4,7 +4,7 @@ import { holdAll } from '../sync/guard.ts';
 import { replacesNearlyAll } from '../sync/replaced.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
-import { reckonsWithHistory } from './streams.ts';
+import { computesFromHistory } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import type { Known } from './views.ts';
 
@@ -41,11 +41,11 @@ export async function planTargets(
   return { plans: keepReckoned(configured.flatMap((target) => plans.get(target) ?? [])), failed };
 }
 
-/** What a contact's properties are reckoned from may be somebody else's too. */
+/** What a contact's properties are computed from may be somebody else's too. */
 function keepReckoned(plans: TargetPlan[]): TargetPlan[] {
   const isForeign = plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
   return plans.map((plan) =>
-    isForeign && !plan.replaced && reckonsWithHistory(plan.target) ? withoutReading(plan) : plan,
+    isForeign && !plan.replaced && computesFromHistory(plan.target) ? withoutReading(plan) : plan,
   );
 }
 

@@ -351,7 +351,7 @@ async function readOwn(
   return { links, adopted: found.length, ambiguous, revision };
 }
 
-/** The table is laid out anew only while the lane is out of it; when it is busy a later cycle does it. */
+/** The table is laid out again only while the lane is out of it; when it is busy a later cycle does it. */
 async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number, lease: Lease): Promise<void> {
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return;
@@ -389,7 +389,7 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
   }
 }
 
-/** Whether all was read whole that a target follows and is reckoned from. */
+/** Whether all was read whole that a target follows and is computed from. */
 function isWhole(survey: Survey, target: OpenTarget): boolean {
   const { streams, snapshot } = survey;
   if (streamsOf(target).some((name) => streams[name] === null)) return false;

@@ -338,7 +338,7 @@ function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Li
   return link?.generation === undefined ? found : { ...found, generation: link.generation };
 }
 
-/** Counts how often a record's object was made anew, or another one took its place: what belongs to it must be joined again. */
+/** Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. */
 function generationOf(
   { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
   link: Link | null,

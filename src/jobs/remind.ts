@@ -44,7 +44,7 @@ interface Ready {
 }
 
 /**
- * Looks at one reminder, decides with what the clinic says at this moment, and hands it over, drops it, or sets its alarm anew. Safe to
+ * Looks at one reminder, decides with what the clinic says at this moment, and hands it over, drops it, or sets its alarm again. Safe to
  * run twice, by two workers, and to break off anywhere: a reminder that may have been handed over is not handed over again, unless
  * the other side knows a repeated one by its id.
  */

@@ -41,7 +41,7 @@ export async function readingVerdict(
   const isNew = ({ recordId, reason }: PlannedChange) =>
     reason === 'new' && !state.links.has(recordId) && !state.pending.has(recordId);
   // Links that were rebuilt tell of other contents for many reasons.
-  const isComparable = record.comparableUnder !== null && !isReckoned(target);
+  const isComparable = record.comparableUnder !== null && !isComputed(target);
   const isRewritten = (change: PlannedChange) =>
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
@@ -75,7 +75,7 @@ function essentialsOf({ crm, stream }: OpenTarget): string[] | null {
   return stream === 'patients' ? null : ['start'];
 }
 
-/** What is reckoned from the past changes for everybody with a day. */
-function isReckoned({ crm }: OpenTarget): boolean {
+/** What is computed from the past changes for everybody with a day. */
+function isComputed({ crm }: OpenTarget): boolean {
   return crm !== null && (crm.mapping.needs.history || crm.mapping.needs.invoices || !crm.mapping.isPlain);
 }

@@ -5,7 +5,7 @@ import { isBelievable } from './doubt.ts';
 import type { FailedReading, StreamReadings } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** The far past is read anew after this time: what happened there seldom changes. */
+/** The far past is read again after this time: what happened there seldom changes. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
 /**
  * By so much a process's reading of the far past may be older than that of another one: two that take turns would else read years of
@@ -34,7 +34,7 @@ interface Needs {
   everyMs: number;
 }
 
-/** The streams that a target follows or reckons with. */
+/** The streams that a target follows or computes with. */
 export function streamsOf({ stream, crm }: OpenTarget): (keyof StreamsRead)[] {
   if (crm === null) return [];
   const { history, invoices } = crm.mapping.needs;
@@ -44,13 +44,13 @@ export function streamsOf({ stream, crm }: OpenTarget): (keyof StreamsRead)[] {
   return names;
 }
 
-/** Those without which nothing can be said of a target's records. What contacts are reckoned from besides keeps them as they are. */
+/** Those without which nothing can be said of a target's records. What contacts are computed from besides keeps them as they are. */
 export function neededBy(target: OpenTarget): (keyof StreamsRead)[] {
   return target.stream === 'patients' && target.crm !== null ? ['patients'] : streamsOf(target);
 }
 
 /** Whether a target's properties tell of appointments of the past and of those to come. */
-export function reckonsWithHistory(target: OpenTarget): boolean {
+export function computesFromHistory(target: OpenTarget): boolean {
   return streamsOf(target).includes('history');
 }
 
@@ -74,7 +74,7 @@ function needsOf(targets: readonly OpenTarget[]): Needs {
 
 /**
  * Reads what targets in CRMs need and what has become old since it was read: patients and invoices by the targets' `everyMinutes`, the
- * far past every six hours. A process whose reading is older than the one that was planned by last reads anew: else two would
+ * far past every six hours. A process whose reading is older than the one that was planned by last reads again: else two would
  * rewrite each other's work.
  * @param options.fresh a person waits: read patients and invoices now, and what could not be read
  */
@@ -119,7 +119,7 @@ export async function readStreams(
   return { patients, invoices, history, failed };
 }
 
-/** What fails is not known any more, and rests for a while: a list of years must not be begun anew with every cycle. */
+/** What fails is not known any more, and rests for a while: a list of years must not be begun again with every cycle. */
 async function attemptReading(
   { memory, clock }: Pick<OpenTenant, 'memory' | 'clock'>,
   { name, longestRestMs, failed }: { name: keyof StreamsRead; longestRestMs: number; failed: Map<string, MirrorError> },
@@ -173,7 +173,7 @@ function historyShrunk(): MirrorError {
   });
 }
 
-/** What is reckoned from a part would be wrong, and would be taken for right. */
+/** What is computed from a part would be wrong, and would be taken for right. */
 function historyPartial(): MirrorError {
   return new MirrorError('the appointments of the past could not be read whole', {
     actor: 'contract',
@@ -183,7 +183,7 @@ function historyPartial(): MirrorError {
   });
 }
 
-/** As of when a target's stream is known, with everything that its properties are reckoned from but the far past. */
+/** As of when a target's stream is known, with everything that its properties are computed from but the far past. */
 export function asOf(target: OpenTarget, { streams, startedAt }: { streams: Streams; startedAt: Instant }): Instant {
   const names = streamsOf(target).filter((name) => name !== 'history');
   return Math.min(startedAt, ...names.map((name) => streams[name]?.readAt ?? startedAt));

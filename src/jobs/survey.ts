@@ -4,7 +4,7 @@ import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicSeen, Withheld } from '../state/runs.ts';
 import type { Directory } from '../sync/project.ts';
-import { readStreams, reckonsWithHistory, type Streams } from './streams.ts';
+import { computesFromHistory, readStreams, type Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Appointments to be read: of these agendas, in this window. */
@@ -72,11 +72,11 @@ export async function surveyClinic(
   return { ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams, begunAt };
 }
 
-/** The appointments that a target follows, or reckons its properties from. */
+/** The appointments that a target follows, or computes its properties from. */
 function readingsOf(target: OpenTarget, now: Instant): Reading[] {
   const { agendas, window } = target.configuration;
   if (target.stream === 'appointments') return [{ window: windowOf(target, now), agendas }];
-  if (!reckonsWithHistory(target)) return [];
+  if (!computesFromHistory(target)) return [];
   return [
     { window: { fromAt: now - window.pastDays * DAY_MS, toAt: now + window.futureDays * DAY_MS }, agendas: 'all' },
   ];
@@ -115,7 +115,7 @@ interface CatalogueReading {
 
 /**
  * Processes keep what they read for an hour. Where this one knows another catalogue than the one that entries were written by last,
- * it reads anew: else two would rewrite them to and fro.
+ * it reads again: else two would rewrite them back and forth.
  */
 async function readCatalogue(
   tenant: OpenTenant,

@@ -52,7 +52,7 @@ export interface ClinicSource {
   /** Every invoice; the doctors behind its lines only when they are wanted, from a date on. Partial as above. */
   readInvoices(query: { withDoctors: boolean; doctorsFrom: string }, signal: AbortSignal): Promise<Snapshot<Invoice>>;
   readInvoice(id: string, query: { withDoctors: boolean }, signal: AbortSignal): Promise<Lookup<Invoice>>;
-  /** What is kept of the catalogue is read anew with the next question. */
+  /** What is kept of the catalogue is read again with the next question. */
   forget(): void;
   /** Sets the status in the clinic. @throws MirrorError, as the clinic's calls do; `ambiguous` when it may have been set */
   setStatus(id: string, status: AppointmentStatus, signal: AbortSignal): Promise<void>;
@@ -61,7 +61,7 @@ export interface ClinicSource {
 /** What makes objects of a CRM out of records. */
 export interface OpenCrm {
   mapping: Mapping;
-  /** What derived properties are reckoned from; null where the mapping uses none. */
+  /** What derived properties are computed from; null where the mapping uses none. */
   ledger: Ledger | null;
 }
 

@@ -43,7 +43,7 @@ export async function takeList(parts: ReadingParts, place: TriggerPlace, list: E
     parts.tenant.log.info(place, 'documents that are there are taken as told of');
     return;
   }
-  // They are found anew by this very list, under the same names.
+  // They are found again by this very list, under the same names.
   for (const id of await store.unreadable(place)) await store.settleDropped(place, id, 'unreadable', parts.lease);
   const known = await store.known(place);
   const found = await inPieces(compare(parts, place, list, known, now), parts.signal);

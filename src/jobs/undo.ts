@@ -37,7 +37,7 @@ export interface Recoverable {
 
 /**
  * What a run changed or deleted, and what it is about to delete: a run that is undone while its lanes are at work must not go on
- * deleting. Targets bear the ids of today.
+ * deleting. Targets carry the ids of today.
  */
 export async function entriesOfRun(tenant: OpenTenant, run: string): Promise<JournalEntry[]> {
   const targets = [...tenant.targets.values()];

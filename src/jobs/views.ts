@@ -98,7 +98,7 @@ export async function viewOf(
   }
 }
 
-/** Whether all was read that derived properties are reckoned from: the past, and what is ahead in the target's window. */
+/** Whether all was read that derived properties are computed from: the past, and what is ahead in the target's window. */
 function isReckonable({ crm, configuration }: OpenTarget, { startedAt }: Survey): boolean {
   // The end of the window moves on with each cycle; readings that broke off for less than a day lack next to nothing.
   const aheadUntil = startedAt + (configuration.window.futureDays - 1) * DAY_MS;
@@ -197,13 +197,13 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
   const { survey, confirmations, states, isForgotten, heldContacts } = known;
   const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
   if (contacts === undefined) return () => ({ keep: 'patient-unknown' });
-  // Contacts that are paused, or could not be read now, bear the names that they bear.
+  // Contacts that are paused, or could not be read now, carry the names that they carry.
   const links = states.get(contacts)?.links ?? (await tenant.links.read(contacts.id));
   const pinned = await tenant.journal.pinned(contacts.id, tenant.clock());
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   const isGone = gonePatients(target, contacts, known);
   const own = states.get(target)?.links;
-  // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined anew.
+  // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined again.
   const isAsWritten = (recordId: string, ruling: Ruling) =>
     'item' in ruling && isSameContent(own?.get(recordId)?.fingerprint ?? '', target.identity.fingerprint(ruling.item));
   return (record) => {

@@ -33,7 +33,7 @@ export interface CrmItem {
   /** Key of the contact that an activity or a deal belongs to, as the patients' target names it; null for a contact. */
   contactKey: string | null;
   /**
-   * How often that contact had to be made anew, above 0: a new one under the same key has none of the old one's activities, so what
+   * How often that contact had to be made again, above 0: a new one under the same key has none of the old one's activities, so what
    * belongs to it is written again.
    */
   contactGeneration?: number;

@@ -37,7 +37,7 @@ export interface Link {
   /** The record's time as it was last written or seen, in whole seconds. Where the end is not known it is the start. */
   startAt: Instant;
   endAt: Instant;
-  /** Which epoch of the key the remote object bears; above 0 when a target refused to revive an id. */
+  /** Which epoch of the key the remote object carries; above 0 when a target refused to revive an id. */
   epoch: number;
   /** The remote id, only when it can't be derived from the key (an adopted object under a foreign name). */
   remoteId: string | null;
@@ -48,7 +48,7 @@ export interface Link {
   drift: 'edited' | 'removed' | null;
   /** Fingerprint of what the target made of our write, where that is not what was sent. */
   echo?: string;
-  /** How often the object had to be made anew, above 0. */
+  /** How often the object had to be made again, above 0. */
   generation?: number;
   /** Revision of the write that the target was last given; absent when it was written before revisions were stamped. */
   revision?: number;
@@ -58,7 +58,7 @@ export interface Link {
 
 /**
  * One write that a connector is asked to make. `key` is already that of the epoch to use. `revision` counts the decisions for the target
- * and is stamped on the object: what bears a higher one was written later, and is left alone.
+ * and is stamped on the object: what carries a higher one was written later, and is left alone.
  */
 export type Operation<Wanted extends Item = CalendarItem> =
   | {
@@ -89,7 +89,7 @@ export type Operation<Wanted extends Item = CalendarItem> =
       revision: number;
       versionTag: string | null;
       remoteId: string | null;
-      /** A second object of the record: it alone goes, and no other that bears its key. */
+      /** A second object of the record: it alone goes, and no other that carries its key. */
       isTwin?: boolean;
       /** The person is to be forgotten: beyond the bin, as far as the target's API reaches. */
       erase?: boolean;
@@ -100,18 +100,18 @@ export type Outcome<Wanted extends Item = CalendarItem> =
   | {
       recordId: string;
       result: 'written';
-      /** `adopted`: our object was there already; `recreated`: an update found nothing and made it anew. */
+      /** `adopted`: our object was there already; `recreated`: an update found nothing and made it again. */
       effect: 'created' | 'updated' | 'adopted' | 'revived' | 'recreated';
       versionTag: string | null;
-      /** Set only when the remote object does not bear the name derived from the key. */
+      /** Set only when the remote object does not carry the name derived from the key. */
       remoteId: string | null;
       /** The object as the answer shows it, where the target tells; it may spell things otherwise than we sent them. */
       stored?: Wanted;
     }
   | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
-  /** The target will not take this key again: the caller sends the operation anew with the next epoch. */
+  /** The target will not take this key again: the caller sends the operation again with the next epoch. */
   | { recordId: string; result: 'key-burnt' }
-  /** The object bears the stamp of a later write of ours, `revision`: it was left alone, and is as `remote` says; null when deleted. */
+  /** The object carries the stamp of a later write of ours, `revision`: it was left alone, and is as `remote` says; null when deleted. */
   | { recordId: string; result: 'superseded'; revision: number; remote: RemoteItem<Wanted> | null }
   | { recordId: string; result: 'failed'; error: MirrorError };
 
@@ -124,6 +124,6 @@ export interface RemoteItem<Wanted extends Item = CalendarItem> {
   versionTag: string | null;
   /** The content read back, null when it can't be read as an item (a person changed it beyond that). */
   item: Wanted | null;
-  /** The stamped revision of the write that made it so; absent when it bears none. */
+  /** The stamped revision of the write that made it so; absent when it carries none. */
   revision?: number;
 }

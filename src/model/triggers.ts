@@ -32,7 +32,7 @@ export interface WaitingTrigger {
 
 /**
  * Why a message is never sent: its document is withdrawn (cancelled, or a draft again), gone, the patient is forgotten, ids are too long, or
- * what was kept can't be opened, so that it is found anew.
+ * what was kept can't be opened, so that it is found again.
  */
 export type TriggerDrop = 'withdrawn' | 'vanished' | 'forgotten' | 'payload-too-large' | 'unreadable';
 

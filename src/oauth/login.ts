@@ -77,7 +77,7 @@ export async function completeLogin(
   if (state === null || pending === null) throw loginUnknown();
   const target = find(pending.tenant, pending.connection);
   if (target === null || target.server.provider.issuer !== pending.issuer) throw configurationChanged();
-  // The address as we asked for it: behind a proxy the request bears another one.
+  // The address as we asked for it: behind a proxy the request carries another one.
   const response = new URL(pending.redirectUri);
   response.search = callback.search;
   const { codeVerifier } = pending;

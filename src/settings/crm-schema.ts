@@ -54,7 +54,7 @@ const rule = z.union([text.transform((from): z.output<typeof source> => ({ from,
 /** How the value of one property is made, as read. */
 export type CrmRule = z.output<typeof source>;
 
-/** Days that the derived fields reckon with, unless told. */
+/** Days that the derived fields compute with, unless told. */
 export const DEFAULT_DAYS = { historyDays: 1_096, periodDays: 365, lapsedAfterDays: 548 } as const;
 
 /** What a target in a CRM follows, and how records become its objects. */
@@ -105,7 +105,7 @@ export const crmSchema = z.strictObject({
         .describe('A patient without a visit for so long, and without an appointment ahead, has lapsed'),
     })
     .prefault({})
-    .describe('How the derived fields are reckoned'),
+    .describe('How the derived fields are computed'),
   everyMinutes: wholeNumber(1, 1_440)
     .default(15)
     .describe('How often patients and invoices are read; appointments are read with each pull'),

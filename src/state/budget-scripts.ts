@@ -13,7 +13,7 @@ local function number(key, field) return tonumber(redis.call('HGET', key, field)
 `;
 
 /**
- * Asks for a grant, or asks again with the same ticket. The order of grants, anew at each question, so that a dead waiter leaves no trace:
+ * Asks for a grant, or asks again with the same ticket. The order of grants is computed at each question, so that a dead waiter leaves no trace:
  * - Within a class, by start-time fair queueing (Goyal, Vin and Cheng 1996): a participant's next request starts where its last one
  *   ended, but never before the start of what was granted last, so that what it took while nobody waited isn't held against it. Equal
  *   starts go in the order of asking.

@@ -11,7 +11,7 @@ import type { Sealer } from './sealing.ts';
 /** The credentials of one tenant, one per connection, tokens sealed. */
 export interface CredentialStore {
   /**
-   * A value that was sealed with an old key is sealed anew with the active one on the way.
+   * A value that was sealed with an old key is sealed again with the active one on the way.
    * @throws MirrorError `settings` when its sealing key is missing, `contract` when it was tampered with
    */
   read(connection: string): Promise<Credential | null>;
@@ -60,7 +60,7 @@ if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('HSET', KEYS[1], unpack(ARGV))
 return 1`;
 
-/** ARGV: the sealed text as it was read, the same sealed anew. */
+/** ARGV: the sealed text as it was read, the same sealed again. */
 const RESEAL = `
 if redis.call('HGET', KEYS[1], 'sealed') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'sealed', ARGV[2])

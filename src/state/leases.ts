@@ -12,7 +12,7 @@ export interface Lease {
   /** `<fencing number>:<owner>`: grows with each holder, so a late one can be told apart. */
   readonly token: string;
   /**
-   * Aborted when the lease was lost, and before anybody else can hold it when it could not be renewed. Read it anew before each
+   * Aborted when the lease was lost, and before anybody else can hold it when it could not be renewed. Read it again before each
    * call to the outside: that looks at the time, also where no timer could ring since the process stood still.
    */
   readonly signal: AbortSignal;

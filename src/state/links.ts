@@ -11,7 +11,7 @@ import { slices } from './slices.ts';
  * (hash-max-listpack-entries), which takes half the memory of a large hash.
  */
 const LINKS_PER_BUCKET = 64;
-/** A table is laid out anew when its buckets hold more than this on average. */
+/** A table is laid out again when its buckets hold more than this on average. */
 const CROWDED_BUCKET = 120;
 /** Buckets that are read in one go: a few thousand links. */
 const BUCKETS_AT_ONCE = 32;
@@ -33,7 +33,7 @@ export interface LinkStore {
   marked(target: string): Promise<Link[]>;
   /**
    * Names the records whose links are marked, or are about to be: before the links are written, so that none is ever missed.
-   * Names of links that bear no mark any more do no harm, and go with the next call.
+   * Names of links that carry no mark any more do no harm, and go with the next call.
    */
   nameMarked(target: string, recordIds: ReadonlySet<string>): Promise<void>;
   /** Records that were written while a change feed was followed and that no reading has shown since, by the time of the write. */

@@ -37,8 +37,8 @@ export type Settlement =
   /** The key is burnt: at once again with the next epoch. */
   | { entry: OutboxEntry; kind: 'next-epoch' }
   /**
-   * The object bears a later write, `found`, so this one is given up: the link tells what stands there, and revisions go on above. The
-   * next plan decides anew.
+   * The object carries a later write, `found`, so this one is given up: the link tells what stands there, and revisions go on above. The
+   * next plan decides again.
    */
   | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
 
@@ -62,7 +62,7 @@ export interface Outbox {
   markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void>;
   /** Puts entries off to their times, which counts as no failure. Fenced by the lane's lease. */
   postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
-  /** Lets the next revisions be above one that an object bears. Fenced by the lane's lease. */
+  /** Lets the next revisions be above one that an object carries. Fenced by the lane's lease. */
   raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
   /** Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease. */
   settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
@@ -157,7 +157,7 @@ export function createOutbox(
       for (const [index, id] of ids.entries()) {
         const entry = readable(id, values[index] ?? null, sealer, context(target, id));
         if (entry !== null) entries.push(entry);
-        // What can't be read any more is planned anew from the clinic by the next cycle; it must not stop the others.
+        // What can't be read any more is planned again from the clinic by the next cycle; it must not stop the others.
         else await redis.pipeline().hdel(outbox, id).zrem(due, id).exec();
       }
       return entries;

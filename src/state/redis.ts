@@ -8,7 +8,7 @@ import { pauseFor } from './pause.ts';
 export type RedisClient = Redis;
 
 /**
- * A connection on which something was asked and nothing came for this long is dropped and made anew: its other end may be gone
+ * A connection on which something was asked and nothing came for this long is dropped and made again: its other end may be gone
  * without a word. Longer than the longest time that we ask Redis itself to wait (WAITAOF, 5 s).
  */
 const SILENCE_MS = 7 * SECOND_MS;

@@ -36,7 +36,7 @@ export type StreamsRead = Readonly<Partial<Record<'patients' | 'invoices' | 'his
 export interface ClinicSeen {
   /** The clinic's id of the tenant. */
   tenantId: string;
-  /** A hash of the catalogue; another process with another one reads its own anew. */
+  /** A hash of the catalogue; another process with another one reads its own again. */
   catalogue: string;
 }
 

@@ -2,7 +2,7 @@
  * What of a target the last cycle could not read, or does not know. As long as there is any, its clock stands still:
  * - `rows-unread`: rows that may belong to it could not become records;
  * - `agenda-unknown`, `treatment-unknown`: the clinic has no such id as its configuration names;
- * - `agenda-unconfirmed`, `treatment-unconfirmed`: it can't be told, since the catalogue may not be read and no row bears the id.
+ * - `agenda-unconfirmed`, `treatment-unconfirmed`: it can't be told, since the catalogue may not be read and no row carries the id.
  */
 export interface TargetGap {
   code: 'rows-unread' | 'agenda-unknown' | 'treatment-unknown' | 'agenda-unconfirmed' | 'treatment-unconfirmed';

@@ -71,7 +71,7 @@ export interface DriftReport {
   churning: number;
   /** Fields in which those diverge. */
   churningFields: readonly string[];
-  /** Objects that held another write of ours than the last one; they are planned anew, whatever the policy. Absent for none. */
+  /** Objects that held another write of ours than the last one; they are planned again, whatever the policy. Absent for none. */
   overwritten?: number;
   /** Second objects of a record that were removed. Absent for none. */
   twinsRemoved?: number;

@@ -84,7 +84,7 @@ export async function keepTriggers(redis: RedisClient, tenant: string, places: r
   }
 }
 
-/** The reading goes first: without it the next one begins anew, whatever else is left. */
+/** The reading goes first: without it the next one begins again, whatever else is left. */
 async function forgetPlace(redis: RedisClient, tenant: string, field: string): Promise<void> {
   await redis.hdel(keys.triggerReadings(tenant), field);
   await redis.del(keys.triggersKnown(tenant, field), keys.triggersWaiting(tenant, field));

@@ -9,13 +9,13 @@ export interface Adoption {
   links: Link[];
   /** Objects with our mark that name no record, or a record that another object names too: an audit looks at them. */
   ambiguous: number;
-  /** The highest revision that an object bears. */
+  /** The highest revision that an object carries. */
   revision: number;
 }
 
 /**
- * Rebuilds links from the objects that bear our mark. A record is known by its locator and confirmed by its key; time and
- * title never count. The content is compared by fingerprint: what a person edited meanwhile differs and is written anew.
+ * Rebuilds links from the objects that carry our mark. A record is known by its locator and confirmed by its key; time and
+ * title never count. The content is compared by fingerprint: what a person edited meanwhile differs and is written again.
  * @param unreadableStartAt start to assume for an object whose content a person changed beyond reading
  */
 export function* adopt(
@@ -42,7 +42,7 @@ export function* adopt(
   return { links: [...links.values()], ambiguous: ambiguous + contested.size, revision };
 }
 
-/** The link of an object that bears our mark; null when it names no record of ours. */
+/** The link of an object that carries our mark; null when it names no record of ours. */
 export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
   const recordId = remote.locator === null ? null : identity.recordIdOf(remote.locator);
   if (recordId === null) return null;

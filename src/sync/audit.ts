@@ -41,13 +41,13 @@ export interface Audit {
   missing: Link[];
   /** Marked links, those included that have something on their way. */
   marked: Link[];
-  /** Objects that hold another write of ours than the last one: to be planned anew, whatever is done about changes by hand. */
+  /** Objects that hold another write of ours than the last one: to be planned again, whatever is done about changes by hand. */
   overwritten: number;
-  /** The highest revision that an object bears. */
+  /** The highest revision that an object carries. */
   revision: number;
   /** Objects with our mark beside the linked one of their record, or of no record. */
   ambiguous: number;
-  /** Those of them that bear a key of their record and were shown together with its other object, as links. */
+  /** Those of them that carry a key of their record and were shown together with its other object, as links. */
   surplus: Link[];
 }
 
@@ -98,7 +98,7 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
 
 /**
  * A link as its object stands. What a target stores differently from what it was sent is no edit: it is known by our last write's
- * answer, or by a version tag that is still that of our last write. Nor is content that bears the revision of another write: then it is
+ * answer, or by a version tag that is still that of our last write. Nor is content that carries the revision of another write: then it is
  * that write, come late, or of a state that was lost since, that the target holds, and the next plan compares with it.
  */
 export function asItStands(link: Link, asFound: Link): Link {
@@ -108,7 +108,7 @@ export function asItStands(link: Link, asFound: Link): Link {
   const written = isAnother ? { ...known, generation: (known.generation ?? 0) + 1 } : known;
   const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
   const seen = { ...written, versionTag, epoch, remoteId, drift: null, ...(revision === 0 ? {} : { revision }) };
-  // Stored anew as it was found: a fingerprint of an older version tells less.
+  // Stored again as it was found: a fingerprint of an older version tells less.
   if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
   if (link.echo !== undefined && isSameContent(fingerprint, link.echo)) return { ...seen, echo: fingerprint };
   const isUntouched = link.drift === null && link.versionTag !== null && link.versionTag === versionTag;
@@ -125,7 +125,7 @@ export function asOtherWrite(link: Link, asFound: Link): Link | null {
   return isSameContent(now.fingerprint, link.fingerprint) ? null : now;
 }
 
-/** Whether an object bears the stamp of another write of ours than the link tells of. */
+/** Whether an object carries the stamp of another write of ours than the link tells of. */
 function isOtherWrite(link: Link, { revision }: Link): boolean {
   return link.revision !== undefined && revision !== undefined && revision !== link.revision;
 }

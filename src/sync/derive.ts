@@ -5,7 +5,7 @@ import { offsetMs } from '../model/zones.ts';
 import type { invoice } from '../settings/clinic-billing.ts';
 import type { RecordOf } from '../settings/clinic-fields.ts';
 
-/** What is reckoned of one patient from appointments and invoices; each field is defined in docs/crm-derived-fields.md. */
+/** What is computed of one patient from appointments and invoices; each field is defined in docs/crm-derived-fields.md. */
 export interface DerivedFields {
   /** Start of the latest visit. */
   lastVisitAt: Instant | null;
@@ -24,7 +24,7 @@ export interface DerivedFields {
   paid: number | null;
 }
 
-/** How derived fields are reckoned: the days are whole local days before today, today itself counts besides. */
+/** How derived fields are computed: the days are whole local days before today, today itself counts besides. */
 export interface LedgerRules {
   /** IANA zone of the clinic, which says when a day begins. */
   zone: string;

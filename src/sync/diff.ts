@@ -29,7 +29,7 @@ export interface DiffInput<Source = SourceRecord> {
   /** Every record that is known to exist, those confirmed by reading them alone included. */
   records: Iterable<Source>;
   describe(record: Source): SourceRecord;
-  /** @param key the record's key for this target, of the epoch that its object bears */
+  /** @param key the record's key for this target, of the epoch that its object carries */
   rule(record: Source, key: string): Ruling;
   /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
   onLeftOut?(recordId: string, code: string): void;

@@ -107,7 +107,7 @@ export function guard(input: GuardInput): GuardVerdict {
   return { ...verdict, doubtsReading: isTooMuch && vanished.some(isAbsence) };
 }
 
-/** What another target's doubt of the reading keeps back of a plan: every undecided removal that it does not bear the clinic's word for. */
+/** What another target's doubt of the reading keeps back of a plan: every undecided removal that it does not carry the clinic's word for. */
 export function holdAll<Plan extends Pick<GuardVerdict, 'passed' | 'postponed'> & { held: GuardVerdict['held'] }>(
   plan: Plan,
   approved: ReadonlySet<string>,

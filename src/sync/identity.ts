@@ -45,7 +45,7 @@ export const CALENDAR_FORM: ItemForm = {
 };
 
 /**
- * Objects of a CRM that bear these properties. Their names count too: under another mapping every object differs.
+ * Objects of a CRM that carry these properties. Their names count too: under another mapping every object differs.
  * @param properties names, each once, in any order
  */
 export function crmForm(stream: StreamName, properties: readonly string[]): ItemForm {
@@ -104,7 +104,7 @@ export function createTargetIdentity(
   target: string,
   form: ItemForm = CALENDAR_FORM,
 ): TargetIdentity {
-  // Key objects: a hash under plain bytes makes one anew each time, which costs five times the hash itself.
+  // Key objects: a hash under plain bytes makes a new one each time, which costs five times the hash itself.
   const derive = (purpose: string) =>
     createSecretKey(
       Buffer.from(hkdfSync('sha256', identityKey, `${tenant}/${target}`, `clinic-mirror ${purpose}`, 32)),
@@ -133,7 +133,7 @@ export function createTargetIdentity(
 
 /**
  * A fingerprint is a hash of the whole, a point and one hint for each field: 22 characters for an event. Two contents of one record
- * that differ in a single field are taken for equal once in 2^54 times. Every link bears one, so each character costs a byte.
+ * that differ in a single field are taken for equal once in 2^54 times. Every link carries one, so each character costs a byte.
  */
 const WHOLE_LENGTH = 6;
 const HINT_LENGTH = 3;

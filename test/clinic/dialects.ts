@@ -15,7 +15,7 @@ export interface Dialect {
   profile: 'documented' | 'bare' | 'pages' | 'hostile';
   /** Statuses that its lists leave out. */
   hides: AppointmentStatus[];
-  /** Whether its lists bear evidence of an early end. */
+  /** Whether its lists carry evidence of an early end. */
   tellsWhole: boolean;
   row(appointment: TrueAppointment): object;
   catalogueRow(row: object): object;

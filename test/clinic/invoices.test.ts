@@ -78,7 +78,7 @@ describe('an invoice whose lines are followed to their doctors', () => {
     expect(asked.sort()).toEqual(['broken', 'e1', 'gone']);
   });
 
-  test('reads an episode once for many invoices, of one tenant, and anew after a while', async () => {
+  test('reads an episode once for many invoices, of one tenant, and again after a while', async () => {
     const { resolve, asked, delays } = open();
     const invoice = recordOf('invoices', { id: 'i', Items: [links(['e1', 'p2'])] });
     for (let index = 0; index < 5; index += 1) await resolve('t', invoice, unhurried());

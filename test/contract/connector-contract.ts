@@ -82,7 +82,7 @@ function describeCases<Target extends { close(): Promise<void> }, Kit>(
     test('skips name existing cases', () => {
       const titles = new Set(cases.map((one) => one.title));
       expect(Object.keys(skips).filter((title) => !titles.has(title))).toEqual([]);
-      expect(titles.size, 'two cases bear the same title').toBe(cases.length);
+      expect(titles.size, 'two cases carry the same title').toBe(cases.length);
     });
     afterAll(() => {
       if (results.length === cases.length) saveReport({ connector: name, cases: results });

@@ -15,7 +15,7 @@ import type { Instant } from '../../src/model/time.ts';
 /**
  * What a connector brings to the contract suite: a container (a calendar, or one kind of record of a CRM) on a real or sandbox
  * server behind a fault proxy, ways to open workers on it, a person's hands on the server, and the vendor's dialect of the faults.
- * Opened anew for each case. `Wanted` is what the container holds, `Shown` how the adapter sees it.
+ * Opened again for each case. `Wanted` is what the container holds, `Shown` how the adapter sees it.
  */
 export interface TargetOf<Wanted extends Item, Shown extends ShownObject> {
   supports: ConnectorSupports;
@@ -56,7 +56,7 @@ export interface Worker {
   log: Logger;
   /** Of a calendar: opens with settings that let the connector create one of this name; else with `container`. */
   createCalendar: string | null;
-  /** Of a CRM: the properties that items will bear, in place of the target's own. */
+  /** Of a CRM: the properties that items will carry, in place of the target's own. */
   properties?: readonly MappedProperty[];
 }
 
@@ -89,7 +89,7 @@ export interface ContractServer extends ServerOf<RemoteObject> {
 /** An object as a person sees it, read by the adapter without the connector's own code. */
 export interface ShownObject {
   remoteId: string;
-  /** The mark that it bears; null for a foreign one. */
+  /** The mark that it carries; null for a foreign one. */
   mark: string | null;
   locator: string | null;
   title: string;

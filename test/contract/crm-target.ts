@@ -41,7 +41,7 @@ export interface CrmTarget extends TargetOf<CrmItem, RemoteRow> {
 
 /** A person's hands on the CRM. */
 export interface CrmServer extends ServerOf<RemoteRow> {
-  /** At the place of a key the foreign object bears the stamp of another target: that is what makes it foreign there. */
+  /** At the place of a key the foreign object carries the stamp of another target: that is what makes it foreign there. */
   putForeign(title: string, key?: string): Promise<string>;
   /** Puts an object with these values and nothing of ours. Gives its remote id. */
   addByHand(values: Partial<CrmValues>): Promise<string>;

@@ -19,7 +19,7 @@ const redis = useRedis();
 const SILENT = () => {};
 const SIGNALS = { stop: NEVER, abort: NEVER };
 
-/** Six appointments in a calendar; the daemon may be started anew under another configuration. */
+/** Six appointments in a calendar; the daemon may be started again under another configuration. */
 async function open() {
   const clinic = createModelClinic();
   for (let index = 0; index < 6; index += 1) {

@@ -120,7 +120,7 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     expect((await tenant.records.read(target.id)).readWholeAt).toBe(readWholeAt);
   });
 
-  test('makes a calendar of ours anew that was deleted, and fills it', async () => {
+  test('makes a calendar of ours again that was deleted, and fills it', async () => {
     const { world, hands } = await open({ audit: { drift: 'report' } });
     await world.cycle();
     const before = await hands.events();

@@ -73,7 +73,7 @@ test('another account is connected while nothing is to be written: the running d
   }
 });
 
-test('a calendar that was deleted is made anew with the next change, and holds everything once', async () => {
+test('a calendar that was deleted is made again with the next change, and holds everything once', async () => {
   const { world, target, clinicId } = await syncedWorld();
   const [calendar] = ownCalendars(world, target.account);
   world.graph.deleteCalendar(target.account, calendar?.id ?? '');
@@ -189,7 +189,7 @@ function everMade(world: SmallWorld, mailbox: string): number {
     .length;
 }
 
-/** Locators that more than one event bears. */
+/** Locators that more than one event carries. */
 function doubled(world: SmallWorld, mailbox: string): string[] {
   const locators = contentOf(world, mailbox).map(
     ({ singleValueExtendedProperties }) =>

@@ -33,7 +33,7 @@ test('a permission for treatments is taken away: texts go once, every surface sa
   world.clinic.setPermissions(user.username, clinicId, without('treatments.read'));
   world.clinic.simulate(clinicId, { booked: 3, cancelled: 2 });
 
-  // This process has treatments in its memory, another one can't know them: they must not write to and fro.
+  // This process has treatments in its memory, another one can't know them: they must not write back and forth.
   const other = world.open();
   for (let cycles = 0; cycles < 3; cycles += 1) {
     await anotherCycle(other);
@@ -331,7 +331,7 @@ test('D25: a login while the clinic is away is kept, and says that its user is n
   expect((await shown(world)).connections[0]).toMatchObject({ state: 'connected' });
 });
 
-test('a login reads anew what the user may see; cycles without one keep it', async () => {
+test('a login reads again what the user may see; cycles without one keep it', async () => {
   const { world } = await syncedWorld();
   const readAnew = () => world.clinicProxy.requests.filter(({ url }) => /userinfo|\/agendas/.test(url)).length;
   world.clinicProxy.forget();

@@ -337,7 +337,7 @@ describe('the misses that the next cycle knows', () => {
     expect(nextMisses(known, there, ['listed'])).toEqual(missedAt({ away: NOW - HOUR_MS }));
   });
 
-  test('are forgotten after a week: what is missed then is missed anew', () => {
+  test('are forgotten after a week: what is missed then is missed again', () => {
     const known = { old: NOW - 7 * DAY_MS, recent: NOW - 7 * DAY_MS + 1 };
     expect(nextMisses(known, {})).toEqual(missedAt({ recent: NOW - 7 * DAY_MS + 1 }));
     expect(nextMisses(known, { missedOnce: new Set(['old']) }).get('old')).toBe(NOW);

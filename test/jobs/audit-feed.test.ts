@@ -238,7 +238,7 @@ describe('what we made and a person deleted before the feed was asked again', ()
   });
 });
 
-test('a feed that nobody can read is begun anew, and the target goes on', async () => {
+test('a feed that nobody can read is begun again, and the target goes on', async () => {
   const world = await synced(3);
   await auditOf(world.tenant);
   editByHand(world, '0', { title: 'Lunch' });

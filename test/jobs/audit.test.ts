@@ -189,7 +189,7 @@ describe('the churn breaker', () => {
 });
 
 describe('a calendar', () => {
-  test.for(POLICIES)('that was replaced is noticed and filled anew (%s)', async (policy) => {
+  test.for(POLICIES)('that was replaced is noticed and filled again (%s)', async (policy) => {
     const world = await synced(7, policy);
     world.model.replaceCalendar();
     await cycle(world.tenant);

@@ -50,7 +50,7 @@ async function filled(...ids: string[]): Promise<World> {
   return { vendor, clock, targets, open };
 }
 
-/** The calendars of two models would bear the same name. */
+/** The calendars of two models would carry the same name. */
 function namedTarget(id: string): ModelTarget {
   const model = createModelTarget();
   const open = model.open;

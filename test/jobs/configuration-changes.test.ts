@@ -160,7 +160,7 @@ describe('a first run that was rejected', () => {
 });
 
 describe('a daemon of a newer version', () => {
-  test('D24: writes nothing anew for the links of version 0.1.0, and makes them its own when it reads the target', async () => {
+  test('D24: writes nothing again for the links of version 0.1.0, and makes them its own when it reads the target', async () => {
     const { clinic, start } = open();
     const model = createModelTarget();
     const tenant = start(model);

@@ -38,7 +38,7 @@ test('two patients that the clinic merges become one contact, and what both did 
   expect(activities.calls.operations).toBe(operations);
 });
 
-test('a contact that a person deletes and that is made anew gets what belonged to it again', async () => {
+test('a contact that a person deletes and that is made again gets what belonged to it again', async () => {
   const world = openCrmWorld(redis);
   const { clinic, contacts, activities, tenant, clock } = world;
   clinic.patientList.push(patientOf('1'), patientOf('2'));

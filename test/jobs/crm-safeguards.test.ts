@@ -179,7 +179,7 @@ describe('what belongs to contacts whose removal is held', () => {
 describe('derived properties', () => {
   const mapping = { lastname: 'lastName', next: 'derived.nextAppointmentAt' };
 
-  test('are not reckoned from a list of appointments to come that broke off', async () => {
+  test('are not computed from a list of appointments to come that broke off', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1', '2');
     book(world, 'a', '1', 48);
@@ -199,7 +199,7 @@ describe('derived properties', () => {
     expect(leftOutOf(run, 'contacts')).toEqual({ 'history-unread': 2 });
   });
 
-  test('that could not be reckoned leave the target as fresh as it was', async () => {
+  test('that could not be computed leave the target as fresh as it was', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1');
     await cycle(world.tenant);
@@ -240,7 +240,7 @@ test('activities of a list of patients that broke off leave the target as fresh 
   expect((await world.tenant.records.read('activities')).settledAsOf).toBe(NOW);
 });
 
-test('activities know their contacts by the names that these bear, also while contacts are paused', async () => {
+test('activities know their contacts by the names that these carry, also while contacts are paused', async () => {
   const world = open();
   admit(world, '1');
   book(world, 'a', '1');

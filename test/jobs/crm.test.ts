@@ -142,7 +142,7 @@ describe('patients', () => {
     expect(run.error).toBeNull();
   });
 
-  test('are the same for a process that begins anew: no write, no read of the CRM', async () => {
+  test('are the same for a process that begins again: no write, no read of the CRM', async () => {
     const world = open();
     admit(world, '1', '2');
     await cycle(world.tenant);
@@ -162,7 +162,7 @@ describe('patients', () => {
     expect(world.contacts.calls.operations).toBe(operations);
   });
 
-  test('are read anew by a process that knows an older list than was planned by last', async () => {
+  test('are read again by a process that knows an older list than was planned by last', async () => {
     const world = open();
     admit(world, '1');
     const other = world.again();
@@ -288,7 +288,7 @@ describe('derived properties', () => {
     expect(world.contacts.calls.operations).toBe(operations);
   });
 
-  test('that could only be reckoned from a part leave the contacts as they are', async () => {
+  test('that could only be computed from a part leave the contacts as they are', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1');
     const read = world.clinic.readAppointments.bind(world.clinic);

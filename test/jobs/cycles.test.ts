@@ -206,7 +206,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
   });
 
-  test('D4: is missed anew when it was there in between, in the list, alone, or in a row that can’t be used', async () => {
+  test('D4: is missed again when it was there in between, in the list, alone, or in a row that can’t be used', async () => {
     const world = open(5);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -650,7 +650,7 @@ describe('the state that was lost', () => {
 });
 
 describe('a calendar that was replaced', () => {
-  test('is filled anew, and is not called in sync before', async () => {
+  test('is filled again, and is not called in sync before', async () => {
     const { clinic, model, clock, tenant } = open(6);
     await cycle(tenant);
     model.replaceCalendar();

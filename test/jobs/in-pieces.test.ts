@@ -100,7 +100,7 @@ describe('with five thousand appointments others may have their turn again and a
     expect(pieces).toBeGreaterThan(70);
   });
 
-  test('while links are built anew', () => {
+  test('while links are built again', () => {
     const { result, pieces } = countPieces(adopt(remote, identity, NOW));
     expect(result.links).toHaveLength(5_000);
     expect(pieces).toBeGreaterThan(70);

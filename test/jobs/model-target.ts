@@ -21,7 +21,7 @@ export interface ModelObject {
  */
 export type Fault = 'refused' | 'unavailable' | 'lost';
 
-/** A calendar in memory that enforces keys: no two live events ever bear the same one. */
+/** A calendar in memory that enforces keys: no two live events ever carry the same one. */
 export interface ModelTarget {
   readonly supports: ConnectorSupports;
   /** Opens a connector with the mark of a target. */

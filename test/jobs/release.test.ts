@@ -128,7 +128,7 @@ describe('D23: what is kept of a target that was taken out of the configuration'
     expect(modelOf('room').objects()).toHaveLength(5);
   });
 
-  test('is all there when it is configured again in time, and the time begins anew with the next removal', async () => {
+  test('is all there when it is configured again in time, and the time begins again with the next removal', async () => {
     const world = await open();
     const { connection, clock, start, look, names } = world;
     await withWaitingRoom(world);

@@ -106,7 +106,7 @@ test('thousands are set in one go, and hold nothing but ids', async () => {
   expect(await delayed()).toHaveLength(2_500);
 });
 
-test('a reminder that sets its own alarm anew while it rings rings again', async () => {
+test('a reminder that sets its own alarm again while it rings rings again', async () => {
   const alarms = queues().reminderAlarms('studio', Date.now);
   const rung = ringing(async () => {
     if (rung.length === 1) await alarms.set([{ id: 'one', wakeAt: Date.now() + 100 }]);

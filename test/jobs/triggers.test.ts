@@ -39,7 +39,7 @@ const endpoint = () => world.open().triggers!.store.endpoint('portal');
 const waiting = () => world.open().triggers!.store.waiting({ endpoint: 'portal', event: 'report.available' });
 
 describe('a message', () => {
-  test('tells ids alone, is signed, and bears the time at which the document was found', async () => {
+  test('tells ids alone, is signed, and carries the time at which the document was found', async () => {
     await begin();
     add('r1');
     bill('i1');
@@ -146,7 +146,7 @@ describe('what is there at first', () => {
     expect(ids()).toEqual(['r1', 'r3']);
   });
 
-  test('is decided anew for an event that was taken out of the file and put in again', async () => {
+  test('is decided again for an event that was taken out of the file and put in again', async () => {
     await begin();
     await worldWith({}, ['invoice.issued']).turn();
     add('meanwhile');
@@ -403,7 +403,7 @@ test('a document whose row can not be used when its message is due is told of on
   expect(ids()).toEqual(['r1']);
 });
 
-test('what waits and can not be opened any more is found anew, under the same id', async () => {
+test('what waits and can not be opened any more is found again, under the same id', async () => {
   await begin();
   receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
   add('r1');

@@ -147,7 +147,7 @@ describe('D5: a reading that replaces nearly everything of one calendar', () => 
     },
   );
 
-  test('leaves what contacts are reckoned from as it was', async () => {
+  test('leaves what contacts are computed from as it was', async () => {
     const { clinic, models, tenant, clock, holds } = await open(60, 3);
     await cycle(tenant);
     const before = JSON.stringify(models.contacts.objects());

@@ -94,7 +94,7 @@ describe("an application's own login", () => {
     expect(again.payload.jti, 'an assertion is used once').not.toBe(payload.jti);
   });
 
-  test('O7: a clock ten minutes off: the assertion is dated anew by the server clock', async () => {
+  test('O7: a clock ten minutes off: the assertion is dated again by the server clock', async () => {
     const server = await openScripted();
     const certificate = makeCertificate();
     const serverNow = () => Date.now() + 600_000;

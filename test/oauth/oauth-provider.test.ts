@@ -91,7 +91,7 @@ test('a provider without scopes is asked for none', async () => {
   expect(url.searchParams.has('scope')).toBe(false);
 });
 
-test('an answer that bears the name of another server is refused; the configured name is taken', async () => {
+test('an answer that carries the name of another server is refused; the configured name is taken', async () => {
   const { login } = await openScripted();
   await expect(login({ iss: 'https://evil.example' })).rejects.toMatchObject({ code: 'login-answer-rejected' });
   const named = await openScripted({ issuer: 'https://crm.example/realms/clinic' });

@@ -123,7 +123,7 @@ describe('a login by certificate', () => {
     expect(`${(thrown as Error).stack} ${JSON.stringify(thrown)}`).not.toMatch(/integration@|inactive user|consumer/);
   });
 
-  test("O7: a clock ten minutes off: the assertion is dated anew by Salesforce's", async () => {
+  test("O7: a clock ten minutes off: the assertion is dated again by Salesforce's", async () => {
     const { sandbox, authorizer, register, reads } = await openSalesforce();
     register();
     const login = authorizer({ subject: USER }, () => Date.now() - 600_000);

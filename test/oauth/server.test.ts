@@ -68,7 +68,7 @@ test('the metadata is read once an hour, once for all who ask, and the last one 
   await expect(server.refresh('refresh-0', NEVER)).rejects.toMatchObject({ code: 'issuer-mismatch' });
 });
 
-test('a client without a secret sends its id and no secret, and calls bear constant names', async () => {
+test('a client without a secret sends its id and no secret, and calls carry constant names', async () => {
   const { scripted, server, labels } = await open();
   await server.refresh('refresh-0', NEVER);
   await server.revoke('refresh-1', NEVER);

@@ -80,7 +80,7 @@ describe('a service account', () => {
     expect(authorizer.quotaUser).toMatch(/^[\w-]{32}$/);
   });
 
-  test('O7: a clock ten minutes off: the assertion is dated anew by the server clock, also from then on', async () => {
+  test('O7: a clock ten minutes off: the assertion is dated again by the server clock, also from then on', async () => {
     const { server, authorizer } = await openScripted();
     const serverNow = () => Date.now() - 600_000;
     server.dateHeader = () => new Date(serverNow()).toUTCString();

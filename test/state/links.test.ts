@@ -184,7 +184,7 @@ describe('links', () => {
 });
 
 describe('a table of links', () => {
-  test('is laid out anew as it grows, and loses nothing', async () => {
+  test('is laid out again as it grows, and loses nothing', async () => {
     const { connection, links, lease } = await open();
     const sizes = [100, 500, 3_000, 8_000];
     for (const [index, size] of sizes.entries()) {
@@ -245,7 +245,7 @@ describe('whoever lost the lease', () => {
     ],
     ['lets go of no link', (links, lease) => links.release('doctor', ['appointment-0'], lease)],
     ['clears nothing', (links, lease) => links.clear('doctor', lease)],
-    ['lays nothing out anew', (links, lease) => links.fit('doctor', 1_000, lease)],
+    ['lays nothing out again', (links, lease) => links.fit('doctor', 1_000, lease)],
   ])('%s', async (_, act) => {
     const { connection, links, lease } = await open();
     await links.writeAll('doctor', many(200), lease);

@@ -146,7 +146,7 @@ describe('what is put in', () => {
     expect(everything).not.toMatch(/Mario|Rossi|1234567|example\.org|notes-canary/);
   });
 
-  test('does not open under another record, target or tenant: it is taken out, and the next plan puts it in anew', async () => {
+  test('does not open under another record, target or tenant: it is taken out, and the next plan puts it in again', async () => {
     const { connection, links, outbox, planner } = await open();
     await outbox.put('doctor', [present('1')], NOW, planner);
     const from = `cm:{${TENANT}}:outbox:doctor`;

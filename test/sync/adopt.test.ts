@@ -62,9 +62,9 @@ describe('an object with our mark', () => {
 
   test.each([
     ['lost its locator', remote('1', { locator: null })],
-    ['bears a locator that is not ours', remote('1', { locator: 'x'.repeat(60) })],
+    ['carries a locator that is not ours', remote('1', { locator: 'x'.repeat(60) })],
     [
-      'bears the locator of another target',
+      'carries the locator of another target',
       remote('1', { locator: createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'nurse').locator('1') }),
     ],
     ['has a key that is not of its record: a copy that a person made', remote('1', { key: identity.key('2', 0) })],

@@ -212,7 +212,7 @@ describe('an object with a link', () => {
     expect(since([], links)).toEqual(again);
   });
 
-  test('that is as we wrote it again bears no mark any more', () => {
+  test('that is as we wrote it again carries no mark any more', () => {
     const marked = compare([edited('1', { title: 'Lunch' })], [link('1'), link('2')]);
     const links = stored([link('1'), link('2')], marked);
     const back = [remote('1', { versionTag: 'v3' }), remote('2', { versionTag: 'v4' })];
@@ -389,7 +389,7 @@ describe('an object that names no record for certain', () => {
   });
 });
 
-describe('D16: an object that bears another revision than its link', () => {
+describe('D16: an object that carries another revision than its link', () => {
   const ofWrite = (revision: number, changes: Partial<CalendarItem> = {}) => ({
     ...edited('1', changes),
     revision,
@@ -407,7 +407,7 @@ describe('D16: an object that bears another revision than its link', () => {
     expect(found.changed).toEqual([link('1', { fingerprint, versionTag, revision: highest })]);
   });
 
-  test('and cannot be read is planned anew too', () => {
+  test('and cannot be read is planned again too', () => {
     const unreadable = { ...remote('1', { versionTag: 'v2', item: null }), revision: 3 };
     const found = compare([unreadable], [link('1', { revision: 5 })]);
     expect(found).toMatchObject({ overwritten: 1, edited: [], changed: [{ fingerprint: '', drift: null }] });

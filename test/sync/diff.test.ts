@@ -161,7 +161,7 @@ describe('an appointment', () => {
     expect(reasons(compare([appointmentOf('1')], { links, pending }).changes)).toEqual(['1 content-changed']);
   });
 
-  test('whose content a person edited in the target is written anew', () => {
+  test('whose content a person edited in the target is written again', () => {
     const links = new Map([['1', linkOf('1', '', appointmentOf('1').time)]]);
     expect(compare([appointmentOf('1')], { links }).changes).toMatchObject([{ reason: 'content-changed' }]);
   });
@@ -279,11 +279,11 @@ describe('what version 0.1.0 wrote', () => {
     ]),
   );
 
-  test('D24: is not written anew for the sake of a longer fingerprint', () => {
+  test('D24: is not written again for the sake of a longer fingerprint', () => {
     expect(compare([appointmentOf('1'), appointmentOf('2')], { links })).toMatchObject({ changes: [], unchanged: 2 });
   });
 
-  test('D24: is written anew when it changes, and the field is told', () => {
+  test('D24: is written again when it changes, and the field is told', () => {
     const { changes } = compare([appointmentOf('1', { inHours: 30 }), appointmentOf('2')], { links });
     expect(changes).toMatchObject([{ recordId: '1', reason: 'content-changed', fields: ['time'] }]);
   });

@@ -10,7 +10,7 @@ const MIRROR: Record<string, Field> = {
   clinicMirrorKey: { type: 'text', unique: true },
   clinicMirrorStamp: { type: 'text' },
 };
-/** Kinds of records by the plural that paths bear; `one` names a record in answers. */
+/** Kinds of records by the plural that paths carry; `one` names a record in answers. */
 const OBJECTS: Record<string, { one: string; fields: Record<string, Field> }> = {
   people: {
     one: 'person',

@@ -23,7 +23,7 @@ export interface SpecifiedOperation {
   query: readonly QueryParameter[];
   /** What a success holds as JSON; null when the document does not say. */
   answer: ValueSchema | null;
-  /** A success bears a `Link` header. */
+  /** A success carries a `Link` header. */
   hasLinkHeader: boolean;
   /** What a failure holds, by status (`default` too). */
   failures: ReadonlyMap<string, ValueSchema>;

@@ -20,7 +20,7 @@ import { CALDAV, DAV, escapeXml } from './xml.ts';
 export interface Collection {
   session: DavSession;
   url: URL;
-  /** Objects that bear another mark, or none, are not ours. */
+  /** Objects that carry another mark, or none, are not ours. */
   mark: string;
   clock: Clock;
   signal: AbortSignal;
@@ -49,7 +49,7 @@ export function objectUrl(collection: URL, key: ItemKey, remoteId: string | null
   return new URL(`./${named}`, collection);
 }
 
-/** The remote id of an object: its key when it bears the name derived from it, else its name. */
+/** The remote id of an object: its key when it carries the name derived from it, else its name. */
 export function remoteIdOf(url: URL, key: ItemKey): string {
   const name = nameOf(url);
   return name === `${key}.ics` ? key : name;
@@ -106,7 +106,7 @@ export async function findByProperty(
   return await report(collection, queryBody(`${range}<C:prop-filter name="${name}">${match}</C:prop-filter>`));
 }
 
-/** Addresses of the events that bear our mark. */
+/** Addresses of the events that carry our mark. */
 export async function findByMark(collection: Collection, range = ''): Promise<Multistatus> {
   return await findByProperty(collection, MARK_PROPERTY_NAME, collection.mark, range);
 }

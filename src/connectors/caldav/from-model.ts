@@ -101,7 +101,7 @@ function parseCalendar(text: string): ICAL.Component | null {
 
 function readItem(calendar: ICAL.Component, event: ICAL.Component): CalendarItem | null {
   if (BEYOND_AN_ITEM.some((name) => event.hasProperty(name))) return null;
-  // Shown to everybody or called off: not what we wrote, so it has to be written anew.
+  // Shown to everybody or called off: not what we wrote, so it has to be written again.
   if (textOf(event, 'class')?.toUpperCase() === 'PUBLIC') return null;
   if (textOf(event, 'status')?.toUpperCase() === 'CANCELLED') return null;
   const time = tryReadTimes(calendar, event);

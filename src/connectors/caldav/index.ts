@@ -14,7 +14,7 @@ export const caldav: ConnectorModule<CaldavSettings> = {
     concurrency: 1,
     createsContainer: true,
     revivesKeys: true,
-    // By name; a client may have renamed an object, so its UID is looked for before one is made anew.
+    // By name; a client may have renamed an object, so its UID is looked for before one is made again.
     keys: 'enforced',
     twinsAreOurs: true,
     // Servers with a trash bin (Nextcloud) keep deleted objects, ours emptied; what else a server keeps, CalDAV has no words to ask.

@@ -71,7 +71,7 @@ async function adoptElsewhere(
 }
 
 /**
- * Makes an object anew whose name is free. A client may have given it another one, and not every server refuses a second object with
+ * Makes an object again whose name is free. A client may have given it another one, and not every server refuses a second object with
  * its UID: so that one is looked for first.
  */
 async function makeAnew(collection: Collection, operation: Write): Promise<Settled> {
@@ -134,7 +134,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
     stored = await lookUp(collection, url);
   }
   if (stored === null && operation.isTwin !== true) stored = await findRenamed(collection, operation.key);
-  // What bears our name and not our mark is somebody else's by now; ours is gone.
+  // What carries our name and not our mark is somebody else's by now; ours is gone.
   if (stored === null || !isOurs(stored.content, collection.mark)) return deleted(operation, 'already-gone');
   if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');
   const superseded = supersededBy(operation, toRemoteItem(stored.url, stored.etag, stored.content));

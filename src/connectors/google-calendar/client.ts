@@ -25,7 +25,7 @@ export interface CallOptions {
   signal: AbortSignal;
 }
 
-/** A page of the events that bear a mark. */
+/** A page of the events that carry a mark. */
 export interface EventsQuery {
   calendarId: string;
   mark: string;

@@ -70,7 +70,7 @@ async function check(calls: ContainerCalls, id: string): Promise<string | null> 
 
 type Entry = z.output<typeof calendarsPageSchema>['items'][number];
 
-/** Ids of the calendars that bear our mark, lowest first. */
+/** Ids of the calendars that carry our mark, lowest first. */
 function markedIn(entries: readonly Entry[], mark: string): string[] {
   return entries
     .filter(({ description }) => description?.includes(markLine(mark)))

@@ -78,7 +78,7 @@ const BY_REASON: Readonly<Record<string, Meaning>> = {
     actor: 'settings',
     code: 'event-forbidden',
     retry: 'never',
-    remedy: 'remove the event by hand; it is written anew with the next change',
+    remedy: 'remove the event by hand; it is written again with the next change',
   },
   requiredAccessLevel: FORBIDDEN,
   'push.webhookUrlUnauthorized': ADDRESS_REFUSED,

@@ -59,7 +59,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 
 /**
  * Reads what stands at an id and brings it to the wanted content: revived when it was deleted, left alone when it holds the
- * content already, given up when it bears a later write, burnt when it is not ours.
+ * content already, given up when it carries a later write, burnt when it is not ours.
  * @returns null when nothing stands there
  */
 function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {

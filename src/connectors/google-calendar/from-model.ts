@@ -51,7 +51,7 @@ export function toEvent(item: CalendarItem, { mark, locator, revision }: Stamp):
   };
 }
 
-/** An event that says nothing and bears the mark alone, so that it is still ours when the deletion after it has to be repeated. */
+/** An event that says nothing and carries the mark alone, so that it is still ours when the deletion after it has to be repeated. */
 export function toBlankEvent(mark: string): object {
   return {
     ...toEvent(BLANK_ITEM, { mark, locator: '', revision: 0 }),
@@ -59,12 +59,12 @@ export function toBlankEvent(mark: string): object {
   };
 }
 
-/** Whether an event of ours was emptied: all others bear a locator. */
+/** Whether an event of ours was emptied: all others carry a locator. */
 export function isBlank({ locator }: OwnEvent): boolean {
   return locator === null;
 }
 
-/** An event that bears our mark; null for any other, and for what is no event. */
+/** An event that carries our mark; null for any other, and for what is no event. */
 export function readOwnEvent(event: unknown, mark: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;

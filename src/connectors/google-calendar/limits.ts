@@ -39,13 +39,13 @@ export const RATE_LIMIT_PAUSE_MS = MINUTE_MS;
  */
 export const USAGE_LIMIT_PAUSE_MS = HOUR_MS;
 
-/** Name of the private extended property that bears the mark (keys: at most 44 characters, values: 1,024). */
+/** Name of the private extended property that carries the mark (keys: at most 44 characters, values: 1,024). */
 export const MARK_PROPERTY = 'clinicMirror';
 
-/** Name of the private extended property that bears the locator. */
+/** Name of the private extended property that carries the locator. */
 export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
 
-/** Name of the private extended property that bears the revision of the write. */
+/** Name of the private extended property that carries the revision of the write. */
 export const REVISION_PROPERTY = 'clinicMirrorRevision';
 
 /**

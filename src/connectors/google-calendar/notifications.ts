@@ -7,7 +7,7 @@ const EVENTS: ReadonlyMap<string | undefined, NotificationEvent> = new Map([
   ['not_exists', 'changed'],
 ] as const);
 
-/** Reads what Google posts: headers alone. What bears no secret can't be ours. */
+/** Reads what Google posts: headers alone. What carries no secret can't be ours. */
 export function readGoogleNotification({ headers }: NotificationRequest): NotificationReading {
   const event = EVENTS.get(headers['x-goog-resource-state']);
   const secret = headers['x-goog-channel-token'];

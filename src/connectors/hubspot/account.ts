@@ -7,7 +7,7 @@ import { accountSchema } from './schemas.ts';
 /** The account that a login leads to. */
 export interface Account {
   portalId: number;
-  /** IANA zone, by whose midnight daily limits begin anew; null when HubSpot names none that is known. */
+  /** IANA zone, by whose midnight daily limits begin again; null when HubSpot names none that is known. */
   zone: string | null;
 }
 

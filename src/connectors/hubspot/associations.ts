@@ -12,7 +12,7 @@ export interface Pair {
   contactId: string;
 }
 
-/** Ids of the contacts that bear these keys; those that are not there are absent. */
+/** Ids of the contacts that carry these keys; those that are not there are absent. */
 export async function findContacts(
   client: HubSpotClient,
   scope: Scope,

@@ -90,7 +90,7 @@ async function lookUp(
   return found;
 }
 
-/** Adds those that are not found by key, are known by id, bear our stamp, and no other record's key. */
+/** Adds those that are not found by key, are known by id, carry our stamp, and no other record's key. */
 async function lookUpById(
   client: HubSpotClient,
   scope: Scope,

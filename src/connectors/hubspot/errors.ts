@@ -103,7 +103,7 @@ function dailyLimit({ status, retryAfterMs }: WireAnswer, { at, zone }: AnswerTi
     retry: 'later',
     status,
     retryAfterMs: retryAfterMs ?? (zone === null ? DAILY_PAUSE_MS : untilMidnightMs(at, zone) + MIDNIGHT_SPARE_MS),
-    remedy: 'it begins anew at midnight of the account; all its private apps share it',
+    remedy: 'it begins again at midnight of the account; all its private apps share it',
   });
 }
 

@@ -15,7 +15,7 @@ export interface StoredRecord {
   key: ItemKey | null;
   /** Null when it is not ours, or somebody removed the stamp. */
   stamp: Stamp | null;
-  /** It bears a stamp that is not ours. */
+  /** It carries a stamp that is not ours. */
   isForeign: boolean;
   /** Strings as HubSpot tells them; null for what is empty, absent for what it didn't tell. */
   values: Readonly<Record<string, string | null>>;

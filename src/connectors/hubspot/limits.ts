@@ -32,7 +32,7 @@ export const PAGE_SIZE = 100;
 /** Wait after the limit by ten seconds; HubSpot sends no Retry-After that could be relied on (developers.hubspot.com, usage guidelines). */
 export const TEN_SECONDLY_PAUSE_MS = 10 * SECOND_MS;
 
-/** Added to the account's midnight, when the daily limit begins anew, for clocks that differ. Our choice. */
+/** Added to the account's midnight, when the daily limit begins again, for clocks that differ. Our choice. */
 export const MIDNIGHT_SPARE_MS = MINUTE_MS;
 
 /** Wait after the daily limit while the account's time zone is not known. Our choice. */

@@ -28,11 +28,11 @@ export type RowEnd = { record: StoredRecord } | { refusal: Refusal } | { error: 
 /** Statuses with which a batch is refused for some of its rows, none of which was written. */
 const ROWS_AT_FAULT: ReadonlySet<number> = new Set([400, 409, 413]);
 
-/** Status of a row by its category; entries of a 207 bear none of their own. */
+/** Status of a row by its category; entries of a 207 carry none of their own. */
 const STATUS_OF: Readonly<Record<string, number>> = { CONFLICT: 409, MISSING_SCOPES: 403, RATE_LIMITS: 429 };
 
 /**
- * Upserts rows by our key in one batch (at most 100). Each row bears its key as `objectWriteTraceId`, by which HubSpot tells bad rows
+ * Upserts rows by our key in one batch (at most 100). Each row carries its key as `objectWriteTraceId`, by which HubSpot tells bad rows
  * apart (207) and names them whatever their order. A batch that is refused as a whole is halved until the bad rows stand alone.
  * @returns one end for each row
  * @throws MirrorError for what concerns all rows; those of halves that went before were written then
@@ -79,7 +79,7 @@ function wholeRefusal({ object, keyProperty }: Scope, { status, body }: WireAnsw
   return refusal;
 }
 
-/** All rows bear the same properties, so what one lacks they all lack. */
+/** All rows carry the same properties, so what one lacks they all lack. */
 function missingProperty(scope: Scope, { status, body }: WireAnswer): MirrorError {
   return toRowError(readRefusal(status, body), scope.object, namesSent(scope));
 }

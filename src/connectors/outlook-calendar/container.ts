@@ -105,7 +105,7 @@ async function check(preparing: Preparing, id: string): Promise<string | null> {
 /** What our properties say of a calendar. */
 type Entry = { id: string } & ReturnType<typeof readProperties>;
 
-/** Ids of the calendars that bear our mark, lowest first. */
+/** Ids of the calendars that carry our mark, lowest first. */
 function markedIn(calendars: readonly Entry[], mark: string): string[] {
   return calendars
     .filter((one) => one.mark === mark)

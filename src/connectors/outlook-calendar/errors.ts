@@ -30,11 +30,11 @@ const LOGIN_REFUSED: Meaning = {
 };
 
 /**
- * Microsoft wants the login proved anew, by a token that only another login brings (Continuous Access Evaluation,
+ * Microsoft wants the login proved again, by a token that only another login brings (Continuous Access Evaluation,
  * learn.microsoft.com/entra/identity-platform/claims-challenge). Told by a header alone, so the answer gets a code of ours.
  */
 const CLAIMS_CHALLENGE: Meaning = {
-  message: 'Microsoft asks to prove the login anew',
+  message: 'Microsoft asks to prove the login again',
   actor: 'authorization',
   code: 'claims-challenge',
   retry: 'never',
@@ -230,7 +230,7 @@ export function mailboxNeeded(): MirrorError {
   });
 }
 
-/** Names are taken in the mailbox, and none of the calendars that bear them is ours. */
+/** Names are taken in the mailbox, and none of the calendars that carry them is ours. */
 export function calendarNameTaken(): MirrorError {
   return new MirrorError('the mailbox has calendars of this name that are not ours', {
     actor: 'settings',

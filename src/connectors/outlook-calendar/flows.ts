@@ -50,11 +50,11 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
   if (isGone(answer)) throw calendarGone();
   if (!isDuplicate(answer)) throw toMirrorError(answer);
-  // What bore the key and stands here no more was deleted or moved away, and Outlook will not take the key again.
+  // What carried the key and stands here no more was deleted or moved away, and Outlook will not take the key again.
   return (yield* settle(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
 }
 
-/** An event whose id did not reach us can be found by its key, and must be: it bears the name that Outlook gave it. */
+/** An event whose id did not reach us can be found by its key, and must be: it carries the name that Outlook gave it. */
 function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireAnswer): Flow<Outcome> {
   if (eventHeadSchema.safeParse(answer.body).success) return written(scope, operation, effect, answer);
   const settled = yield* settle(scope, operation, effect);
@@ -73,9 +73,9 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 }
 
 /**
- * Reads what bears the key in the calendar and brings it to the wanted content: left alone when it holds the content already,
- * given up when it bears a later write, burnt when it is not ours.
- * @returns null when nothing bears the key
+ * Reads what carries the key in the calendar and brings it to the wanted content: left alone when it holds the content already,
+ * given up when it carries a later write, burnt when it is not ours.
+ * @returns null when nothing carries the key
  */
 function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
   const { recordId, key } = operation;
@@ -113,9 +113,9 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 }
 
 /**
- * Looks in the calendar for what bears a key. An empty list proves both: the calendar is there, the event is not. Of several,
+ * Looks in the calendar for what carries a key. An empty list proves both: the calendar is there, the event is not. Of several,
  * as when a person copied an event, it is the one of the known id, else the one that we created.
- * @returns `foreign` when something bears the key and not our mark
+ * @returns `foreign` when something carries the key and not our mark
  */
 function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<OwnEvent | 'foreign' | null> {
   const events: (OwnEvent | null)[] = [];

@@ -16,7 +16,7 @@ export interface Stamp {
   revision: number;
 }
 
-/** An event that bears our mark, read far enough to decide what to do with it. */
+/** An event that carries our mark, read far enough to decide what to do with it. */
 export interface OwnEvent {
   id: string;
   etag: string | null;
@@ -56,7 +56,7 @@ export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string) 
   };
 }
 
-/** An event that bears our mark; null for any other, and for what is no event. */
+/** An event that carries our mark; null for any other, and for what is no event. */
 export function readOwnEvent(event: unknown, mark: string, wholeDayZone: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;

@@ -20,7 +20,7 @@ export function readGraphNotification({ query, body }: NotificationRequest): Not
   return events.length === 0 ? { kind: 'unreadable' } : { kind: 'events', events };
 }
 
-/** One notification; none for what is odd, bears no secret, or tells of a lifecycle event that we don't know. */
+/** One notification; none for what is odd, carries no secret, or tells of a lifecycle event that we don't know. */
 function readOne(element: unknown): { secret: string; event: NotificationEvent }[] {
   const notification = notificationSchema.safeParse(element);
   if (!notification.success) return [];

@@ -23,18 +23,18 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 /** What is asked for of events: the fields in use, and our own properties. */
 export const EVENT_QUERY = { $select: EVENT_FIELDS, $expand: expandProperties(Object.values(PROPERTIES)) } as const;
 
-/** The query of a list of events that bear a value in one of our properties. Values are lower case: see PROPERTIES. */
+/** The query of a list of events that carry a value in one of our properties. Values are lower case: see PROPERTIES. */
 export function eventsQuery(property: string, value: string, further: readonly string[] = []) {
-  const filter = [bears(property, value), ...further].join(' and ');
+  const filter = [carries(property, value), ...further].join(' and ');
   return { $filter: filter, ...EVENT_QUERY, $top: EVENTS_PAGE_SIZE };
 }
 
-/** Asks for properties along with what bears them. */
+/** Asks for properties along with what carries them. */
 export function expandProperties(ids: readonly string[]): string {
   return `singleValueExtendedProperties($filter=${ids.map((id) => `id eq '${id}'`).join(' or ')})`;
 }
 
 /** Mark and key are of `[0-9a-v]`, so nothing in them needs quoting. */
-function bears(property: string, value: string): string {
+function carries(property: string, value: string): string {
   return `singleValueExtendedProperties/Any(ep: ep/id eq '${property}' and ep/value eq '${value}')`;
 }

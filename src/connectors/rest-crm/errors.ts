@@ -176,9 +176,9 @@ export function unexpectedAnswer(what: 'rows' | 'fields' | 'id'): MirrorError {
   });
 }
 
-/** More than one object bears a record's key: which one is ours can't be known. */
+/** More than one object carries a record's key: which one is ours can't be known. */
 export function severalMatches(): MirrorError {
-  return new MirrorError('several objects of the CRM bear the same key', {
+  return new MirrorError('several objects of the CRM carry the same key', {
     actor: 'settings',
     code: 'several-matches',
     retry: 'later',

@@ -15,7 +15,7 @@ const KEY = /^[0-9a-v]{32}$/;
 export interface CrmRow {
   id: string;
   key: ItemKey | null;
-  /** `ours`: bears our mark; `bare`: no stamp, or none is kept; `foreign`: another's. */
+  /** `ours`: carries our mark; `bare`: no stamp, or none is kept; `foreign`: another's. */
   owner: 'ours' | 'bare' | 'foreign';
   remote: Omit<RemoteItem<CrmItem>, 'key'>;
   body: JsonObject;

@@ -10,7 +10,7 @@ import { rowsIn } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
 
 /**
- * Every object that bears our mark, page by page; of appointments and invoices those that begin in the window. Without a stamp
+ * Every object that carries our mark, page by page; of appointments and invoices those that begin in the window. Without a stamp
  * nothing is known as ours.
  */
 export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {

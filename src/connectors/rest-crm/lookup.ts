@@ -7,7 +7,7 @@ import { isObject, valueAt } from './json-paths.ts';
 import { type Scope, selection } from './scope.ts';
 
 /**
- * Objects that bear the keys, by key; a key that is not there has none. Rows that the CRM gives beside are left out, whatever its
+ * Objects that carry the keys, by key; a key that is not there has none. Rows that the CRM gives beside are left out, whatever its
  * search made of the question.
  */
 export async function findByKeys(

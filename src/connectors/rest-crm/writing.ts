@@ -16,7 +16,7 @@ type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /**
  * Carries out one operation after a look by key. One object with the key is it, none is made, and among several none is chosen.
- * @param found what bears the key
+ * @param found what carries the key
  * @param contactId id of the contact that the object belongs to; null for a contact
  * @throws MirrorError why this operation, or everything, could not be done
  */

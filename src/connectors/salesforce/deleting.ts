@@ -14,7 +14,7 @@ import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts'
 export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 
 /**
- * Deletes what bears the keys, unless it bears another target's stamp: it is looked up first, since an id may be that of a record which is ours no more, and
+ * Deletes what carries the keys, unless it carries another target's stamp: it is looked up first, since an id may be that of a record which is ours no more, and
  * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin").
  * @returns one outcome per deletion; never throws
  */
@@ -39,7 +39,7 @@ export async function remove(
   return deletions.map((deletion) => toOutcome(scope.form, deletion, idsOf(deletion), results));
 }
 
-/** What a deletion means: ids of records of ours, none when it is gone already, null when several bear its key. */
+/** What a deletion means: ids of records of ours, none when it is gone already, null when several carry its key. */
 function ownIds({ form, mark }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
   const ours = records.filter((record) => fromStamp(mark, record[form.stampField]) !== null);
   // Only we can make the key: a stamp that somebody damaged or emptied keeps nobody in the org.

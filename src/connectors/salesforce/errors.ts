@@ -78,7 +78,7 @@ export function contactMissing(): MirrorError {
   });
 }
 
-/** Several records of ours bear one key; which of them counts is for a person to say. */
+/** Several records of ours carry one key; which of them counts is for a person to say. */
 export function keyAmbiguous(): MirrorError {
   return made(KEY_AMBIGUOUS, {});
 }

@@ -50,7 +50,7 @@ export function contactIdOf({ contact }: RecordForm, record: SeenRecord): string
 }
 
 /**
- * A record as an object of ours; null when it doesn't bear our mark.
+ * A record as an object of ours; null when it doesn't carry our mark.
  * @param contactKey key of the contact that it refers to
  */
 export function toRemoteItem(

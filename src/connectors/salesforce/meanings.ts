@@ -64,9 +64,9 @@ const LOCKED: Meaning = {
   retry: 'later',
 };
 
-/** Several records bear one key. */
+/** Several records carry one key. */
 export const KEY_AMBIGUOUS: Meaning = {
-  message: 'several records bear the same key',
+  message: 'several records carry the same key',
   actor: 'settings',
   code: 'key-ambiguous',
   retry: 'never',

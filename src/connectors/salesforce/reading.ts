@@ -18,7 +18,7 @@ export interface Scope {
   pace: { rows: number };
 }
 
-/** Every record that bears our mark, page by page; contacts whenever, others by the time in their stamp. */
+/** Every record that carries our mark, page by page; contacts whenever, others by the time in their stamp. */
 export async function* readPages(
   scope: Scope,
   window: TimeWindow | null,
@@ -41,7 +41,7 @@ export async function* readPages(
   }
 }
 
-/** Those of the keys that are there and bear our mark. */
+/** Those of the keys that are there and carry our mark. */
 export async function findByKey(
   scope: Scope,
   keys: readonly ItemKey[],
@@ -53,7 +53,7 @@ export async function findByKey(
   return toItems(scope, records.flat(), new Map(), signal);
 }
 
-/** The query for what bears one of the keys. */
+/** The query for what carries one of the keys. */
 export function byKeyQuery(form: RecordForm, keys: readonly ItemKey[]): string {
   return `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.keyField} IN (${keys.map(quoted).join(',')})`;
 }

@@ -54,7 +54,7 @@ function withLine(text: string, line: RegExp, replacement: string): string {
 }
 
 describe('what is written', () => {
-  test('is private, without guests and alarms, and bears mark, locator and key', () => {
+  test('is private, without guests and alarms, and carries mark, locator and key', () => {
     const lines = linesOf(toCalendarObject(objectWith({ busy: false })));
     expect(lines).toEqual(
       expect.arrayContaining([`UID:${KEY}`, 'CLASS:PRIVATE', 'TRANSP:TRANSPARENT', 'DTSTAMP:20260102T030405Z']),

@@ -93,7 +93,7 @@ describe.for(['properties', 'nothing'] as const)(
       expect(calendar.objects.size).toBe(0);
     });
 
-    test('and that bears a later write is left alone', async () => {
+    test('and that carries a later write is left alone', async () => {
       const { calendar, versionTag } = await renamed();
       const [, object] = [...calendar.objects][0]!;
       object.data = object.data.replace(/(REVISION.*):1\r/, '$1:9\r');

@@ -251,7 +251,7 @@ describe('an update', () => {
     expect(server.log()).toHaveLength(3);
   });
 
-  test.each([404, 410, 412])('of what is gone, told by %i, makes it anew', async (status) => {
+  test.each([404, 410, 412])('of what is gone, told by %i, makes it again', async (status) => {
     const server = await serve(
       byMethod({ PUT: inTurn({ status }, CREATED), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
     );
@@ -259,7 +259,7 @@ describe('an update', () => {
     expect(server.requests.at(-1)!.headers['if-none-match']).toBe('*');
   });
 
-  test('of what bears our mark no more writes nothing', async () => {
+  test('of what carries our mark no more writes nothing', async () => {
     const server = await serve(
       byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"9"', ours('x', 'anothermark00000'))) }),
     );
@@ -298,7 +298,7 @@ describe('a delete', () => {
     expect(server.requests[2]!.headers['if-match']).toBe('"9"');
   });
 
-  test('leaves alone what bears our mark no more', async () => {
+  test('leaves alone what carries our mark no more', async () => {
     const server = await serve(
       byMethod({
         DELETE: () => EXISTS,

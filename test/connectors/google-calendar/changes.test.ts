@@ -65,7 +65,7 @@ describe('a sync token', () => {
     expect({ scope, count: items.length }).toEqual({ scope: 'whole', count: 4 });
   });
 
-  test('G8: comes with the last page alone, so that a reading broken off is done anew', async () => {
+  test('G8: comes with the last page alone, so that a reading broken off is done again', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     proxy.add({ ...FEED, after: 2, fault: { kind: 'cut' } });

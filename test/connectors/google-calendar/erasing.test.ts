@@ -92,7 +92,7 @@ describe('an erased event', () => {
     expect((await kit.objects()).map(({ remoteId, title }) => [remoteId, title])).toEqual([[id, 'Not ours']]);
   });
 
-  test('can be written anew', async () => {
+  test('can be written again', async () => {
     await kit.attempt([telling('a')]);
     await kit.attempt([erasure('a')]);
     expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written revived');

@@ -179,7 +179,7 @@ describe('an update', () => {
     expect(play(update(null, 'x'), shown({ id: 'x' })).result).toEqual(wrote('updated', { remoteId: 'x' }));
   });
 
-  test('of an event that is gone makes it anew', () => {
+  test('of an event that is gone makes it again', () => {
     const { log, result } = play(update('"1"'), missing, shown());
     expect(log).toEqual([put('"1"'), insert]);
     expect(result).toEqual(wrote('recreated'));
@@ -194,7 +194,7 @@ describe('an update', () => {
     expect(result).toEqual(wrote('updated', { versionTag: '"8"' }));
   });
 
-  test('without a version tag looks first, and makes anew what is not there', () => {
+  test('without a version tag looks first, and makes again what is not there', () => {
     const { log, result } = play(update(null), missing, shown());
     expect(log).toEqual([get(), insert]);
     expect(result).toEqual(wrote('recreated'));

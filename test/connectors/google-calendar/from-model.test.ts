@@ -46,7 +46,7 @@ describe('an item as an event', () => {
     );
   });
 
-  test('is private, without guests and reminders, and bears mark and locator', () => {
+  test('is private, without guests and reminders, and carries mark and locator', () => {
     expect(toEvent(itemWith(), STAMP)).toEqual({
       status: 'confirmed',
       summary: 'Appointment',

@@ -39,7 +39,7 @@ describe('a deletion', () => {
     expect(world.sandbox.records('contacts')).toEqual([]);
   });
 
-  test('leaves a contact that bears the stamp of another target', async () => {
+  test('leaves a contact that carries the stamp of another target', async () => {
     const { world, target, ids } = await withContacts('a');
     world.sandbox.edit('contacts', ids[0]!, { [STAMP]: 'another0target00.x.0.' });
     expect((await target.apply(target.remove('a', ids[0]!))).map(describeOutcome)).toEqual(['deleted already-gone']);

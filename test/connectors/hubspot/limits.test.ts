@@ -223,7 +223,7 @@ describe('a refusal of rows', () => {
     expect(describeOutcome(good!)).toBe('written created');
   });
 
-  test('H10: the key property that is gone stops the target, and the next preparation makes it anew', async () => {
+  test('H10: the key property that is gone stops the target, and the next preparation makes it again', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.removeProperty('contacts', 'clinic_mirror_key');

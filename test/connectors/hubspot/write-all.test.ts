@@ -260,7 +260,7 @@ describe('updates', () => {
     expect(words).toEqual(['written updated', 'written created']);
   });
 
-  test('of what is gone make it anew', async () => {
+  test('of what is gone make it again', async () => {
     const { labels, words } = await run(SCOPE, {}, update('a'));
     expect(labels).toEqual(['objects.read', 'objects.upsert']);
     expect(words).toEqual(['written recreated']);
@@ -271,7 +271,7 @@ describe('updates', () => {
     expect([labels, words]).toEqual([['objects.read', 'objects.upsert'].slice(0, 1), ['key-burnt']]);
   });
 
-  test('whose record bears the stamp of another target write nothing', async () => {
+  test('whose record carries the stamp of another target write nothing', async () => {
     const foreign = ours('a', '1', {}, { mark: 'anothermark00000' });
     const { labels, words } = await run(SCOPE, { contacts: [foreign] }, update('a', {}, '1'));
     expect([labels, words]).toEqual([['objects.read'], ['key-burnt']]);

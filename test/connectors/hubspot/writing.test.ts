@@ -80,7 +80,7 @@ describe('an upsert', () => {
     expect(names(world)).toEqual(['New']);
   });
 
-  test('of a contact that bears the stamp of another target leaves it alone', async () => {
+  test('of a contact that carries the stamp of another target leaves it alone', async () => {
     const world = await startWorld();
     const { target, outcomes } = await withContacts(world, 'a');
     world.sandbox.edit('contacts', outcomes[0]!.remoteId!, { [STAMP]: 'another0target00.x.0.' });

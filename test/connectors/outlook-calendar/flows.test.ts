@@ -178,13 +178,13 @@ describe('an update', () => {
     ['gone', missing],
     ['changed', changed],
     ['changed, in Exchange’s words', refused(409, 'ErrorIrresolvableConflict')],
-  ])('of what is %s looks, and makes anew what is not there', (_, answer) => {
+  ])('of what is %s looks, and makes again what is not there', (_, answer) => {
     const { log, result } = play(update('W/"1"'), answer, found());
     expect(log).toEqual([patch('W/"1"'), look]);
     expect(result).toEqual(wrote('updated'));
-    const anew = play(update('W/"1"'), answer, listed(), written({ id: 'e2' }));
-    expect(anew.log).toEqual([patch('W/"1"'), look, insert]);
-    expect(anew.result).toEqual(wrote('recreated', { remoteId: 'e2' }));
+    const again = play(update('W/"1"'), answer, listed(), written({ id: 'e2' }));
+    expect(again.log).toEqual([patch('W/"1"'), look, insert]);
+    expect(again.result).toEqual(wrote('recreated', { remoteId: 'e2' }));
   });
 
   test('that is refused otherwise is told as it is', () => {
@@ -210,7 +210,7 @@ describe('an update', () => {
     expect(play(update(null), listed(odd), written()).log).toEqual([look, patch('W/"7"')]);
   });
 
-  test('of one of several events that bear the key is of the known one, else of the one that we made', () => {
+  test('of one of several events that carry the key is of the known one, else of the one that we made', () => {
     const copies = [
       event({ id: 'copy', transactionId: null }),
       event({ id: 'other-copy', transactionId: null }),

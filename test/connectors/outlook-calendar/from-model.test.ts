@@ -57,7 +57,7 @@ describe('an item as an event', () => {
     );
   });
 
-  test('is private, without guests and reminder, in UTC, and bears mark, key, locator and zone', () => {
+  test('is private, without guests and reminder, in UTC, and carries mark, key, locator and zone', () => {
     expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, 'UTC')).toEqual({
       subject: 'Appointment',
       body: { contentType: 'text', content: 'one\ntwo' },

@@ -67,7 +67,7 @@ describe('a key that was used before', () => {
     [400, true],
     [409, false],
     [409, true],
-  ] as const)('M1: leads to the event that bears it (%d, the event named: %s)', async (status, named) => {
+  ] as const)('M1: leads to the event that carries it (%d, the event named: %s)', async (status, named) => {
     const { kit, sandbox, proxy } = await openWorld();
     sandbox.configure({ duplicateTransactionStatus: status, duplicateNamesEvent: named });
     proxy.add({ ...WRITES, fault: { kind: 'lost-answer' } });
@@ -98,7 +98,7 @@ describe('a key that was used before', () => {
     expect((await kit.object('a')).title).toBe('Changed');
   });
 
-  test("of two events that bear it, a person's copy is let be", async () => {
+  test("of two events that carry it, a person's copy is let be", async () => {
     const { kit, sandbox, container } = await openWorld();
     const time = { dateTime: '2027-03-11T09:00:00', timeZone: 'UTC' };
     const stamps = { MirrorMark: MARK, MirrorKey: keyOf('a'), MirrorLocator: locatorOf('a') };
@@ -150,7 +150,7 @@ describe('changes by others', () => {
     expect(sandbox.counts.innerCalls).toBe(3);
   });
 
-  test('M6: an event that is gone is made anew by an update and gone for a delete', async () => {
+  test('M6: an event that is gone is made again by an update and gone for a delete', async () => {
     const { kit, sandbox, target } = await openWorld();
     sandbox.configure({ rememberTransactionIds: false });
     const [a, b] = await kit.create('a', 'b');
@@ -450,7 +450,7 @@ describe('mailboxes and logins', () => {
     expect(await named.prepare(null, signal())).toBe(own);
   });
 
-  test('a name that a calendar of somebody else bears is left to it', async () => {
+  test('a name that a calendar of somebody else carries is left to it', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.createCalendar(ACCOUNT, 'Visits');
     const ours = { calendar: { create: 'Visits' } };

@@ -251,7 +251,7 @@ describe('an update', () => {
     expect(outcome).toEqual({ ...asItWas('updated'), versionTag: null });
   });
 
-  test('of a record that goes between look and write makes it anew', async () => {
+  test('of a record that goes between look and write makes it again', async () => {
     const { log, outcome } = await carry(update(), [{ item: OLD }], [nothing, shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['update 7 if v7', 'create'], wrote('recreated', { remoteId: '9' })]);
     // A success without a body is none of that.
@@ -278,7 +278,7 @@ describe('an update', () => {
     expect([log, outcome]).toEqual([['get 7', 'create'], wrote('recreated', { remoteId: '9' })]);
   });
 
-  test('of what is gone, or has no id, makes it anew', async () => {
+  test('of what is gone, or has no id, makes it again', async () => {
     expect((await carry(update(), [], [nothing, shown({ id: '9' })])).log).toEqual(['get 7', 'create']);
     const { log, outcome } = await carry(update(null), [], [shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['create'], wrote('recreated', { remoteId: '9' })]);

@@ -120,7 +120,7 @@ describe('json-server, described by hand', () => {
     expect((await people.readAll())[0]?.item).toEqual(changed);
   });
 
-  test('every page is read, and of every object that bears our mark once', async () => {
+  test('every page is read, and of every object that carries our mark once', async () => {
     const ids = Array.from({ length: 10 }, (_, index) => `p${index}`);
     await people.apply(...ids.map((id) => people.create(id, contact({ ...ROSSI, firstName: id }))));
     proxy.forget();
@@ -143,7 +143,7 @@ describe('json-server, described by hand', () => {
     },
   );
 
-  test('an object that somebody deleted is made anew by an update, and a delete of it ends well', async () => {
+  test('an object that somebody deleted is made again by an update, and a delete of it ends well', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     const { remoteId } = await people.written(people.create('p1', item));
     await fetch(`${server.url}/contacts/${remoteId}`, { method: 'DELETE' });
@@ -172,7 +172,7 @@ describe('json-server, described by hand', () => {
     expect((await ours()).slice(0, 2)).toEqual(before);
   });
 
-  test('an object that no longer bears our stamp and key is left alone', async () => {
+  test('an object that no longer carries our stamp and key is left alone', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     const { remoteId } = await people.written(people.create('p1', item));
     const theirs = { firstName: 'Theirs', lastName: 'Now', mirrorKey: '' };

@@ -247,7 +247,7 @@ test('without a stamp nothing is read as ours, and a create finds by key: never 
   expect(sandbox.records('Contact').map(({ values }) => values.firstName)).toEqual(['Other']);
 });
 
-test("an object that bears the key and another target's stamp is not touched", async () => {
+test("an object that carries the key and another target's stamp is not touched", async () => {
   const { sandbox, target } = await openProxied();
   await target.written(target.create('p1', anna));
   const [record] = sandbox.records('Contact');

@@ -23,7 +23,7 @@ import {
 const CANARY = 'ValueCanary';
 
 describe('rows', () => {
-  test('S1: a key that several records bear is quarantined: none is chosen, written or deleted', async () => {
+  test('S1: a key that several records carry is quarantined: none is chosen, written or deleted', async () => {
     const [key, ...others] = FIELDS.Contact!;
     const { sandbox, open } = await openWorld({
       customFields: { ...FIELDS, Contact: [{ ...key!, unique: false }, ...others] },

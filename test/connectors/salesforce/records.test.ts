@@ -257,7 +257,7 @@ describe('a deletion', () => {
 });
 
 describe('what people do to contacts', () => {
-  test('a merge keeps the master, and the loser is made anew: the clinic has two patients', async () => {
+  test('a merge keeps the master, and the loser is made again: the clinic has two patients', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     const [master, loser] = await apply(
@@ -292,7 +292,7 @@ describe('what people do to contacts', () => {
     expect(inWords(await apply(worker, update('a'), create('b')))).toEqual(['a key-burnt', 'b created']);
   });
 
-  test('what is found by key is what bears our mark', async () => {
+  test('what is found by key is what carries our mark', async () => {
     const { open } = await openWorld();
     const worker = open();
     await apply(worker, create('a'), create('b'));

@@ -209,7 +209,7 @@ describe('what is stored', () => {
     ['the query is refused', { readBack: refusal(400, 'MALFORMED_QUERY') }],
     ['the query does not end', { readBack: ok({ done: false, records: [] }) }],
     ['the record is not shown', { readBack: ok({ done: true, records: [] }) }],
-    ['the record bears another mark by now', { shown: (record) => ({ ...record, Clinic_Stamp__c: 'x' }) }],
+    ['the record carries another mark by now', { shown: (record) => ({ ...record, Clinic_Stamp__c: 'x' }) }],
     ['the record can’t be read', { shown: (record) => ({ ...record, LastName: 7 }) }],
   ])('is not told where %s; it is written all the same', async (_, org) => {
     expect((await run(org, write('a'))).outcomes).toStrictEqual([outcome]);

@@ -81,7 +81,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(second.items).toMatchObject([{ key: keyOf('c'), item: { title: 'Changed' } }]);
     expect(second.items).toEqual(await kit.connector.find(kit.target.container, [keyOf('c')], signal()));
   },
-  'our own write is told with the version tag that its outcome bore': async (kit) => {
+  'our own write is told with the version tag that its outcome carried': async (kit) => {
     const cursor = await begin(kit, 'a');
     const [b] = await kit.create('b');
     const [a] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());

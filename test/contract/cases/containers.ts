@@ -53,7 +53,7 @@ export const containers = group<CalendarKit>('the calendar', {
     const agreed = await Promise.all([one.prepare(null, signal()), other.prepare(null, signal())]);
     expect(agreed[0]).toBe(agreed[1]);
   },
-  'a calendar of our own that a person deleted is made anew': async (kit) => {
+  'a calendar of our own that a person deleted is made again': async (kit) => {
     const worker = kit.worker({ createCalendar: NAME });
     const first = await worker.prepare(null, signal());
     await kit.target.server.deleteContainer(first);

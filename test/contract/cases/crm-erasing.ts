@@ -46,7 +46,7 @@ export const crmErasing = group<CrmKit>('erasing', {
     ]);
     for (const id of ids) await expectGone(kit, id);
   },
-  'an erased record that comes back is written anew': async (kit) => {
+  'an erased record that comes back is written again': async (kit) => {
     const [a] = await kit.create('a');
     await kit.attempt([{ ...deleteOperation('a', a!.versionTag, a!.remoteId), erase: true }]);
     const [outcome] = await kit.deliver([kit.toCreate('a', kit.item('Back'))]);

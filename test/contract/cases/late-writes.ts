@@ -18,7 +18,7 @@ async function held({ target: { proxy, dialect } }: Pick<AnyKit, 'target'>): Pro
 
 /** Writes of a worker that lost its lease in mid-call, and answers that never came. */
 export const lateWrites = group('late writes', {
-  'D16: what is read bears the revision of the write that made it so': async (kit) => {
+  'D16: what is read carries the revision of the write that made it so': async (kit) => {
     const [created] = await kit.create('a');
     const update = { ...updateOperation('a', kit.item('Newer'), created!.versionTag, created!.remoteId), revision: 7 };
     written((await kit.attempt([update]))[0]);

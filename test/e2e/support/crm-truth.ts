@@ -12,7 +12,7 @@ const LOCAL_DAY = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome' });
 
 type Values = CrmRecord['values'];
 
-/** What a CRM should show by the clinic's own books, reckoned here anew. */
+/** What a CRM should show by the clinic's own books, computed here again. */
 export interface Expected {
   values: Values;
   /** Who it belongs to; null for contacts. */
@@ -29,7 +29,7 @@ export interface CrmComparison {
 
 /**
  * Compares a stream in a CRM with the books of the tenants' clinics. Nothing of the product is used.
- * @param asOf epoch ms at which what depends on the time of day was reckoned
+ * @param asOf epoch ms at which what depends on the time of day was computed
  */
 export function compareCrm(
   world: CrmWorld,

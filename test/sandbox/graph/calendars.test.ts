@@ -20,7 +20,7 @@ describe('calendars', () => {
     expect(sandbox.calendars(DOCTOR)).toHaveLength(1);
   });
 
-  it('bear extended properties, told only when expanded', async () => {
+  it('carry extended properties, told only when expanded', async () => {
     const { call } = await startBench();
     const expand = (name: string): string =>
       `$expand=${encodeURIComponent(`singleValueExtendedProperties($filter=id eq '${property(name)}')`)}`;
@@ -90,7 +90,7 @@ describe('a mailbox that was moved elsewhere', () => {
 
     sandbox.renewIds(DOCTOR);
     expect((await call('GET', `/me/events/${id}`)).status).toBe(404);
-    const path = (of: string) => `/me/calendars/${of}/events?$filter=${encodeURIComponent(bears('k1'))}`;
+    const path = (of: string) => `/me/calendars/${of}/events?$filter=${encodeURIComponent(carries('k1'))}`;
     const found = (await call('GET', path(calendar))).body.value;
     expect(found).toHaveLength(1);
     expect(found[0].id).not.toBe(id);
@@ -106,6 +106,6 @@ describe('a mailbox that was moved elsewhere', () => {
   });
 });
 
-function bears(value: string): string {
+function carries(value: string): string {
   return `singleValueExtendedProperties/Any(ep: ep/id eq '${property('Key')}' and ep/value eq '${value}')`;
 }

@@ -33,7 +33,7 @@ describe('one association', () => {
     expect(list.body).toEqual({ results: [{ toObjectId: meeting, associationTypes }] });
   });
 
-  it('bears a label, and with it the plain type', async () => {
+  it('carries a label, and with it the plain type', async () => {
     const bench = await startBench();
     const { contact, company } = people(bench);
     const path = `/crm/objects/2026-03/contacts/${contact}/associations/companies/${company}`;

@@ -8,7 +8,7 @@ describe('batch create', () => {
     ...(trace === undefined ? {} : { objectWriteTraceId: trace }),
   });
 
-  it('answers 201, or 207 for the rows that bear trace ids', async () => {
+  it('answers 201, or 207 for the rows that carry trace ids', async () => {
     const { call, sandbox } = await startBench();
     expect((await call('POST', path, { inputs: [row('a@b.example')] })).status).toBe(201);
     const mixed = await call('POST', path, { inputs: [row('a@b.example', '0'), row('c@d.example', '1')] });

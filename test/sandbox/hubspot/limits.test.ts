@@ -134,7 +134,7 @@ describe('a migration', () => {
 });
 
 describe('an injected status', () => {
-  it('bears the vendor’s body', async () => {
+  it('carries the vendor’s body', async () => {
     const { call, sandbox } = await startBench();
     for (const status of [423, 502, 503, 521]) {
       sandbox.faults.add({ times: 1, fault: { kind: 'status', status } });

@@ -119,7 +119,7 @@ describe('an upsert', () => {
 describe('a bad row', () => {
   const family = { email: 'family@clinic.example' };
 
-  it('is told alone when every row bears a trace id', async () => {
+  it('is told alone when every row carries a trace id', async () => {
     const { upsert, sandbox } = await startBench();
     const answer = await upsert({ key: 'a', values: family }, { key: 'b', values: family }, { key: 'c' });
     const holder = sandbox.recordBy('contacts', 'email', family.email)?.id;
