@@ -21,16 +21,40 @@ test('a report counts faults and defects over all runs and shows them in a hundr
     kind: 'missing' as const,
     text: `aurora/doctor-1: "${'Somebody with a long name '.repeat(index + 1)}"`,
   }));
-  const run = { byFault: { kill: 2 }, awaits: { met: ['a', 'b'], struck: ['a'] }, unsettled: [], seconds: 1 };
-  reporter.add({ ...run, script: scriptOf(1, choiceOf([])), defects: [], tally: tallyOf([]) }, null);
+  const timePassed = [{ aheadMs: 3_900_000, unsettled: ['aurora/room waiting'] }];
+  const awaits = { met: ['a', 'b'], struck: ['a'] };
+  const run = { byFault: { kill: 2 }, awaits, unsettled: [], timePassed: [], searched: [], seconds: 1 };
+  reporter.add({ ...run, timePassed, script: scriptOf(1, choiceOf([])), defects: [], tally: tallyOf([]) }, null);
   reporter.add({ ...run, script: scriptOf(2, choiceOf([])), defects, tally: tallyOf(defects) }, null);
   const report = reporter.report();
   expect(report).toMatchObject({ runs: 2, faultsInjected: 4, byFault: { kill: 4 }, missing: 12, duplicates: 0 });
   expect(report.examples).toHaveLength(1);
+  expect(report.timePassed).toEqual({ runs: 1, seeds: [{ seed: 1, times: timePassed }] });
   const text = renderReport(report);
   expect(long(text)).toEqual([]);
   expect(text).toContain('… and 4 more');
   expect(text).toContain('seed 2:');
+  expect(text).toContain(
+    '1 runs came to rest after the clocks were set ahead\n  seed 1: 65 min for aurora/room waiting',
+  );
+});
+
+test('a trial counts the defects that its safety prevents, and names the others', () => {
+  const reporter = new Reporter('guard');
+  const run = { byFault: {}, awaits: { met: [], struck: [] }, unsettled: [], timePassed: [], searched: [], seconds: 1 };
+  for (const [seed, kind] of [[1, 'unjustifiedDeletes'] as const, [2, 'missing'] as const]) {
+    const defects = [{ kind, text: 'aurora/room' }];
+    reporter.add({ ...run, script: scriptOf(seed, choiceOf([])), defects, tally: tallyOf(defects) }, null);
+    reporter.addControl({ ...run, script: scriptOf(seed, choiceOf([])), defects: [], tally: tallyOf([]) });
+  }
+  const report = reporter.report();
+  expect(report.without).toEqual({
+    ...{ safety: 'guard', runs: 2, detected: 1, byKind: { unjustifiedDeletes: 1, missing: 1 } },
+    control: { runs: 2, defects: 0 },
+  });
+  expect(renderReport(report)).toContain(
+    'without guard: detected in 1 of 2 (unjustifiedDeletes 1, missing 1), with it: a defect in 0 of 2',
+  );
 });
 
 test('a word that is longer than a line is left whole', () => {

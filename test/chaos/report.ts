@@ -1,6 +1,8 @@
 import { type Defect, noTally, type Tally } from './judge/tally.ts';
 import type { RunResult } from './run/run.ts';
+import type { TimePassed } from './run/settle.ts';
 import { describeScript, type Script } from './script/generate.ts';
+import { MECHANISMS } from './without/mechanisms.ts';
 
 /** A run with defects. */
 export interface Example {
@@ -20,6 +22,11 @@ export interface Report extends Tally {
   byFault: Record<string, number>;
   /** Different awaits that were met, and at how many of them something happened. */
   awaits: { met: number; struck: number };
+  /**
+   * Runs that only came to rest after the daemons' clocks were set ahead: whatever hides there is a delay that is longer than it has
+   * to be.
+   */
+  timePassed: { runs: number; seeds: { seed: number; times: TimePassed[] }[] };
   examples: Example[];
   /** Null unless a safety was taken out. */
   without: Trial | null;
@@ -29,8 +36,10 @@ export interface Report extends Tally {
 export interface Trial {
   safety: string;
   runs: number;
-  /** Of those runs, how many had a defect. */
+  /** Of those runs, how many had a defect that the safety prevents. */
   detected: number;
+  /** In how many there was a defect of a kind. */
+  byKind: Record<string, number>;
   control: { runs: number; defects: number };
 }
 
@@ -42,6 +51,7 @@ export class Reporter {
   readonly #met = new Set<string>();
   readonly #struck = new Set<string>();
   readonly #examples: Example[] = [];
+  readonly #timePassed: { seed: number; times: TimePassed[] }[] = [];
   readonly #without: string | null;
   readonly #control = { runs: 0, defects: 0 };
   #runs = 0;
@@ -57,7 +67,7 @@ export class Reporter {
     if (defects.length > 0) this.#control.defects += 1;
   }
 
-  add({ script, tally, defects, byFault, awaits, unsettled }: RunResult, shortest: Script | null): void {
+  add({ script, tally, defects, byFault, awaits, unsettled, timePassed }: RunResult, shortest: Script | null): void {
     this.#runs += 1;
     for (const name of Object.keys(tally) as (keyof Tally)[]) this.#tally[name] += tally[name];
     for (const [name, count] of Object.entries(byFault)) {
@@ -65,7 +75,16 @@ export class Reporter {
     }
     for (const name of awaits.met) this.#met.add(name);
     for (const name of awaits.struck) this.#struck.add(name);
+    if (timePassed.length > 0) this.#timePassed.push({ seed: script.seed, times: timePassed });
     if (defects.length > 0) this.#examples.push({ seed: script.seed, defects, unsettled, script, shortest });
+  }
+
+  #found(safety: string): Pick<Trial, 'detected' | 'byKind'> {
+    const prevented = MECHANISMS[safety]?.prevents ?? [];
+    const kinds = this.#examples.map(({ defects }) => new Set(defects.map(({ kind }) => kind)));
+    const byKind: Record<string, number> = {};
+    for (const kind of kinds.flatMap((each) => [...each])) byKind[kind] = (byKind[kind] ?? 0) + 1;
+    return { detected: kinds.filter((each) => prevented.some((kind) => each.has(kind))).length, byKind };
   }
 
   report(): Report {
@@ -77,11 +96,12 @@ export class Reporter {
       byFault: Object.fromEntries(byFault),
       ...this.#tally,
       awaits: { met: this.#met.size, struck: this.#struck.size },
-      examples: this.#examples,
+      timePassed: { runs: this.#timePassed.length, seeds: this.#timePassed.toSorted(bySeed) },
+      examples: this.#examples.toSorted(bySeed),
       without:
         this.#without === null
           ? null
-          : { safety: this.#without, runs: this.#runs, detected: this.#examples.length, control: this.#control },
+          : { safety: this.#without, runs: this.#runs, ...this.#found(this.#without), control: this.#control },
     };
   }
 }
@@ -111,15 +131,32 @@ export function renderReport(report: Report): string {
     ...wrap(faults.join(', '), '  '),
     '',
     ...figures,
+    ...timeLines(report),
     ...examples.flatMap(exampleLines),
     ...(report.without === null ? [] : ['', describeTrial(report.without)]),
   ].join('\n');
 }
 
 /** One line of the table. */
-export function describeTrial({ safety, runs, detected, control }: Trial): string {
-  const played = control.runs === 0 ? '' : `, with it: ${control.defects} of ${control.runs}`;
-  return `without ${safety}: a defect in ${detected} of ${runs}${played}`;
+export function describeTrial({ safety, runs, detected, byKind, control }: Trial): string {
+  const kinds = Object.entries(byKind).map(([kind, count]) => `${kind} ${count}`);
+  const played = control.runs === 0 ? '' : `, with it: a defect in ${control.defects} of ${control.runs}`;
+  return `without ${safety}: detected in ${detected} of ${runs} (${kinds.join(', ')})${played}`;
+}
+
+function bySeed(one: { seed: number }, other: { seed: number }): number {
+  return one.seed - other.seed;
+}
+
+const MINUTE_MS = 60_000;
+
+function timeLines({ timePassed: { runs, seeds } }: Report): string[] {
+  const describe = ({ aheadMs, unsettled }: TimePassed) => `${aheadMs / MINUTE_MS} min for ${unsettled.join(', ')}`;
+  return [
+    '',
+    `${runs} runs came to rest after the clocks were set ahead`,
+    ...seeds.flatMap(({ seed, times }) => wrap(`  seed ${seed}: ${times.map(describe).join('; ')}`, '    ')),
+  ];
 }
 
 function exampleLines({ seed, defects, unsettled, script, shortest }: Example): string[] {

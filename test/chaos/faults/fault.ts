@@ -17,7 +17,7 @@ export interface Ceasing {
 export interface Fault {
   /** What `--only` may name beside the fault itself. */
   group: Group;
-  /** How often it is drawn, against the others of its group. Default 1. */
+  /** How often it is drawn, against the others. Default 1. */
   weight?: number;
   /** Chooses how it comes; nothing but the numbers decides. */
   draw(draw: Draw): Given;

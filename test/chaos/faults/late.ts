@@ -1,5 +1,5 @@
 import type { Scene } from '../run/scene.ts';
-import type { Service } from '../world/awaits.ts';
+import type { Await, Service } from '../world/awaits.ts';
 import type { ClinicDesk } from '../world/clinic-desk.ts';
 import { type Ceasing, type Fault, fault } from './fault.ts';
 import { placeOf } from './processes.ts';
@@ -8,8 +8,14 @@ const DAY_MS = 86_400_000;
 /** The longest wait for the await, for another daemon to take over, and for what came late to do its harm. */
 const WAITS_MS = { await: 5_000, successor: 9_000, harm: 1_200 };
 
+interface Kind {
+  side: 'before' | 'after';
+  /** Null: a write to the service. */
+  only: RegExp | null;
+}
+
 /** What comes late, and which await that is. */
-const LATE: Readonly<Record<string, { side: 'before' | 'after'; only: RegExp | null }>> = {
+const LATE: Readonly<Record<string, Kind>> = {
   /** A request is under way for longer than its sender holds the lease. */
   request: { side: 'before', only: null },
   /** A command to Redis is: the plan of a cycle. */
@@ -18,7 +24,14 @@ const LATE: Readonly<Record<string, { side: 'before' | 'after'; only: RegExp | n
   worker: { side: 'after', only: /^redis \w+ lease-lane\+outbox$/ },
   /** A command to Redis is: what became of a write. The appointment then goes back to where that write had it. */
   settlement: { side: 'before', only: /^redis \w+ lease-lane\+outbox\+outbox-due/ },
+  /**
+   * A worker hears nothing of Redis any more, and a read takes longer than it holds the lease: it writes right after it. HubSpot alone
+   * takes a write without asking what stands there.
+   */
+  deaf: { side: 'before', only: /^hubspot POST .*\/meetings\/batch\/read$/ },
 };
+/** The tenant with HubSpot, and its target of appointments. */
+const HUBSPOT = { tenant: 'aurora', target: 'visits' };
 
 interface Late {
   [name: string]: string | number | boolean;
@@ -39,23 +52,30 @@ async function playLate(scene: Scene, { how, service, tenant, which }: Late): Pr
   if (world.daemons.length < 2 || desk === undefined || late === undefined) return {};
   await scene.quiet();
   const released = Promise.withResolvers<void>();
-  const pattern = late.only;
+  const undo: (() => void)[] = [];
+  const agenda = agendaOf(scene, desk, service);
   const snare = world.hub.lay({
     moment: {
-      ...{ service: pattern === null ? (service as Service) : 'redis', write: true, skip: 0 },
-      ...{ side: late.side, fresh: false },
+      service: late.only === null ? (service as Service) : null,
+      write: false,
+      skip: 0,
+      side: late.side,
+      fresh: false,
     },
     times: 1,
-    ...(pattern === null ? {} : { only: ({ name }: { name: string }) => pattern.test(name) }),
+    only: late.only === null ? ({ isWrite }) => isWrite : isOf(late.only, laneOf(scene, desk, agenda)),
     async strike(at) {
       scene.count(`late-${how}`, at.name);
-      if (how !== 'worker') return released.promise;
       const place = placeOf(scene, at);
+      if (how === 'deaf' && place !== undefined) {
+        place.gate.silent = true;
+        undo.push(() => Object.assign(place.gate, { silent: false }));
+      }
+      if (how !== 'worker') return released.promise;
       place?.freeze();
       void released.promise.then(() => place?.thaw());
     },
   });
-  const agenda = agendaOf(scene, desk, service);
   const ahead = desk.ahead().filter(({ agendaId }) => agendaId === agenda);
   const id = ahead[which % Math.max(1, ahead.length)]?.id;
   if (id === undefined) return { cease: () => snare.lift() };
@@ -64,9 +84,10 @@ async function playLate(scene: Scene, { how, service, tenant, which }: Late): Pr
   await Promise.race([snare.spent, scene.after(WAITS_MS.await * scene.pace, () => {})]);
   snare.lift();
   move(desk, id, 5);
-  await scene.untilInSync(Date.now(), WAITS_MS.successor);
+  await scene.untilInSync(Date.now(), WAITS_MS.successor, how === 'deaf' ? [HUBSPOT] : []);
   released.resolve();
   await scene.after(WAITS_MS.harm * scene.pace, () => {});
+  for (const each of undo) each();
   await scene.check();
   if (how === 'settlement') move(desk, id, -5);
   return {};
@@ -80,6 +101,17 @@ function agendaOf({ world }: Scene, { agendaIds }: ClinicDesk, service: string):
   return target?.rules.agendaIds[0] ?? agendaIds[0] ?? '';
 }
 
+/** The calendar that shows an agenda. */
+function laneOf({ world }: Scene, { agendaIds }: ClinicDesk, agenda: string): string | undefined {
+  const own = world.targets.filter(({ rules }) => agendaIds.includes(rules.agendaIds[0] ?? ''));
+  return own.find(({ rules }) => rules.agendaIds.includes(agenda))?.target;
+}
+
+/** Awaits of a name; of those that are about a lane, the ones about this lane. */
+function isOf(name: RegExp, lane: string | undefined): (at: Await) => boolean {
+  return (at) => name.test(at.name) && (at.lane === undefined || at.lane === lane);
+}
+
 function move(desk: ClinicDesk, id: string, days: number): void {
   const one = desk.history.now().find((entry) => entry.id === id);
   if (one === undefined) return;
@@ -91,12 +123,11 @@ function move(desk: ClinicDesk, id: string, days: number): void {
 export const LATE_FAULTS: Readonly<Record<string, Fault>> = {
   late: fault({
     group: 'kills',
-    draw: (draw): Late => ({
-      how: draw.pick(['request', 'command', 'worker', 'settlement']),
-      service: draw.pick(['google', 'graph', 'caldav']),
-      tenant: draw.upTo(2),
-      which: draw.upTo(10),
-    }),
+    draw: (draw): Late => {
+      const how = draw.pick(['request', 'command', 'worker', 'settlement', 'deaf']);
+      const service = draw.pick(['google', 'graph', 'caldav']);
+      return { how, service, tenant: how === 'deaf' ? 0 : draw.upTo(2), which: draw.upTo(10) };
+    },
     play: playLate,
   }),
 };

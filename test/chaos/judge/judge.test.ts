@@ -5,7 +5,15 @@ import { importsOf, tokensOf } from '../../support/source-scanner.ts';
 import type { RemoteObject } from './compare.ts';
 import { History } from './history.ts';
 import { tallyOf } from './tally.ts';
-import { type Claim, type JudgedCalendar, judgeCalendar, judgeClaim, judgeLeaks, judgeReminders } from './verdict.ts';
+import {
+  type Claim,
+  type JudgedCalendar,
+  judgeCalendar,
+  judgeClaim,
+  judgeLeaks,
+  judgeLogins,
+  judgeReminders,
+} from './verdict.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-03-20T10:00:00Z');
@@ -175,14 +183,23 @@ test('a message is a double when the same words come to the same phone', () => {
   expect(tallyOf(judgeReminders([one, one, one]))).toEqual({ ...NONE, doubleReminders: 2 });
 });
 
-test('a name is found in the log and in addresses, also encoded', () => {
+test('a login is lost when a person has to make it again, and only then', () => {
+  const login = (state: string) => ({ connection: state, state, reason: 'refresh-refused' });
+  expect(tallyOf(judgeLogins('aurora', ['connected', 'static'].map(login)))).toEqual(NONE);
+  const lost = judgeLogins('aurora', ['connected', 'needs-login', 'never'].map(login));
+  expect(tallyOf(lost)).toEqual({ ...NONE, lostTokens: 2 });
+  expect(lost[0]?.text).toBe('aurora/needs-login: refresh-refused');
+});
+
+test('a name is found in the log, in addresses and among the metrics, also encoded', () => {
   const places = [
     { name: 'the log', text: '{"msg":"sent to qzxa0001"}' },
     { name: 'addresses', text: `GET /v2/patients?name=${encodeURIComponent('Qzxa0002 è')}` },
     { name: 'Redis', text: Buffer.from('Qzxa0003').toString('hex') },
+    { name: '/metrics', text: 'clinic_mirror_writes_total{target="Ada QZXA0004"} 3' },
   ];
-  const planted = ['Qzxa0001', 'Qzxa0002 è', 'Qzxa0003', 'Qzxa0004'];
-  expect(tallyOf(judgeLeaks(places, planted))).toEqual({ ...NONE, leaks: 3 });
+  const planted = ['Qzxa0001', 'Qzxa0002 è', 'Qzxa0003', 'Qzxa0004', 'Qzxa0005'];
+  expect(tallyOf(judgeLeaks(places, planted))).toEqual({ ...NONE, leaks: 4 });
 });
 
 test('nothing of the product is used to judge it', () => {

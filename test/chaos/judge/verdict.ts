@@ -85,6 +85,20 @@ export function judgeReminders(messages: readonly Got[]): Defect[] {
   return doublesIn(messages).map(({ to }) => ({ kind: 'doubleReminders', text: `a second message to ${to}` }));
 }
 
+/** A login as the operator is shown it. */
+export interface Login {
+  connection: string;
+  state: string;
+  reason: string | null;
+}
+
+/** Logins that ended; whatever ended on purpose was made again before. */
+export function judgeLogins(tenant: string, logins: readonly Login[]): Defect[] {
+  return logins
+    .filter(({ state }) => state === 'needs-login' || state === 'never')
+    .map(({ connection, reason }) => ({ kind: 'lostTokens', text: `${tenant}/${connection}: ${reason}` }));
+}
+
 /** Texts of patients where none may stand. */
 export function judgeLeaks(places: readonly Place[], planted: readonly string[]): Defect[] {
   return leaksIn(places, planted).map(({ place, text }) => ({ kind: 'leaks', text: `${text} stands in ${place}` }));

@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 import { MECHANISMS } from '../without/mechanisms.ts';
 
 const mechanism = process.env.CHAOS_WITHOUT ?? '';
-const rewrites = MECHANISMS[mechanism];
+const rewrites = MECHANISMS[mechanism]?.rewrites;
 if (rewrites === undefined) throw new Error(`there is no safety "${mechanism}" to take out`);
 const root = new URL('../../../src/', import.meta.url).href;
 

@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { FAULTS } from '../faults/index.ts';
+import type { Place } from '../judge/leaks.ts';
 import { type Defect, type Tally, tallyOf } from '../judge/tally.ts';
-import { judgeCalendar, judgeCrmSide, judgeLeaks, judgeReminders } from '../judge/verdict.ts';
+import { judgeCalendar, judgeCrmSide, judgeLeaks, judgeLogins, judgeReminders } from '../judge/verdict.ts';
 import type { Script, Step } from '../script/generate.ts';
+import type { DaemonPlace } from '../world/daemons.ts';
 import type { Park } from '../world/park.ts';
 import { openWorld } from '../world/world.ts';
 import { openScene, type Scene } from './scene.ts';
-import { type Settled, settle } from './settle.ts';
+import { type Settled, settle, type TimePassed } from './settle.ts';
 
 /** What one run came to. */
 export interface RunResult {
@@ -17,6 +19,9 @@ export interface RunResult {
   /** Awaits that were met, and at how many of them something happened. */
   awaits: { met: string[]; struck: string[] };
   unsettled: string[];
+  timePassed: TimePassed[];
+  /** Where names of patients were looked for. */
+  searched: string[];
   seconds: number;
 }
 
@@ -51,7 +56,8 @@ export async function play(park: Park, script: Script, options: RunOptions = {})
       await scene.check();
     }
     const settled = await settle(scene);
-    const defects = [...scene.claims, ...(await judgeAll(scene, settled))];
+    const places = await placesOf(scene);
+    const defects = [...scene.claims, ...(await judgeAll(scene, settled, places))];
     options.onLog?.(await readFile(world.logFile, 'utf8'));
     return {
       script,
@@ -60,6 +66,8 @@ export async function play(park: Park, script: Script, options: RunOptions = {})
       byFault: Object.fromEntries(scene.byFault),
       awaits: { met: [...world.hub.met.keys()], struck: [...world.hub.hit.keys()] },
       unsettled: settled.unsettled,
+      timePassed: settled.timePassed,
+      searched: places.map(({ name }) => name),
       seconds: (performance.now() - startedAt) / 1_000,
     };
   } finally {
@@ -103,7 +111,7 @@ async function takeStep(scene: Scene, { fault: name, given, work, pieces, awaits
   else await cease?.();
 }
 
-async function judgeAll(scene: Scene, { since, at, unsettled }: Settled): Promise<Defect[]> {
+async function judgeAll(scene: Scene, { since, at, unsettled }: Settled, places: readonly Place[]): Promise<Defect[]> {
   const { world, dismissed } = scene;
   const defects: Defect[] = [];
   for (const calendar of world.targets) {
@@ -121,8 +129,11 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled): Promis
     defects.push(...judgeCrmSide(name, side, world.clinic, { clinicId, since, now: at }));
   }
   defects.push(...judgeReminders(world.sms.messages()));
-  defects.push(...(await lostTokens(scene)));
-  defects.push(...(await leaks(scene)));
+  for (const { tenant, connections } of (await scene.operator.status()).tenants) {
+    defects.push(...judgeLogins(tenant, connections));
+  }
+  const planted = [...world.tenants.values()].flatMap(({ history }) => history.now().map(({ lastName }) => lastName));
+  defects.push(...judgeLeaks(places, [...new Set(planted)]));
   // Who is not in sync must say so; a target that differs and never settles is counted above.
   if (unsettled.length > 0 && defects.length === 0) {
     defects.push({ kind: 'missing', text: `never in sync: ${unsettled.join(', ')}` });
@@ -130,23 +141,23 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled): Promis
   return defects;
 }
 
-async function lostTokens({ operator }: Scene): Promise<Defect[]> {
-  const { tenants } = await operator.status();
-  return tenants.flatMap(({ tenant, connections }) =>
-    connections
-      .filter(({ state }) => state === 'needs-login' || state === 'never')
-      .map(({ connection, reason }): Defect => ({ kind: 'lostTokens', text: `${tenant}/${connection}: ${reason}` })),
-  );
-}
-
-async function leaks({ world }: Scene): Promise<Defect[]> {
-  const planted = [...world.tenants.values()].flatMap(({ history }) => history.now().map(({ lastName }) => lastName));
-  const places = [
+/** Where no name of a patient may stand. */
+async function placesOf({ world }: Scene): Promise<Place[]> {
+  const metrics = await Promise.all(world.daemons.map(metricsOf));
+  return [
     { name: 'the log', text: await readFile(world.logFile, 'utf8') },
     { name: 'addresses', text: [...world.addresses].join('\n') },
     { name: 'Redis', text: await dump(world.redis.direct) },
+    ...metrics.flatMap((text) => (text === null ? [] : { name: '/metrics', text })),
   ];
-  return judgeLeaks(places, [...new Set(planted)]);
+}
+
+/** @returns null from a daemon that is not at work */
+async function metricsOf(place: DaemonPlace): Promise<string | null> {
+  const port = place.httpPort();
+  if (port === null) return null;
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => null);
+  return answer?.ok === true ? answer.text() : null;
 }
 
 /** Every key and value as Redis holds it. */

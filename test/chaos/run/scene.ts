@@ -11,6 +11,9 @@ import { checkClaims } from './claims.ts';
 /** Why a claim of the status can't be held against the daemons, or what a loss is explained by. */
 export type Doubt = 'clock' | 'state-back' | 'titles';
 
+/** A target by its names. */
+export type Named = Pick<CalendarTarget, 'tenant' | 'target'>;
+
 /** One run at work. */
 export interface Scene {
   readonly world: World;
@@ -41,8 +44,8 @@ export interface Scene {
   start(): void;
   /** Until every target says that it is in sync, for a while at most. */
   quiet(): Promise<void>;
-  /** The same as of a time (epoch ms), woken again and again. */
-  untilInSync(since: number, longestMs: number): Promise<void>;
+  /** The same as of a time (epoch ms), woken again and again. @param also targets beside the calendars */
+  untilInSync(since: number, longestMs: number, also?: readonly Named[]): Promise<void>;
   /** Looks whether what the status says is true. */
   check(): Promise<void>;
   /** What was not. */
@@ -80,11 +83,18 @@ export function openScene(world: World): Scene {
   const touched = new Map<CalendarTarget, Set<string>>();
   const dismissed = new Set<CalendarTarget>();
   let lies = 0;
-  async function untilInSync(since: number, longestMs: number, meanwhile: () => Promise<void>): Promise<void> {
+  interface Wait {
+    since: number;
+    longestMs: number;
+    also?: readonly Named[];
+    meanwhile: () => Promise<void>;
+  }
+  async function untilInSync({ since, longestMs, also = [], meanwhile }: Wait): Promise<void> {
+    const awaited = [...world.targets, ...also];
     const deadline = performance.now() + longestMs * scene.pace;
     for (;;) {
       const view = await Promise.race([operator.status().catch(() => null), delay(WAKE_MS, null)]);
-      if ((view !== null && areFresh(world, view, since)) || performance.now() > deadline) return;
+      if ((view !== null && areFresh(awaited, view, since)) || performance.now() > deadline) return;
       await meanwhile();
       await delay(LOOK_AGAIN_MS);
     }
@@ -124,9 +134,9 @@ export function openScene(world: World): Scene {
     async quiet() {
       const since = Date.now();
       await scene.wake();
-      await untilInSync(since, LONGEST_QUIET_MS, async () => {});
+      await untilInSync({ since, longestMs: LONGEST_QUIET_MS, meanwhile: async () => {} });
     },
-    untilInSync: (since, longestMs) => untilInSync(since, longestMs, scene.wake),
+    untilInSync: (since, longestMs, also = []) => untilInSync({ since, longestMs, also, meanwhile: scene.wake }),
     async check() {
       scene.claims.push(...(await checkClaims(scene)));
     },
@@ -166,8 +176,8 @@ export function openScene(world: World): Scene {
   return scene;
 }
 
-/** Whether every calendar that is configured is in sync as of a time; patients of CRMs are read too seldom to be waited for. */
-function areFresh({ targets }: World, { tenants }: Status, since: number): boolean {
+/** Whether every one of them that is configured is in sync as of a time; patients of CRMs are read too seldom to be waited for. */
+function areFresh(targets: readonly Named[], { tenants }: Status, since: number): boolean {
   return targets.every(({ tenant, target }) => {
     const found = tenants.find((each) => each.tenant === tenant)?.targets.find((each) => each.target === target);
     if (found === undefined || found.state === 'paused') return true;

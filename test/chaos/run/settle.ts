@@ -11,6 +11,16 @@ export interface Settled {
   at: number;
   /** Targets that are not in sync, with their reason; empty when all is well. */
   unsettled: string[];
+  /** How often the daemons' clocks had to be set ahead for it. */
+  timePassed: TimePassed[];
+}
+
+/** The daemons' clocks were set ahead, since not everything was in sync by then. */
+export interface TimePassed {
+  /** By how much, against ours. */
+  aheadMs: number;
+  /** What was not in sync, with its reason. */
+  unsettled: string[];
 }
 
 const LOOK_MS = 100;
@@ -37,8 +47,12 @@ export async function settle(scene: Scene): Promise<Settled> {
   await logInAgain(scene);
   for (const daemon of world.daemons.slice(0, MOST_DAEMONS)) daemon.start();
   let unsettled: string[] = [];
+  const timePassed: TimePassed[] = [];
   for (const aheadMs of AHEAD_MS) {
-    if (aheadMs > 0) world.note('time passes', { aheadMs, unsettled });
+    if (aheadMs > 0) {
+      world.note('time passes', { aheadMs, unsettled });
+      timePassed.push({ aheadMs, unsettled });
+    }
     for (const daemon of world.daemons) daemon.setClock(aheadMs);
     operator.setClock(aheadMs);
     watch.begin();
@@ -53,11 +67,11 @@ export async function settle(scene: Scene): Promise<Settled> {
       watch.note(status);
       await decideHolds(scene, watch);
       unsettled = unsettledIn(scene, status, { since, until: Date.now() + aheadMs, watch });
-      if (unsettled.length === 0) return { since, at: Date.now() + aheadMs, unsettled };
+      if (unsettled.length === 0) return { since, at: Date.now() + aheadMs, unsettled, timePassed };
       await delay(LOOK_MS);
     } while (watch.least() < PATIENCE_CYCLES && !watch.isStill());
   }
-  return { since, at: Date.now() + (AHEAD_MS.at(-1) ?? 0), unsettled };
+  return { since, at: Date.now() + (AHEAD_MS.at(-1) ?? 0), unsettled, timePassed };
 }
 
 /** Counts the cycles of each tenant that ended since it began to look. */

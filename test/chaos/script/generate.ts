@@ -58,12 +58,7 @@ export function scriptOf(seed: number, { faults, steps }: Choice): Script {
 }
 
 function stepOf(draw: Draw, faults: Choice['faults']): Step {
-  const groups = [...new Set([...faults.values()].map(({ group }) => group))];
-  const group = draw.pick(groups);
-  const names = [...faults].flatMap(([name, each]) =>
-    each.group === group ? Array<string>(each.weight ?? 1).fill(name) : [],
-  );
-  const name = draw.pick(names);
+  const name = draw.pick([...faults].flatMap(([each, { weight = 1 }]) => Array<string>(weight).fill(each)));
   return {
     fault: name,
     given: faults.get(name)?.draw(draw) ?? {},

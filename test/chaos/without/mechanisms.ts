@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { DefectKind } from '../judge/tally.ts';
 
 /** A text of a module that is read otherwise. */
 export interface Rewrite {
@@ -8,79 +9,111 @@ export interface Rewrite {
   replace: string;
 }
 
-/** Safeties that can be taken out of the daemons from outside, and how. The texts are those of the modules, to the letter. */
-export const MECHANISMS: Readonly<Record<string, readonly Rewrite[]>> = {
-  fencing: [
-    {
-      module: 'state/leases.ts',
-      find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED') end",
-      replace: '',
-    },
-  ],
-  'lease-deadline': [
-    {
-      module: 'state/leases.ts',
-      find: 'if (!isReleased && performance.now() >= deadlineAt) lose();',
-      replace: '',
-    },
-    {
-      module: 'state/leases.ts',
-      find: 'deadline = setTimeout(lose, Math.max(0, deadlineAt - performance.now())).unref();',
-      replace: '',
-    },
-  ],
+/** A safety that can be taken out of the daemons from outside. */
+export interface Safety {
+  /** Defects that it is there to prevent: others say nothing of it. */
+  prevents: readonly DefectKind[];
+  /** How it is taken out. The texts are those of the modules, to the letter. */
+  rewrites: readonly Rewrite[];
+}
+
+/** Safeties by their names on the command line. */
+export const MECHANISMS: Readonly<Record<string, Safety>> = {
+  fencing: {
+    prevents: ['wrong', 'duplicates', 'falseInSync'],
+    rewrites: [
+      {
+        module: 'state/leases.ts',
+        find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED') end",
+        replace: '',
+      },
+    ],
+  },
+  'lease-deadline': {
+    prevents: ['duplicates', 'wrong'],
+    rewrites: [
+      {
+        module: 'state/leases.ts',
+        find: 'if (!isReleased && performance.now() >= deadlineAt) lose();',
+        replace: '',
+      },
+      {
+        module: 'state/leases.ts',
+        find: 'deadline = setTimeout(lose, Math.max(0, deadlineAt - performance.now())).unref();',
+        replace: '',
+      },
+    ],
+  },
   // The operator's own look may note that the state went back: the daemons don't hear of it.
-  epoch: [
-    { module: 'state/epoch.ts', find: 'if counter < mark then', replace: 'if false then' },
-    {
-      module: 'state/epoch.ts',
-      find: "redis.call('HGET', KEYS[1], 'wentBackAt') or '0', redis.call('HGET', KEYS[1], 'wentBackTo') or '0'}",
-      replace: "'0', '0'}",
-    },
-  ],
+  epoch: {
+    prevents: ['doubleReminders'],
+    rewrites: [
+      { module: 'state/epoch.ts', find: 'if counter < mark then', replace: 'if false then' },
+      {
+        module: 'state/epoch.ts',
+        find: "redis.call('HGET', KEYS[1], 'wentBackAt') or '0', redis.call('HGET', KEYS[1], 'wentBackTo') or '0'}",
+        replace: "'0', '0'}",
+      },
+    ],
+  },
   // As it was: whoever has waited too long gives up, and the pages that were read are lost. The time is a hundredth of what it was, as
   // the scarce world's budget is a hundred times a real one.
-  reservation: [
-    {
-      module: 'state/budget.ts',
-      find: "if (priority === 'interactive' && waitedMs + waitMs > LONGEST_INTERACTIVE_WAIT_MS) throw exhausted(waitMs);",
-      replace: 'if (waitedMs + waitMs > 120) throw exhausted(waitMs);',
-    },
-  ],
-  guard: [
-    {
-      module: 'sync/guard.ts',
-      find: 'return removals > count && removals > held * share;',
-      replace: 'return false;',
-    },
-    {
-      module: 'sync/guard.ts',
-      find: 'return share < 0.5 && removals >= HALF_FROM && removals * 2 >= held;',
-      replace: 'return false;',
-    },
-  ],
-  confirmation: [
-    {
-      module: 'jobs/absence.ts',
-      find: '(isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);',
-      replace: 'confirmation.vanished.add(id);',
-    },
-  ],
-  'own-keys': [
-    {
-      module: 'sync/identity.ts',
-      find: 'base32hex(hmac(nameKey, JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));',
-      replace:
-        'base32hex(hmac(nameKey, JSON.stringify([form.stream, recordId, epoch, Math.random()])).subarray(0, KEY_BYTES));',
-    },
-  ],
-  completeness: [
-    {
-      module: 'clinic/snapshot.ts',
-      find: 'return reason === null ?',
-      replace: 'return reason !== undefined ?',
-    },
-  ],
+  reservation: {
+    prevents: ['missing', 'falseInSync'],
+    rewrites: [
+      {
+        module: 'state/budget.ts',
+        find: "if (priority === 'interactive' && waitedMs + waitMs > LONGEST_INTERACTIVE_WAIT_MS) throw exhausted(waitMs);",
+        replace: 'if (waitedMs + waitMs > 120) throw exhausted(waitMs);',
+      },
+    ],
+  },
+  guard: {
+    prevents: ['unjustifiedDeletes'],
+    rewrites: [
+      {
+        module: 'sync/guard.ts',
+        find: 'return removals > count && removals > held * share;',
+        replace: 'return false;',
+      },
+      {
+        module: 'sync/guard.ts',
+        find: 'return share < 0.5 && removals >= HALF_FROM && removals * 2 >= held;',
+        replace: 'return false;',
+      },
+    ],
+  },
+  confirmation: {
+    prevents: ['unjustifiedDeletes'],
+    rewrites: [
+      {
+        module: 'jobs/absence.ts',
+        find: '(isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);',
+        replace: 'confirmation.vanished.add(id);',
+      },
+    ],
+  },
+  'own-keys': {
+    prevents: ['duplicates'],
+    rewrites: [
+      {
+        module: 'sync/identity.ts',
+        find: 'base32hex(hmac(nameKey, JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));',
+        replace:
+          'base32hex(hmac(nameKey, JSON.stringify([form.stream, recordId, epoch, Math.random()])).subarray(0, KEY_BYTES));',
+      },
+    ],
+  },
+  completeness: {
+    prevents: ['unjustifiedDeletes', 'falseInSync'],
+    rewrites: [
+      {
+        module: 'clinic/snapshot.ts',
+        find: 'return reason === null ?',
+        replace: 'return reason !== undefined ?',
+      },
+    ],
+  },
 };
 
 /** One of the safeties. */
@@ -88,7 +121,7 @@ export type Mechanism = string;
 
 /** @throws Error that names the module whose text has changed, so that nobody believes in a trial that took nothing out */
 export async function checkRewrites(mechanism: Mechanism): Promise<void> {
-  for (const { module, find } of MECHANISMS[mechanism] ?? []) {
+  for (const { module, find } of MECHANISMS[mechanism]?.rewrites ?? []) {
     const source = await readFile(new URL(`../../../src/${module}`, import.meta.url), 'utf8');
     if (source.split(find).length !== 2) {
       throw new Error(

@@ -15,7 +15,7 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
     daemons: 2,
     steps: late(draw, 'settlement', draw.pick(['google', 'graph', 'caldav'])),
   }),
-  'lease-deadline': (draw) => ({ daemons: 2, steps: late(draw, 'worker', 'hubspot') }),
+  'lease-deadline': (draw) => ({ daemons: 2, steps: late(draw, 'deaf', 'hubspot') }),
   epoch: (draw) => ({ steps: [step(draw, 'redis-back-reminder', { tenant: draw.upTo(2), agenda: draw.upTo(3) })] }),
   reservation: (draw) => ({ scarce: true, warm: false, steps: [step(draw, 'pause', { ms: 0 })] }),
   guard: (draw) => ({
@@ -41,8 +41,8 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
   }),
   completeness: (draw) => ({
     steps: [
-      step(draw, 'list-truncated', { ...LASTING, singles: false, keep: 12, betrayed: true }),
-      step(draw, 'pause', { ms: 0 }),
+      step(draw, 'list-truncated', { ...LASTING, singles: true, keep: draw.between(17, 20), betrayed: true }),
+      step(draw, 'pause', { ms: SECOND_MISS_MS }),
       step(draw, 'pause', { ms: 0 }),
     ],
   }),

@@ -12,6 +12,8 @@ export interface Await {
   /** Service and operation, without ids: `google POST /batch/calendar/v3`, `redis evalsha outbox`. */
   name: string;
   isWrite: boolean;
+  /** Of a command to Redis: the target whose lane it is about. */
+  lane?: string;
   /** Who waits; null when that can't be told. */
   pid(): number | null;
 }

@@ -14,6 +14,8 @@ export interface DaemonPlace {
   /** Whether a process runs here, frozen ones included. */
   isAlive(): boolean;
   pid(): number | null;
+  /** Where it answers probes; null until it is at work. */
+  httpPort(): number | null;
   start(): void;
   kill(): Promise<void>;
   /** SIGTERM. @returns its exit code */
@@ -38,6 +40,8 @@ export interface DaemonOptions {
 
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 const WITHOUT = fileURLToPath(new URL('../preload/without.ts', import.meta.url));
+/** What a daemon logs when it is at work. */
+const RUNS = '"the daemon runs"';
 const CLOCK = fileURLToPath(new URL('../preload/clock.ts', import.meta.url));
 
 /** Makes the places; no daemon runs yet. */
@@ -49,6 +53,7 @@ export async function openDaemonPlaces(options: DaemonOptions): Promise<DaemonPl
 async function openPlace(number: number, options: DaemonOptions): Promise<DaemonPlace> {
   let child: ChildProcess | null = null;
   let offsetMs = 0;
+  let httpPort: number | null = null;
   const isAlive = () => child !== null && child.exitCode === null && child.signalCode === null;
   const pid = () => (isAlive() ? (child?.pid ?? null) : null);
   const gate = await openRedisGate({ port: options.redisPort, hub: options.hub, pid });
@@ -66,9 +71,13 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
     gate,
     isAlive,
     pid,
+    httpPort: () => (isAlive() ? httpPort : null),
     start() {
       if (isAlive()) return;
-      child = launch(number, options, gate.url);
+      httpPort = null;
+      child = launch(number, options, gate.url, (port) => {
+        httpPort = port;
+      });
       child.send({ offsetMs });
     },
     kill: async () => void (await end('SIGKILL')),
@@ -82,7 +91,12 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
   };
 }
 
-function launch(number: number, options: DaemonOptions, redisUrl: string): ChildProcess {
+function launch(
+  number: number,
+  options: DaemonOptions,
+  redisUrl: string,
+  onOpen: (httpPort: number) => void,
+): ChildProcess {
   const { configDir, env, logFile, without, compileCache } = options;
   const imports = [CLOCK, ...(without === null ? [] : [WITHOUT])].flatMap((file) => ['--import', file]);
   const child = spawn(process.execPath, [...imports, CLI, '--config', configDir, 'run'], {
@@ -102,9 +116,11 @@ function launch(number: number, options: DaemonOptions, redisUrl: string): Child
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     // A line says which daemon it is of; those of different ones lie between each other.
-    createInterface(stream).on('line', (line) =>
-      appendFileSync(logFile, line.startsWith('{') ? `{"daemon":${number},${line.slice(1)}\n` : `${line}\n`),
-    );
+    createInterface(stream).on('line', (line) => {
+      appendFileSync(logFile, line.startsWith('{') ? `{"daemon":${number},${line.slice(1)}\n` : `${line}\n`);
+      const [, port] = (line.includes(RUNS) && /"port":(\d+)/.exec(line)) || [];
+      if (port !== undefined) onOpen(Number(port));
+    });
   }
   // A message to one that has just ended is nobody's loss.
   child.on('error', () => {});

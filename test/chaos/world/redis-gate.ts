@@ -115,8 +115,12 @@ function sleep(ms: number): Promise<void> {
 function awaitOf([command = '', ...words]: string[], pid: () => number | null): Await | null {
   if (IDLE.test(command)) return null;
   const kinds = [...new Set(words.flatMap((word) => kindOf(word) ?? []))].slice(0, NAMED_KINDS);
-  return { service: 'redis', name: `redis ${command} ${kinds.join('+')}`.trim(), isWrite: !READ.test(command), pid };
+  const lane = words.map((word) => LANE.exec(word)?.[1]).find((target) => target !== undefined);
+  const name = `redis ${command} ${kinds.join('+')}`.trim();
+  return { service: 'redis', name, isWrite: !READ.test(command), pid, ...(lane === undefined ? {} : { lane }) };
 }
+
+const LANE = /^cm:\{[^}]*\}:lease:lane-(.+)/;
 
 /** Kinds of keys that an await is named by. */
 const NAMED_KINDS = 3;
