@@ -216,12 +216,17 @@ function startWorker(
     prefix: QUEUE_PREFIX,
     concurrency: options.concurrency[name],
     lockDuration: options.lockMs,
-    stalledInterval: options.lockMs / 2,
+    // Redis takes whole milliseconds; else nothing that a dead worker left is ever taken up.
+    stalledInterval: Math.floor(options.lockMs / 2),
     // A job that was cut off by a crash is safe to run again however often: leases and keys see to it.
     maxStalledCount: 100,
   });
+  // That Redis is away is told by who watches it. What it refuses would go on unseen: jobs of dead workers would stay where they are.
   worker.on('error', (error) =>
-    options.log.debug({ job: name, code: asMirrorError(error).code }, 'a worker met an error'),
+    options.log[error.name === 'ReplyError' ? 'warn' : 'debug'](
+      { job: name, error: asMirrorError(error) },
+      'Redis refused a worker',
+    ),
   );
   return worker;
 }

@@ -1,4 +1,4 @@
-import { Queue } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
@@ -26,7 +26,10 @@ function queues(): WorkQueues {
   return open;
 }
 
-function workers(handlers: Partial<JobHandlers>, options: { log?: Logger; push?: number } = {}): Workers {
+function workers(
+  handlers: Partial<JobHandlers>,
+  options: { log?: Logger; push?: number; lockMs?: number } = {},
+): Workers {
   const idle = async () => {};
   const allIdle = {
     pull: idle,
@@ -52,7 +55,7 @@ function workers(handlers: Partial<JobHandlers>, options: { log?: Logger; push?:
       'refresh-tokens': 1,
     },
     log: options.log ?? silentLogger,
-    lockMs: 30_000,
+    lockMs: options.lockMs ?? 30_000,
   });
   opened.push(started);
   return started;
@@ -310,4 +313,19 @@ describe('a pull', () => {
     expect((await queue.getJobSchedulers()).map(({ key }) => key)).toEqual(['pull-tenant-3']);
     await queue.close();
   });
+});
+
+test.each([1_000, 1_001])('a job that a dead worker left is taken up by another (a lock of %i ms)', async (lockMs) => {
+  const waking = queues();
+  const left = new Worker('push', null, { connection: redis.connect(), prefix: QUEUE_PREFIX, autorun: false });
+  opened.push({ close: () => left.close(true) });
+  await waking.wake('aurora', 'doctor', 0);
+  const taken = await left.getNextJob('dead', { block: false });
+  expect(taken?.data).toMatchObject({ target: 'doctor' });
+  await redis.connect().del(`${QUEUE_PREFIX}:push:${taken?.id}:lock`);
+
+  const done: string[] = [];
+  workers({ push: async ({ target }) => void done.push(target) }, { lockMs });
+  await waitFor(async () => done.length > 0, { what: 'the job to be taken up' });
+  expect(done).toEqual(['doctor']);
 });
