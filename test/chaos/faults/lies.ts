@@ -104,15 +104,14 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
   }),
   'rows-dropped': fault({
     group: 'lies',
-    draw: (draw) => ({ ...drawLie(draw), share: draw.pick([0.05, 0.15, 0.3, 0.7]), seed: draw.upTo(1_000_000) }),
-    async play(scene, given) {
-      const random = seededRandom(given.seed);
-      return tell(scene, 'rows-dropped', given, {
-        hides: true,
-        isBetrayed: false,
-        page: ({ total: _told, ...list }) => ({ ...list, data: list.data.filter(() => random() >= given.share) }),
-      });
-    },
+    draw: (draw) => ({
+      ...drawLie(draw),
+      share: draw.pick([0.05, 0.15, 0.3, 0.7]),
+      once: draw.chance(0.3),
+      seed: draw.upTo(1_000_000),
+    }),
+    play: async (scene, given) =>
+      tell(scene, 'rows-dropped', given, { hides: true, isBetrayed: false, page: dropper(scene, given) }),
   }),
   'list-shuffled': fault({
     group: 'lies',
@@ -176,6 +175,24 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
     },
   }),
 };
+
+/** Leaves rows out of readings, as if the clinic did not have them: each drops others. @param once of each clinic the first only */
+function dropper(scene: Scene, { share, once, seed }: { share: number; once: boolean; seed: number }): Story['page'] {
+  const random = seededRandom(seed);
+  const readings = new Map<string, Row[]>();
+  const lied = new Set<string>();
+  return async (list, request) => {
+    const [, clinic = ''] = LIST.exec(request.url) ?? [];
+    if (list.offset === 0) {
+      const all = await wholeList(scene, request);
+      readings.set(clinic, once && lied.has(clinic) ? all : all.filter(() => random() >= share));
+      lied.add(clinic);
+    }
+    const rows = readings.get(clinic) ?? list.data;
+    const { offset, limit } = list;
+    return { data: rows.slice(offset, offset + limit), offset, limit, hasMore: offset + limit < rows.length };
+  };
+}
 
 /** The same question without pages, past every gate. @param tenantId another clinic than the request's */
 async function wholeList(scene: Scene, { url, headers }: ProxiedRequest, tenantId?: string): Promise<Row[]> {

@@ -27,7 +27,7 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
   }),
   confirmation: (draw) => ({
     steps: [
-      step(draw, 'rows-dropped', { tenant: 2, singles: true, share: 0.1, seed: draw.upTo(WORK_SEEDS), lasting: false }),
+      step(draw, 'rows-dropped', { ...LASTING, singles: true, share: 0.15, once: true, seed: draw.upTo(WORK_SEEDS) }),
       step(draw, 'pause', { ms: 0 }),
     ],
   }),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Await, AwaitHub, type Moment, operationOf } from './awaits.ts';
-import { commandReader } from './redis-gate.ts';
+import { awaitOf, commandReader } from './redis-gate.ts';
 
 const MOMENT: Moment = { service: null, write: false, skip: 0, side: 'before', fresh: false };
 
@@ -16,6 +16,13 @@ describe('an await', () => {
       'GET /v2/tenants/*/appointments/*',
     );
     expect(operationOf('POST', '/batch/calendar/v3')).toBe('POST /batch/calendar/v3');
+  });
+
+  test('of Redis is named by the kinds of its keys, and says of which lane it is', () => {
+    const settle = ['evalsha', 'abc', '3', 'cm:{aurora}:lease:lane-doctor-1', 'cm:{aurora}:outbox:doctor-1', '7:owner'];
+    expect(awaitOf(settle, () => 1)).toMatchObject({ name: 'redis evalsha lease-lane+outbox', lane: 'doctor-1' });
+    expect(awaitOf(['get', 'cm:{aurora}:lease:plan'], () => 1)).not.toHaveProperty('lane');
+    expect(awaitOf(['bzpopmin', 'x'], () => 1)).toBeNull();
   });
 
   test('is struck at as often as was said, when enough were let pass', () => {

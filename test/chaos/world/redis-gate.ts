@@ -112,7 +112,8 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function awaitOf([command = '', ...words]: string[], pid: () => number | null): Await | null {
+/** What a daemon waits for with a command; null for commands that wait for work. */
+export function awaitOf([command = '', ...words]: string[], pid: () => number | null): Await | null {
   if (IDLE.test(command)) return null;
   const kinds = [...new Set(words.flatMap((word) => kindOf(word) ?? []))].slice(0, NAMED_KINDS);
   const lane = words.map((word) => LANE.exec(word)?.[1]).find((target) => target !== undefined);
