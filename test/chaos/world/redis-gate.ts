@@ -41,14 +41,15 @@ export async function openRedisGate(options: RedisGateOptions): Promise<RedisGat
       },
     };
     pairs.add(pair);
-    for (const socket of [client, upstream]) {
+    // What is held up on its way arrives all the same, although its sender has given up.
+    let isHeld = false;
+    const leave = () => (isHeld ? client.destroy() : pair.destroy());
+    for (const [socket, end] of [[client, leave] as const, [upstream, pair.destroy] as const]) {
       socket.setNoDelay(true);
-      socket.on('error', pair.destroy);
-      socket.on('close', () => {
-        pair.destroy();
-        pairs.delete(pair);
-      });
+      socket.on('error', end);
+      socket.on('close', end);
     }
+    upstream.on('close', () => pairs.delete(pair));
     let struckAfter: { snare: Snare; at: Await } | null = null;
     const commands = commandReader();
     pass(client, upstream, gate, async (chunk) => {
@@ -59,7 +60,9 @@ export async function openRedisGate(options: RedisGateOptions): Promise<RedisGat
         const snare = options.hub.meet(at);
         if (snare?.moment.side === 'after') struckAfter = { snare, at };
         if (snare?.moment.side !== 'before') continue;
+        isHeld = true;
         await snare.strike?.(at);
+        isHeld = false;
         if (snare.fault === undefined) continue;
         pair.destroy();
         return false;
@@ -103,7 +106,9 @@ function pass(
     last = last.then(async () => {
       while (gate.silent && !to.destroyed) await sleep(LOOK_AGAIN_MS);
       if (gate.delayMs > 0) await sleep(gate.delayMs);
-      if ((await look(chunk)) && !to.destroyed) to.write(chunk);
+      if (!(await look(chunk)) || to.destroyed || to.writableEnded) return;
+      to.write(chunk);
+      if (from.destroyed) to.end();
     });
   });
 }
