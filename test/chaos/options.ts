@@ -47,9 +47,11 @@ shares nothing with src/.
   --logs dir    keeps what the daemons logged, a file for each seed
   --json        figures as JSON
 
-Figures go to standard output, progress to standard error. Exit code: 0 no defects, 1 defects, 2 not
-understood. With --without: 0 when there was a defect in every run, and none with the safety in its
-place, else 1.
+Figures go to standard output, progress to standard error; whoever ends it early gets the figures
+so far. Exit code: 0 no defects, 1 defects or ended early, 2 not understood. With --without: 0 when
+every run had a defect that the safety prevents, and none had one with the safety in its place.
+A run that is not in sync after many cycles goes on with the clocks set ahead, as if hours passed;
+the report tells which and why, since a needless delay may hide there.
 The daemons run from the sources as they are on disk: don't edit them meanwhile.`;
 
 const MOST_RUNS = 100_000;
