@@ -92,7 +92,8 @@ export async function readCaldavEvents(
   for (const url of calendars) {
     const response = await fetch(url, { headers: { authorization } });
     const text = await response.text();
-    if (response.ok && text.startsWith('BEGIN:VCALENDAR')) events.push(...eventsOf(text));
+    if (response.ok && text.startsWith('BEGIN:VCALENDAR'))
+      events.push(...eventsOf(text).map(({ startAt, endAt }) => ({ startAt, endAt })));
   }
   return events;
 }
