@@ -42,7 +42,7 @@ const PRESENT = new Set(['CheckedIn', 'InProgress', 'Completed']);
 
 /**
  * What a CRM should show of a tenant, from the clinic's own data; nothing of the product is used.
- * @param times epoch ms between which the cycle reckoned what is ahead
+ * @param times epoch ms between which the cycle computed what is ahead
  */
 export function booksOf(
   clinic: Pick<ClinicSandbox, 'appointments' | 'patients'>,

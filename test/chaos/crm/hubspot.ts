@@ -76,7 +76,7 @@ function addProperties(sandbox: HubSpotSandbox): void {
   sandbox.createProperty('meetings', { name: 'clinic_status', label: 'Status', type: 'string', fieldType: 'text' });
 }
 
-/** Ids bear the kind of record before them: HubSpot counts each kind for itself. */
+/** Ids carry the kind of record before them: HubSpot counts each kind for itself. */
 function foundIn(sandbox: HubSpotSandbox, object: (typeof OBJECTS)[number]): Found[] {
   return sandbox.records(object).map(({ id, properties: given }) => ({
     id: `${object} ${id}`,

@@ -3,7 +3,7 @@ import { type Books, timeOf, type Values, type Wanted } from './books.ts';
 /** A record that was found in a CRM. */
 export interface Found {
   id: string;
-  /** Whether it bears a key of ours. */
+  /** Whether it carries a key of ours. */
   isOurs: boolean;
   values: Values;
   /** Ids of the contacts that it belongs to. */

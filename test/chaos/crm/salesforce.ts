@@ -25,7 +25,7 @@ export async function startSalesforceSide(openGate: (server: string) => Promise<
     customFields: { Contact: FIELDS },
     applications: [{ clientSecret: SECRET, runAs: 'integration@clinic.example' }],
   });
-  // Logins come this way too: the token bears the address under which the login was found.
+  // Logins come this way too: the token carries the address under which the login was found.
   const proxy = await openGate(sandbox.url);
   const strangers = new Set<string>();
   const before = new Map<string, string>();

@@ -38,7 +38,7 @@ const AHEAD_MS = [0, 65 * 60_000, 26 * 60 * 60_000] as const;
 const OVERTAKEN_CYCLES = 2 * PATIENCE_CYCLES;
 const STANDSTILL_MS = 300_000;
 
-/** Ends every fault, puts right what people have to, starts the daemons anew, and waits until every target says that it is in sync. */
+/** Ends every fault, puts right what people have to, starts the daemons again, and waits until every target says that it is in sync. */
 export async function settle(scene: Scene): Promise<Settled> {
   const { world, operator } = scene;
   await calmDown(scene);
@@ -95,7 +95,7 @@ async function watchCycles({ operator }: Scene) {
   const since = () => [...counts].map(([tenant, count]) => count - (seen.get(tenant) ?? 0));
   return {
     note,
-    /** Begins to count anew. */
+    /** Begins to count again. */
     begin() {
       for (const [tenant, count] of counts) seen.set(tenant, count);
       movedAt = performance.now();
