@@ -86,10 +86,11 @@ async function playLate(scene: Scene, { how, service, tenant, which }: Late): Pr
   move(desk, id, 5);
   await scene.untilInSync(Date.now(), WAITS_MS.successor, how === 'deaf' ? [HUBSPOT] : []);
   released.resolve();
+  // At once: the next reading would find that what was settled late is not what the clinic has.
+  if (how === 'settlement') move(desk, id, -5);
   await scene.after(WAITS_MS.harm * scene.pace, () => {});
   for (const each of undo) each();
   await scene.check();
-  if (how === 'settlement') move(desk, id, -5);
   return {};
 }
 
