@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<string, string>> = {
   NoShow: 'no_show',
 };
 
-/** Reckons from the clinic's own data, with nothing of the product's, what a CRM should hold of the patients with a consent. */
+/** Computes from the clinic's own data, with nothing of the product's, what a CRM should hold of the patients with a consent. */
 export function booksOf({ clinic, clinicId }: CrmOwner, consent: string, asOf: number): Books {
   const visitsOf = visitsByPatient(clinic, clinicId);
   const books: Books = { contacts: [], visits: [] };

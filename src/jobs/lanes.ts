@@ -1,5 +1,5 @@
 import type { MirrorError } from '../model/errors.ts';
-import { DAY_MS, MINUTE_MS } from '../model/time.ts';
+import { CLOCK_TOLERANCE_MS, DAY_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { targetRestMs } from './retry.ts';
@@ -35,8 +35,6 @@ export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error:
 
 /** Further ahead than any rule puts work off: such a time was set while the clock ran ahead. */
 export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
-/** By so much clocks of two machines may differ. */
-const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /**
  * Ends waits that a clock dated which ran ahead and has been put back since, or another machine's: what began in a time to come. Else a

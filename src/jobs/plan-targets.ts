@@ -38,11 +38,11 @@ export async function planTargets(
     }
   }
   // As they are configured, whatever the order in which they were planned.
-  return { plans: keepReckoned(configured.flatMap((target) => plans.get(target) ?? [])), failed };
+  return { plans: keepComputed(configured.flatMap((target) => plans.get(target) ?? [])), failed };
 }
 
 /** What a contact's properties are computed from may be somebody else's too. */
-function keepReckoned(plans: TargetPlan[]): TargetPlan[] {
+function keepComputed(plans: TargetPlan[]): TargetPlan[] {
   const isForeign = plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
   return plans.map((plan) =>
     isForeign && !plan.replaced && computesFromHistory(plan.target) ? withoutReading(plan) : plan,

@@ -344,9 +344,9 @@ function generationOf(
   link: Link | null,
 ): Pick<Link, 'generation'> {
   if (link === null) return {};
-  const isMadeAnew = effect === 'created' || effect === 'recreated' || effect === 'revived';
+  const isMadeAgain = effect === 'created' || effect === 'recreated' || effect === 'revived';
   const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;
-  const generation = (link.generation ?? 0) + (isMadeAnew || isAnother ? 1 : 0);
+  const generation = (link.generation ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
   return generation === 0 ? {} : { generation };
 }
 

@@ -74,7 +74,7 @@ export async function viewOf(
   switch (target.stream) {
     case 'patients': {
       const listed = { snapshot: listOf(survey.streams.patients), confirmation: confirmations.patients };
-      const map = isReckonable(target, survey)
+      const map = isComputable(target, survey)
         ? await mapperOf(mapping, recordsOf(listed), patientSource(target, known), signal)
         : () => ({ fault: 'history-unread' });
       return view(listed, describePatient, contactRule(target, known, pinned, counting(map, unusable)), unusable);
@@ -99,7 +99,7 @@ export async function viewOf(
 }
 
 /** Whether all was read that derived properties are computed from: the past, and what is ahead in the target's window. */
-function isReckonable({ crm, configuration }: OpenTarget, { startedAt }: Survey): boolean {
+function isComputable({ crm, configuration }: OpenTarget, { startedAt }: Survey): boolean {
   // The end of the window moves on with each cycle; readings that broke off for less than a day lack next to nothing.
   const aheadUntil = startedAt + (configuration.window.futureDays - 1) * DAY_MS;
   return crm?.ledger?.covers(startedAt, aheadUntil) ?? true;

@@ -1,7 +1,7 @@
 import { DelayedError, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { CLOCK_TOLERANCE_MS, type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectForWorkers, connectRedis, type RedisClient } from '../state/redis.ts';
@@ -74,8 +74,6 @@ const NAMES = Object.keys(JOBS) as JobName[];
 const LEFT_MS = 2 * SECOND_MS;
 /** How often it is looked whether what should repeat still does. */
 const REPETITION_CHECK_MS = MINUTE_MS;
-/** By so much clocks of two machines may differ. */
-const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /** Opens the queues for giving work; nothing is worked on here. */
 export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {

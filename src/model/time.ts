@@ -6,6 +6,8 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 /** One day of 24 hours in milliseconds. */
 export const DAY_MS = 24 * HOUR_MS;
+/** Clocks of two machines may differ by so much: a time that is no further ahead is not one to come. Our choice. */
+export const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
 /** A point in time: epoch milliseconds. Fields that hold one end in `At`. */
 export type Instant = number;

@@ -333,15 +333,15 @@ test('D25: a login while the clinic is away is kept, and says that its user is n
 
 test('a login reads again what the user may see; cycles without one keep it', async () => {
   const { world } = await syncedWorld();
-  const readAnew = () => world.clinicProxy.requests.filter(({ url }) => /userinfo|\/agendas/.test(url)).length;
+  const readAgain = () => world.clinicProxy.requests.filter(({ url }) => /userinfo|\/agendas/.test(url)).length;
   world.clinicProxy.forget();
   await world.cycle();
-  expect(readAnew()).toBe(0);
+  expect(readAgain()).toBe(0);
 
   await world.logIn({ connections: ['clinic'] });
   // The login itself asks who the user is; the cycle asks too, since this process knows an older answer.
   await world.cycle();
-  expect(readAnew()).toBe(3);
+  expect(readAgain()).toBe(3);
 });
 
 test('D25: somebody logs in who may not work in the tenant: refused, and the login that stood there goes on', async () => {

@@ -37,7 +37,7 @@ export type Seen = StoredObject | null | undefined;
 export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<Settled> {
   if (operation.kind === 'delete') return await remove(collection, operation, seen);
   if (operation.kind === 'update') return await update(collection, operation, seen);
-  if (operation.mayExist === true) return await makeAnew(collection, operation);
+  if (operation.mayExist === true) return await makeAgain(collection, operation);
   return await create(collection, operation, 'created');
 }
 
@@ -74,7 +74,7 @@ async function adoptElsewhere(
  * Makes an object again whose name is free. A client may have given it another one, and not every server refuses a second object with
  * its UID: so that one is looked for first.
  */
-async function makeAnew(collection: Collection, operation: Write): Promise<Settled> {
+async function makeAgain(collection: Collection, operation: Write): Promise<Settled> {
   const isNew = operation.kind === 'create';
   const elsewhere = await findRenamed(collection, operation.key);
   if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, isNew ? 'adopted' : 'updated');
@@ -95,7 +95,7 @@ async function update(
     if (!isMissingOrChanged(answer)) throw await explained(collection, url, answer);
     stored = await lookUp(collection, url);
   }
-  if (stored === null) return await makeAnew(collection, operation);
+  if (stored === null) return await makeAgain(collection, operation);
   return await overwrite(collection, operation, stored, 'updated');
 }
 

@@ -72,13 +72,13 @@ async function overwrite(
   const answer = await put(scope, operation, row.id, versionTag, contactId);
   if (!isMissing(answer)) return updated(scope, operation, row.id, answer, effect);
   // It was there a moment ago: somebody deleted it meanwhile.
-  return await makeAnew(scope, operation, contactId);
+  return await makeAgain(scope, operation, contactId);
 }
 
 /** A create that is refused may have met the key of another writer, made since the look: then that object is it. */
 async function create(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
   try {
-    return await makeAnew(scope, operation, contactId);
+    return await makeAgain(scope, operation, contactId);
   } catch (thrown) {
     if (asMirrorError(thrown).code !== 'record-refused') throw thrown;
     const { key } = operation;
@@ -88,7 +88,7 @@ async function create(scope: Scope, operation: Write, contactId: string | null):
   }
 }
 
-async function makeAnew(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
+async function makeAgain(scope: Scope, operation: Write, contactId: string | null): Promise<Outcome<CrmItem>> {
   const { resource, client, signal } = scope;
   const values = { ...selection(scope, resource), ...writeValues(scope, operation, contactId) };
   const answer = await client.send('rest-crm.create', resource.create.call, values, signal);

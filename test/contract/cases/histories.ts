@@ -35,7 +35,7 @@ function history(seed: number): ContractCase['run'] {
     const memories = RECORDS.map((recordId) => newMemory(recordId));
     await kit.target.server.putForeign('Foreign');
     for (let round = 0; round < ROUNDS; round += 1) {
-      for (const memory of memories) if (random() < 0.4) wishAnew(memory, random, round);
+      for (const memory of memories) if (random() < 0.4) wishAgain(memory, random, round);
       if (random() < 0.3) await interfere(kit, random);
       await push(kit, memories, pick(faultsOf(kit), random));
     }
@@ -49,7 +49,7 @@ function newMemory(recordId: string): Memory {
   return { recordId, wanted: null, linked: false, versionTag: null, epoch: 0, isPending: false };
 }
 
-function wishAnew(memory: Memory, random: () => number, round: number): void {
+function wishAgain(memory: Memory, random: () => number, round: number): void {
   memory.wanted = random() < 0.25 ? null : `${memory.recordId} in round ${round}`;
   memory.isPending = true;
 }
