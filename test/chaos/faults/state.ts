@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import type { Scene } from '../run/scene.ts';
+import { PLANTED } from '../world/targets.ts';
 import { type Fault, fault } from './fault.ts';
 import { deskOf } from './records.ts';
 
@@ -7,6 +10,8 @@ const SECOND_MS = 1_000;
 /** A reminder is planned, and that is on the disk of Redis, before it is due. */
 const PLANNED_AHEAD_MS = 5_000;
 const LONGEST_SENDING_MS = 20_000;
+/** A daemon that is not refused would be at work by then. */
+const WRONG_KEY_MS = 2_500;
 
 /** The state goes back to a moment before a reminder was sent. */
 async function playReminderBack(scene: Scene, { tenant, agenda }: { tenant: number; agenda: number }) {
@@ -34,8 +39,91 @@ async function playReminderBack(scene: Scene, { tenant, agenda }: { tenant: numb
   scene.count('redis-back-reminder');
 }
 
+interface Emptied {
+  /** The machine is lost: the daemons with it, and what they kept beside Redis. */
+  whole: boolean;
+  /** The backup is found, before the daemons run or after so many awaits; else people log in again. */
+  backup: boolean;
+  early: boolean;
+  awaits: number;
+}
+
+/** Redis is emptied, and people do what the operator's guide says. */
+async function playEmptied(scene: Scene, { whole, backup, early, awaits }: Emptied): Promise<void> {
+  const { world, operator } = scene;
+  const tenants = [...world.tenants.keys()];
+  const backups = await Promise.all(tenants.map(async (tenant) => ({ tenant, text: await operator.backup(tenant) })));
+  scene.doubt('state-back');
+  // Tokens may be renewed between the backup and the loss; an old one is worth nothing then.
+  for (const login of world.logins) scene.revoked.add(login);
+  if (whole) {
+    await Promise.all(world.daemons.map((daemon) => daemon.kill()));
+    await rm(world.dataDirectory, { recursive: true, force: true });
+  }
+  await world.redis.direct.flushall();
+  scene.count('redis-emptied');
+  const restore = async () => {
+    if (backup) for (const { tenant, text } of backups) await operator.restore(tenant, text);
+    else for (const login of world.logins) await operator.logIn(login);
+    // Nobody was forgotten and nobody opted out here: without a backup that is what a person says.
+    if (!backup) for (const tenant of tenants) await operator.acceptLoss(tenant);
+  };
+  if (early) await restore();
+  scene.start();
+  await scene.wake();
+  await scene.passed(awaits);
+  if (!early) await restore();
+}
+
+/** Whether something stands in a calendar of each tenant: until then the installation belongs to whichever key comes first. */
+async function isInstalled({ world }: Scene): Promise<boolean> {
+  const held = new Set<string>();
+  for (const { tenant, read } of world.targets) {
+    if ((await read()).some(({ title }) => PLANTED.test(title))) held.add(tenant);
+  }
+  return held.size === world.tenants.size;
+}
+
+/** A daemon is started with another identity key: nothing may come of it. */
+async function playWrongKey(
+  scene: Scene,
+  { daemon, emptied, awaits }: { daemon: number; emptied: boolean; awaits: number },
+) {
+  const { world, operator } = scene;
+  if (!(await isInstalled(scene))) return;
+  const place = world.daemons[daemon % world.daemons.length];
+  if (emptied) {
+    await Promise.all(world.daemons.map((each) => each.kill()));
+    scene.doubt('state-back');
+    await world.redis.direct.flushall();
+  } else await place?.stop();
+  place?.start({ CLINIC_MIRROR_IDENTITY_KEY: randomBytes(32).toString('base64') });
+  scene.count('wrong-identity-key');
+  await scene.unlessQuiet(scene.after(WRONG_KEY_MS * scene.pace, () => scene.passed(awaits)));
+  await place?.kill();
+  if (emptied) for (const login of world.logins) await operator.logIn(login);
+  scene.start();
+}
+
 /** What happens to the state at a moment that matters. */
 export const STATE_FAULTS: Readonly<Record<string, Fault>> = {
+  'redis-emptied': fault({
+    group: 'redis',
+    draw: (draw) => ({
+      ...{ whole: draw.chance(0.4), backup: draw.chance(0.6), early: draw.chance(0.5) },
+      awaits: draw.between(20, 300),
+    }),
+    async play(scene, given) {
+      return { lasts: playEmptied(scene, given) };
+    },
+  }),
+  'wrong-identity-key': fault({
+    group: 'config',
+    draw: (draw) => ({ daemon: draw.upTo(4), emptied: draw.chance(0.4), awaits: draw.between(20, 150) }),
+    async play(scene, given) {
+      return { lasts: playWrongKey(scene, given) };
+    },
+  }),
   'redis-back-reminder': fault({
     group: 'redis',
     draw: (draw) => ({ tenant: draw.upTo(2), agenda: draw.upTo(3) }),

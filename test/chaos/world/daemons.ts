@@ -16,7 +16,8 @@ export interface DaemonPlace {
   pid(): number | null;
   /** Where it answers probes; null until it is at work. */
   httpPort(): number | null;
-  start(): void;
+  /** @param extra variables of the environment that are otherwise for this once */
+  start(extra?: Readonly<Record<string, string>>): void;
   kill(): Promise<void>;
   /** SIGTERM. @returns its exit code */
   stop(): Promise<number | null>;
@@ -72,10 +73,11 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
     isAlive,
     pid,
     httpPort: () => (isAlive() ? httpPort : null),
-    start() {
+    start(extra = {}) {
       if (isAlive()) return;
       httpPort = null;
-      child = launch(number, options, gate.url, (port) => {
+      const env = { ...options.env, ...extra };
+      child = launch(number, { ...options, env }, gate.url, (port) => {
         httpPort = port;
       });
       child.send({ offsetMs });

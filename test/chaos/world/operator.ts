@@ -1,6 +1,8 @@
 import { authorizeInBrowser } from '../../../sandbox/clinic/index.ts';
+import { openBackups } from '../../../src/composition/backup.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
+import { acceptLoss } from '../../../src/control/backups.ts';
 import { decideHold, listHolds } from '../../../src/control/holds.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import { type Status, status } from '../../../src/control/status.ts';
@@ -20,6 +22,11 @@ export interface Operator {
   logIn(login: Login): Promise<void>;
   holds(): ReturnType<typeof listHolds>;
   decide(tenant: string, hold: string, decision: 'approved' | 'rejected'): Promise<void>;
+  /** @returns a sealed copy of what of a tenant can't be rebuilt */
+  backup(tenant: string): Promise<string>;
+  restore(tenant: string, backup: string): Promise<void>;
+  /** Nobody was forgotten and nobody opted out. */
+  acceptLoss(tenant: string): Promise<void>;
   /** Their clock is so much ahead. */
   setClock(offsetMs: number): void;
   /** After the configuration was changed. */
@@ -45,6 +52,13 @@ export function openOperator(world: World): Operator {
     holds: () => listHolds(composition.estate),
     async decide(tenant, hold, decision) {
       await decideHold(composition.estate, tenant, hold, decision);
+    },
+    backup: (tenant) => openBackups(composition).backup(tenant),
+    async restore(tenant, backup) {
+      await openBackups(composition).restore(tenant, backup);
+    },
+    async acceptLoss(tenant) {
+      await acceptLoss(composition.estate, tenant);
     },
     setClock(ms) {
       offsetMs = ms;

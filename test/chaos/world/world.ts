@@ -71,6 +71,8 @@ export interface World {
   /** Every address that a daemon asked, with its method. */
   addresses: Set<string>;
   configDir: string;
+  /** What the daemons keep outside Redis. */
+  dataDirectory: string;
   logFile: string;
   env: Record<string, string>;
   /** Writes into the daemons' log what the harness does, so that both are read together. */
@@ -131,7 +133,7 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   wire.daemons.push(...(await openDaemonPlaces(places)));
   const operatorGate = await openRedisGate({ port: redisPort });
   return {
-    ...{ ...servers, ...wire, ...built, operatorGate, configDir, logFile, env },
+    ...{ ...servers, ...wire, ...built, operatorGate, configDir, logFile, env, dataDirectory: named.dataDirectory },
     note: (what, details = {}) =>
       appendFileSync(logFile, `${JSON.stringify({ time: new Date().toISOString(), chaos: what, ...details })}\n`),
     async close() {
