@@ -246,12 +246,18 @@ async function settleOutcomes(
   lease: Lease,
 ): Promise<void> {
   const now = tenant.clock();
+  // What belongs to a contact goes by its life.
+  const noteTakenOut = target.stream === 'patients';
+  const made = outcomes.filter(({ result, recordId }) => result === 'written' && sent.get(recordId)?.link === null);
+  const candidates = noteTakenOut ? made.map(({ recordId }) => recordId) : [];
+  const takenOut = await tenant.outbox.takenOut(target.id, candidates);
   const settlements: Settlement[] = [];
   const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
   for (const outcome of outcomes) {
     const known = sent.get(outcome.recordId);
     if (known === undefined) continue;
-    settlements.push(settlementOf(outcome, known.entry, known.link, tenant, target, now));
+    const isAnew = takenOut.has(outcome.recordId);
+    settlements.push(settlementOf(outcome, { ...known, isAnew }, tenant, target, now));
     if (outcome.result === 'written') {
       if (outcome.effect === 'updated') counts.updated += 1;
       else if (outcome.effect === 'adopted') counts.adopted += 1;
@@ -262,14 +268,13 @@ async function settleOutcomes(
   // What was given up is not in the target: nothing is as fresh as what was planned.
   const isStale = settlements.some(({ kind }) => kind === 'superseded');
   if (isStale) await tenant.records.write(target.id, { plannedAsOf: null });
-  await tenant.outbox.settle(target.id, settlements, now, lease);
+  await tenant.outbox.settle(target.id, settlements, now, lease, { noteTakenOut });
   await tenant.records.count(target.id, counts);
 }
 
 function settlementOf(
   outcome: Outcome<Item>,
-  entry: OutboxEntry,
-  link: Link | null,
+  { entry, link, isAnew }: { entry: OutboxEntry; link: Link | null; isAnew: boolean },
   tenant: OpenTenant,
   { identity }: OpenTarget,
   now: number,
@@ -296,7 +301,7 @@ function settlementOf(
           drift: null,
           revision: entry.revision,
           ...echo,
-          ...generationOf(outcome, link),
+          ...(isAnew ? { generation: entry.revision } : generationOf(outcome, link)),
         },
         ...(link === null ? {} : { effect: 'updated' }),
       };
@@ -338,7 +343,10 @@ function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Li
   return link?.generation === undefined ? found : { ...found, generation: link.generation };
 }
 
-/** Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. */
+/**
+ * Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. Where the
+ * link went with the object before, the write's revision is above every count.
+ */
 function generationOf(
   { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
   link: Link | null,

@@ -8,6 +8,7 @@
  * | `cm:{T}:marked:<target>`             | set    | target's          | audit             | audit, status         |
  * | `cm:{T}:unseen:<target>`             | zset   | until read back   | lane              | audit                 |
  * | `cm:{T}:unanswered:<target>`         | zset   | ten minutes       | lane              | lane                  |
+ * | `cm:{T}:taken-out:<target>`          | set    | until made again  | lane              | lane                  |
  * | `cm:{T}:outbox:<target>`             | hash   | until done        | planner, lane     | lane, status          |
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
@@ -74,6 +75,7 @@ export const keys = {
   marked: (tenant: string, target: string) => tenantKey(tenant, 'marked', target),
   unseen: (tenant: string, target: string) => tenantKey(tenant, 'unseen', target),
   unanswered: (tenant: string, target: string) => tenantKey(tenant, 'unanswered', target),
+  takenOut: (tenant: string, target: string) => tenantKey(tenant, 'taken-out', target),
   outbox: (tenant: string, target: string) => tenantKey(tenant, 'outbox', target),
   outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
   outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),
@@ -134,6 +136,7 @@ export const TARGET_KINDS = [
   'marked',
   'unseen',
   'unanswered',
+  'taken-out',
   'outbox',
   'outbox-due',
   'outbox-failing',

@@ -39,7 +39,7 @@ export interface LinkStore {
   /** Records that were written while a change feed was followed and that no reading has shown since, by the time of the write. */
   unseen(target: string): Promise<Map<string, Instant>>;
   noteSeen(target: string, recordIds: Iterable<string>): Promise<void>;
-  /** Takes records out of what is noted of marks and unseen writes; links stay. @returns how many notes there were */
+  /** Takes records out of what is noted of marks, unseen writes and removals; links stay. @returns how many notes there were */
   forget(target: string, recordIds: readonly string[]): Promise<number>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
@@ -195,6 +195,7 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
       for (const slice of slices(recordIds, 500)) {
         removed += await redis.srem(keys.marked(tenant, target), ...slice);
         removed += await redis.zrem(keys.unseen(tenant, target), ...slice);
+        removed += await redis.srem(keys.takenOut(tenant, target), ...slice);
       }
       return removed;
     },

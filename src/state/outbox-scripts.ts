@@ -48,21 +48,23 @@ export const RAISE_REVISION = `${FENCE}${RAISE}
 raise(KEYS[2], ARGV[2])
 return 1`;
 
-// KEYS: lease, outbox, due, failing, journals, target, unseen, buckets and journals of runs… ARGV: token, now, journal's life, target, then
-// (kind, recordId, revision, …5) tuples:
+// KEYS: lease, outbox, due, failing, journals, target, unseen, taken out, buckets and journals of runs… ARGV: token, now, journal's life,
+// target, whether what is taken out is noted, then (kind, recordId, revision, …5) tuples:
 // done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch |
 // superseded: bucket position, link, -, revision
 // What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
 // Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
 export const SETTLE = `${FENCE}${RAISE}
 local follows = redis.call('HEXISTS', KEYS[6], 'cursor') == 1
-for i = 5, #ARGV, 8 do
+for i = 6, #ARGV, 8 do
   local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
   if kind == 'done' then
     local bucket = KEYS[tonumber(ARGV[i + 3])]
     if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
     local waiting = redis.call('HGET', KEYS[2], id)
     local forgotten = waiting and cjson.decode(waiting).why == 'forgotten'
+    if forgotten or ARGV[i + 4] ~= '' then redis.call('SREM', KEYS[8], id)
+    elseif ARGV[5] == '1' then redis.call('SADD', KEYS[8], id) end
     if forgotten then redis.call('ZREM', KEYS[7], id)
     elseif follows then redis.call('ZADD', KEYS[7], ARGV[2], id) end
     if ARGV[i + 5] ~= '' and not forgotten then

@@ -64,8 +64,19 @@ export interface Outbox {
   postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
   /** Lets the next revisions be above one that an object carries. Fenced by the lane's lease. */
   raiseRevision(target: string, found: number, lease: Lease): Promise<void>;
-  /** Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease. */
-  settle(target: string, settlements: readonly Settlement[], now: Instant, lease: Lease): Promise<void>;
+  /**
+   * Applies what was learned, links and entries in one atomic step. Fenced by the lane's lease.
+   * @param options.noteTakenOut remember whose objects were taken out until they are made again
+   */
+  settle(
+    target: string,
+    settlements: readonly Settlement[],
+    now: Instant,
+    lease: Lease,
+    options?: { noteTakenOut: boolean },
+  ): Promise<void>;
+  /** Those of the records whose object was taken out and not made again. */
+  takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
   /** Makes parked and waiting entries due now. @returns how many */
   hurry(target: string, now: Instant): Promise<number>;
   /**
@@ -172,10 +183,11 @@ export function createOutbox(
     async raiseRevision(target, found, lease) {
       await fenced(redis.eval(RAISE_REVISION, 2, lease.key, keys.target(tenant, target), lease.token, found));
     },
-    async settle(target, settlements, now, lease) {
+    async settle(target, settlements, now, lease, { noteTakenOut } = { noteTakenOut: false }) {
       const layout = await links.layout(target);
       const { outbox, due, failing } = names(target);
-      const others = [keys.journals(tenant), keys.target(tenant, target), keys.unseen(tenant, target)];
+      const others = [keys.journals(tenant), keys.target(tenant, target)];
+      others.push(keys.unseen(tenant, target), keys.takenOut(tenant, target));
       const named = new KeyIndex(lease.key, outbox, due, failing, ...others);
       const tuples = settlements.flatMap((settlement) => {
         const { recordId, revision, run } = settlement.entry;
@@ -185,8 +197,13 @@ export function createOutbox(
         };
         return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places, now)];
       });
-      const head = [lease.token, now, journalKeepMs, target];
+      const head = [lease.token, now, journalKeepMs, target, noteTakenOut ? '1' : '0'];
       await fenced(redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
+    },
+    async takenOut(target, recordIds) {
+      if (recordIds.length === 0) return new Set();
+      const are = await redis.smismember(keys.takenOut(tenant, target), ...recordIds);
+      return new Set(recordIds.filter((_, index) => are[index] === 1));
     },
     async hurry(target, now) {
       const { outbox, due } = names(target);

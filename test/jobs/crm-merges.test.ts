@@ -97,3 +97,43 @@ test('a consent that is given again before what belongs to the contact was remov
   }
   expect(activities.calls.operations).toBe(settled);
 });
+
+test('a consent that comes and goes while the clinic shows no appointments joins them to the new contact', async () => {
+  const world = openCrmWorld(redis);
+  const { clinic, activities, tenant, clock } = world;
+  const ids = ['a', 'b', 'c', 'd'];
+  const agreed = (marketing: boolean) => clinic.patientList.splice(0, 1, patientOf('1', { consents: { marketing } }));
+  const shown = () => {
+    for (const id of ids) clinic.appointments.set(id, { ...appointmentOf(id), patientId: '1' });
+  };
+  const later = async () => {
+    clock.now += 15 * MINUTE_MS;
+    await cycle(tenant);
+  };
+  agreed(true);
+  shown();
+  await cycle(tenant);
+  expect(held(world.contacts)).toHaveLength(1);
+
+  // All of them at once: the guard keeps them, so nothing is decided of them.
+  clinic.appointments.clear();
+  agreed(false);
+  await later();
+  expect(held(world.contacts)).toHaveLength(0);
+  agreed(true);
+  await later();
+  expect(held(world.contacts)).toHaveLength(1);
+  expect(held(activities)).toHaveLength(ids.length);
+  const { operations } = activities.calls;
+
+  shown();
+  await later();
+  await later();
+  // Each is written once more, to the contact of now.
+  expect(activities.calls.operations).toBe(operations + ids.length);
+  const generations = activities.objects().map(({ item }) => (item as unknown as CrmItem).contactGeneration);
+  expect(new Set(generations).size).toBe(1);
+  expect(generations[0]).toBeGreaterThan(0);
+  await later();
+  expect(activities.calls.operations).toBe(operations + ids.length);
+});
