@@ -134,6 +134,7 @@ export function createOutbox(
     failing: keys.outboxFailing(tenant, target),
   });
   const context = (target: string, recordId: string) => `outbox/${target}/${recordId}`;
+  let settled = 0;
 
   return {
     async pending(target) {
@@ -185,6 +186,7 @@ export function createOutbox(
     },
     async settle(target, settlements, now, lease, { noteTakenOut } = { noteTakenOut: false }) {
       const layout = await links.layout(target);
+      settled += 1;
       const { outbox, due, failing } = names(target);
       const others = [keys.journals(tenant), keys.target(tenant, target)];
       others.push(keys.unseen(tenant, target), keys.takenOut(tenant, target));
@@ -197,7 +199,7 @@ export function createOutbox(
         };
         return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places, now)];
       });
-      const head = [lease.token, now, journalKeepMs, target, noteTakenOut ? '1' : '0'];
+      const head = [lease.token, now, journalKeepMs, target, noteTakenOut ? '1' : '0', settled];
       await fenced(redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
     },
     async takenOut(target, recordIds) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
@@ -190,6 +190,25 @@ describe('an entry that is in flight', () => {
     await opened.outbox.settle('doctor', [done(newer)], NOW, opened.lane);
     expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('new'));
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+  });
+
+  test('is done twice, the second time after the newer one: what is newer stays', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
+    // As a connection does that fell silent: what was sent over it arrives once more, late.
+    const send = vi.spyOn(opened.connection, 'eval');
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
+    const [sent] = send.mock.calls.slice(-1);
+    const again = () => opened.connection.eval(...(sent as Parameters<typeof opened.connection.eval>));
+    await opened.outbox.put('doctor', [present('1', 'new')], NOW, opened.planner);
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
+    await again();
+    expect((await opened.links.read('doctor')).get('1')?.fingerprint).toBe(fingerprintOf('new'));
+    await opened.outbox.put('doctor', [absent('1')], NOW, opened.planner);
+    const entry = await takeDue(opened);
+    await opened.outbox.settle('doctor', [{ entry, kind: 'done', link: null }], NOW, opened.lane);
+    await again();
+    expect(await opened.links.count('doctor')).toBe(0);
   });
 
   test('has no outcome while a newer one came: the newer one knows that something was sent', async () => {
