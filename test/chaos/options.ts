@@ -41,7 +41,7 @@ shares nothing with src/.
   --without s   the daemons run without one safety, which is taken out from outside; scripts go for
                 what it catches:
                 ${fold(Object.keys(MECHANISMS), 16)}
-  --worlds n    worlds side by side, each with its own servers (one for each core, at most 4)
+  --worlds n    worlds side by side, each with its own servers (one more than cores, at most 4)
   --no-control  with --without: doesn't play the same scripts with the safety in its place
   --no-shrink   a script that fails is not played again with fewer steps
   --logs dir    keeps what the daemons logged, a file for each seed
@@ -58,8 +58,9 @@ const MOST_RUNS = 100_000;
 const MOST_WORLDS = 16;
 const USUAL_WORLDS = 4;
 
+/** Much of a run is waiting: one more than there are cores keeps them busy. */
 function usualWorlds(): number {
-  return Math.min(availableParallelism(), USUAL_WORLDS);
+  return Math.min(availableParallelism() + 1, USUAL_WORLDS);
 }
 
 /** @returns null when help was asked for. @throws RangeError for what can't be understood, with the word */
