@@ -45,6 +45,12 @@ const WITHOUT = fileURLToPath(new URL('../preload/without.ts', import.meta.url))
 const RUNS = '"the daemon runs"';
 const CLOCK = fileURLToPath(new URL('../preload/clock.ts', import.meta.url));
 
+/** Whoever started them may end without asking them to. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** Makes the places; no daemon runs yet. */
 export async function openDaemonPlaces(options: DaemonOptions): Promise<DaemonPlace[]> {
   const numbers = Array.from({ length: options.count }, (_, index) => index + 1);
@@ -111,10 +117,8 @@ function launch(
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  // Whoever started it may end without asking it to.
-  const killWithParent = () => child.kill('SIGKILL');
-  process.once('exit', killWithParent);
-  child.once('exit', () => process.removeListener('exit', killWithParent));
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     // A line says which daemon it is of; those of different ones lie between each other.
