@@ -7,8 +7,7 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    // Starting a process and loading everything for each file took a third of the time. So a file leaves nothing behind: `npm run
-    // test:repeat` runs single ones, in any order.
+    // Starting a process and loading everything for each file took a third of the time.
     isolate: false,
     restoreMocks: true,
     unstubGlobals: true,
