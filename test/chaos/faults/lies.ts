@@ -176,7 +176,10 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
   }),
 };
 
-/** Leaves rows out of readings, as if the clinic did not have them: each drops others. @param once of each clinic the first only */
+/**
+ * Leaves rows out of readings, as if the clinic did not have them: each drops others.
+ * @param once of each clinic only the first one of what is ahead; what lies behind is read alone, for CRMs
+ */
 function dropper(scene: Scene, { share, once, seed }: { share: number; once: boolean; seed: number }): Story['page'] {
   const random = seededRandom(seed);
   const readings = new Map<string, Row[]>();
@@ -185,8 +188,11 @@ function dropper(scene: Scene, { share, once, seed }: { share: number; once: boo
     const [, clinic = ''] = LIST.exec(request.url) ?? [];
     if (list.offset === 0) {
       const all = await wholeList(scene, request);
-      readings.set(clinic, once && lied.has(clinic) ? all : all.filter(() => random() >= share));
-      lied.add(clinic);
+      const isAhead =
+        Date.parse(new URL(request.url, scene.world.clinic.baseUrl).searchParams.get('to') ?? '') > Date.now();
+      const isTrue = once && (lied.has(clinic) || !isAhead);
+      readings.set(clinic, isTrue ? all : all.filter(() => random() >= share));
+      if (isAhead) lied.add(clinic);
     }
     const rows = readings.get(clinic) ?? list.data;
     const { offset, limit } = list;

@@ -27,15 +27,7 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
   }),
   confirmation: (draw) => ({
     steps: [
-      // Other rows with each reading, and over before a second miss would be believed.
-      step(draw, 'rows-dropped', {
-        tenant: 2,
-        lasting: false,
-        singles: true,
-        share: 0.15,
-        once: false,
-        seed: draw.upTo(WORK_SEEDS),
-      }),
+      step(draw, 'rows-dropped', { ...LASTING, singles: true, share: 0.15, once: true, seed: draw.upTo(WORK_SEEDS) }),
       step(draw, 'pause', { ms: 0 }),
     ],
   }),
