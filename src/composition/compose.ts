@@ -3,7 +3,7 @@ import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
 import type { Connector, ConnectorContext } from '../connectors/connector.ts';
 import { ownerOf } from '../connectors/owner.ts';
-import { connectors } from '../connectors/registry.ts';
+import { connectors as registry } from '../connectors/registry.ts';
 import type { Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import { openForm } from '../jobs/open-crm.ts';
@@ -86,6 +86,8 @@ export interface Composition {
   close(): Promise<void>;
 }
 
+type Connectors = typeof registry;
+
 /** How the parts are joined. */
 export interface CompositionOptions {
   configuration: Configuration;
@@ -96,6 +98,8 @@ export interface CompositionOptions {
   /** To be told how late each reminder was sent. */
   observeLag?: ObserveLag;
   clock?: Clock;
+  /** Default: those of the registry. */
+  connectors?: Connectors;
 }
 
 /** Joins settings, state, clinic, logins and connectors. Nothing is sent to anybody yet. */
@@ -122,6 +126,7 @@ export function compose(options: CompositionOptions): Composition {
   const evaluate = createEvaluator(startExpressionThread);
   const shared = {
     ...options,
+    connectors: options.connectors ?? registry,
     clock,
     redis,
     writer,
@@ -165,6 +170,7 @@ export function compose(options: CompositionOptions): Composition {
 }
 
 interface Shared extends CompositionOptions {
+  connectors: Connectors;
   evaluate: EvaluateExpressions;
   clock: Clock;
   redis: RedisClient;
@@ -176,7 +182,7 @@ interface Shared extends CompositionOptions {
 }
 
 function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTenant {
-  const { configuration, clock, redis, ring } = shared;
+  const { configuration, clock, connectors, evaluate, redis, ring } = shared;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
   const sealer = createSealer(ring, tenant.id);
@@ -205,7 +211,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     leases,
     http,
     budget,
-    targetScopes: (connection) => scopesOfTargets(tenant, connection),
+    targetScopes: (connection) => scopesOfTargets(tenant, connection, connectors),
     clock,
     log,
   });
@@ -238,16 +244,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const identityKey = settings.secrets.identityKey.reveal();
   const name = tenant.formerly ?? tenant.id;
   const protection = createProtection({ redis, tenant: name, epoch: shared.epoch, clock, log });
-  const parts = {
-    tenant: name,
-    zone: tenant.zone,
-    evaluate: shared.evaluate,
-    identityKey,
-    http,
-    log,
-    clock,
-    connection,
-  };
+  const parts = { connectors, evaluate, identityKey, http, log, clock, connection, tenant: name, zone: tenant.zone };
   const open = (target: TargetConfiguration) => openTarget(target, parts);
   return {
     connections,
@@ -327,6 +324,7 @@ function openClinic(
 }
 
 interface ConnectorParts {
+  connectors: Connectors;
   tenant: string;
   zone: string;
   evaluate: EvaluateExpressions;
@@ -342,7 +340,7 @@ function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTar
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, identityFingerprint(parts.identityKey));
   const context = crm === null ? { owner } : { crm: { stream, properties } };
-  const { supports, keysOf } = requireEntry(connectors, target.connector);
+  const { supports, keysOf } = requireEntry(parts.connectors, target.connector);
   return {
     id: target.id,
     stream,
@@ -357,7 +355,7 @@ function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTar
 
 /** A connector under the settings that a channel was opened with: its target may have others by now, or be gone. */
 function openChannels(channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>, parts: ConnectorParts) {
-  const module = connectors.get(channel.connector);
+  const module = parts.connectors.get(channel.connector);
   const settings = module?.settingsSchema.safeParse(channel.settings);
   const { kind } = parts.connection(channel.connection);
   if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
@@ -377,7 +375,7 @@ function openConnector(
   parts: ConnectorParts,
 ): Connector<Item> {
   const connection = parts.connection(login);
-  return requireEntry(connectors, connector).open({
+  return requireEntry(parts.connectors, connector).open({
     settings,
     ...ours,
     authorizer: connection.authorizer(id),
@@ -388,7 +386,7 @@ function openConnector(
 }
 
 /** Scopes that the targets on a connection need, each once. */
-function scopesOfTargets(tenant: TenantConfiguration, connection: string): string[] {
+function scopesOfTargets(tenant: TenantConfiguration, connection: string, connectors: Shared['connectors']): string[] {
   const targets = [...tenant.targets.values()].filter((target) => target.connection === connection);
   const scopes = targets.flatMap(({ connector, settings, crm }) =>
     requireEntry(connectors, connector).neededScopes(settings, crm?.stream ?? 'appointments'),

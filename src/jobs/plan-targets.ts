@@ -1,5 +1,6 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { PlannedChange } from '../model/plan.ts';
+import { indexByAgenda } from '../sync/agenda-index.ts';
 import { holdAll } from '../sync/guard.ts';
 import { replacesNearlyAll } from '../sync/replaced.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
@@ -21,11 +22,11 @@ export interface PlannedTargets {
  */
 export async function planTargets(
   tenant: OpenTenant,
-  input: Omit<Known, 'heldContacts'>,
+  input: Omit<Known, 'heldContacts' | 'byAgenda'>,
   signal: AbortSignal,
 ): Promise<PlannedTargets> {
   const heldContacts = await contactsInHolds(tenant);
-  const known = { ...input, heldContacts };
+  const known = { ...input, heldContacts, byAgenda: indexByAgenda(input.survey.snapshot.records.values()) };
   const plans = new Map<OpenTarget, TargetPlan>();
   const failed: { target: string; code: string }[] = [];
   const configured = [...input.states.keys()];

@@ -127,6 +127,8 @@ export async function planTarget(
     onStopped: (recordId) => stopped.push(recordId),
   });
   const difference = await inPieces(work, signal);
+  const passedOver = view.countPassedOver(window);
+  if (passedOver > 0) leftOut.agenda = (leftOut.agenda ?? 0) + passedOver;
   const missing = new Set(known.missing.get(target.id));
   const { vanished, kept, missedOnce } = confirmations[target.stream];
   const knowledge = {

@@ -1,9 +1,11 @@
 import type { CrmItem } from '../model/items.ts';
+import type { ItemKey } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, type Instant, overlaps, type TimeWindow } from '../model/time.ts';
 import type { Doubt } from '../state/protection.ts';
+import type { AgendaIndex } from '../sync/agenda-index.ts';
 import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from '../sync/diff.ts';
 import { describeAppointment, exclusionOf } from '../sync/feed.ts';
 import { isSameContent } from '../sync/identity.ts';
@@ -35,6 +37,8 @@ export interface Known {
   isForgotten(patientId: string): boolean;
   /** Why that is not known for sure; null when it is. */
   doubt: Doubt | null;
+  /** The appointments of the survey. */
+  byAgenda: AgendaIndex;
   /** By target of contacts: patients whose contacts wait for a person's decision, or stay by it. */
   heldContacts: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -48,7 +52,13 @@ export interface TargetView {
   unusable: Readonly<Record<string, number>>;
   /** Whether this cycle saw the record, in a list or alone. */
   shows(recordId: string): boolean;
+  /** Records in a window that the comparison passes over: they are of other agendas, and the target has nothing of them. */
+  countPassedOver(window: TimeWindow): number;
   compare(common: Common): Pieces<Diff>;
+}
+
+interface ComparableView<Source> extends TargetView {
+  compare(common: Common, records?: Iterable<Source>): Pieces<Diff>;
 }
 
 interface Listed<Source> {
@@ -67,7 +77,9 @@ export async function viewOf(
   const { survey, confirmations } = known;
   if (target.crm === null) {
     const listed = { snapshot: survey.snapshot, confirmation: confirmations.appointments };
-    return view(listed, describeAppointment, eventRule(tenant, target, known, pinned));
+    const events = view(listed, describeAppointment, eventRule(tenant, target, known, pinned));
+    const { agendas } = target.configuration;
+    return agendas === 'all' ? events : { ...events, ...ofAgendas(agendas, target, known, pinned, events) };
   }
   const { mapping } = target.crm;
   const unusable: Record<string, number> = {};
@@ -112,14 +124,45 @@ function listOf<Source>(reading: { snapshot: Snapshot<Source> } | null): Pick<Sn
 function view<Source extends { id: string }>(
   { snapshot, confirmation }: Listed<Source>,
   describe: (record: Source) => SourceRecord,
-  rule: (record: Source, key: string) => Ruling,
+  rule: (record: Source, key: () => ItemKey) => Ruling,
   unusable: Readonly<Record<string, number>> = {},
-): TargetView {
+): ComparableView<Source> {
   const found = new Set(confirmation.found.map(({ id }) => id));
   return {
     unusable,
     shows: (id) => snapshot.records.has(id) || found.has(id),
-    compare: (common) => diff({ ...common, records: recordsOf({ snapshot, confirmation }), describe, rule }),
+    countPassedOver: () => 0,
+    compare: (common, records = recordsOf({ snapshot, confirmation })) => diff({ ...common, records, describe, rule }),
+  };
+}
+
+/** Looks only at what can be of the target: appointments of its agendas, and those that it has something of. */
+function ofAgendas(
+  agendas: readonly string[],
+  target: OpenTarget,
+  { survey: { snapshot }, confirmations, states, byAgenda }: Known,
+  pinned: ReadonlySet<string>,
+  events: ComparableView<Appointment>,
+): Pick<TargetView, 'compare' | 'countPassedOver'> {
+  const { links, pending } = states.get(target) ?? { links: new Map(), pending: new Map() };
+  const strays = new Map<string, Appointment>();
+  for (const ids of [links.keys(), pending.keys(), pinned]) {
+    for (const id of ids) {
+      const appointment = snapshot.records.get(id);
+      if (appointment !== undefined && !agendas.includes(appointment.agendaId)) strays.set(id, appointment);
+    }
+  }
+  function* records() {
+    yield* byAgenda.of(agendas);
+    yield* strays.values();
+    yield* confirmations.appointments.found;
+  }
+  return {
+    countPassedOver(window) {
+      const counted = [...strays.values()].filter(({ time }) => overlaps(time, window)).length;
+      return byAgenda.countBeside(agendas, window) - counted;
+    },
+    compare: (common) => events.compare(common, records()),
   };
 }
 
@@ -134,7 +177,7 @@ function eventRule(
   { configuration }: OpenTarget,
   { survey: { directory }, isForgotten }: Known,
   pinned: ReadonlySet<string>,
-): (appointment: Appointment, key: string) => Ruling {
+): (appointment: Appointment, key: () => ItemKey) => Ruling {
   const { title, fields, statuses } = configuration;
   return (appointment, key) => {
     const { id, status, patientId } = appointment;

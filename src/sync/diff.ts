@@ -1,5 +1,5 @@
 import type { Item } from '../model/items.ts';
-import type { Link, ReasonCode } from '../model/operations.ts';
+import type { ItemKey, Link, ReasonCode } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { hasLeft, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
@@ -29,8 +29,8 @@ export interface DiffInput<Source = SourceRecord> {
   /** Every record that is known to exist, those confirmed by reading them alone included. */
   records: Iterable<Source>;
   describe(record: Source): SourceRecord;
-  /** @param key the record's key for this target, of the epoch that its object carries */
-  rule(record: Source, key: string): Ruling;
+  /** @param key tells the record's key for this target, of the epoch that its object carries: computing one costs more than the rest */
+  rule(record: Source, key: () => ItemKey): Ruling;
   /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
   onLeftOut?(recordId: string, code: string): void;
   /** Told of each record whose waiting write is to be given up. */
@@ -124,7 +124,7 @@ type Comparison = Pick<DiffInput, 'state' | 'window' | 'identity' | 'restores' |
 /** `leave`: this record says nothing about the target; null: it is as it should be. */
 function compare(
   record: SourceRecord,
-  rule: (key: string) => Ruling,
+  rule: (key: () => ItemKey) => Ruling,
   input: Comparison,
   result: Diff,
 ): PlannedChange | null | 'leave' {
@@ -134,8 +134,7 @@ function compare(
     const outside = outsideWindow(record, effective, input);
     if (outside !== 'compare') return outside;
   }
-  const epoch = input.state.links.get(id)?.epoch ?? 0;
-  const ruling = rule(input.identity.key(id, epoch));
+  const ruling = rule(() => input.identity.key(id, input.state.links.get(id)?.epoch ?? 0));
   if (!('item' in ruling)) return withoutItem(record, ruling, effective, input);
   const fingerprint = input.identity.fingerprint(ruling.item);
   const difference = differenceOf(effective, fingerprint);

@@ -1,4 +1,5 @@
 import type { CalendarItem, ItemTime } from '../model/items.ts';
+import type { ItemKey } from '../model/operations.ts';
 import type {
   Agenda,
   Appointment,
@@ -68,13 +69,13 @@ const CODE_LENGTH = 4;
 
 /**
  * What the target should hold for an appointment, or null when its policy keeps the appointment out.
- * @param key the record's key for this target, from which the `code` title is taken
+ * @param key tells the record's key for this target, from which the `code` title is taken
  */
 export function project(
   appointment: Appointment,
   policy: ProjectionPolicy,
   directory: Directory,
-  key: string,
+  key: () => ItemKey,
 ): CalendarItem | null {
   if (!policy.statuses.includes(appointment.status)) return null;
   return {
@@ -86,11 +87,11 @@ export function project(
   };
 }
 
-function titleOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory, key: string): string {
+function titleOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory, key: () => ItemKey): string {
   const texts = TEXTS[policy.language];
   if (policy.title === 'busy' || appointment.patientId === null) return texts.busy;
   if (policy.title === 'appointment') return texts.appointment;
-  if (policy.title === 'code') return `${texts.appointment} ${key.slice(0, CODE_LENGTH).toUpperCase()}`;
+  if (policy.title === 'code') return `${texts.appointment} ${key().slice(0, CODE_LENGTH).toUpperCase()}`;
   const names = patientNames(appointment, directory);
   if (names.length === 0) return texts.appointment;
   return policy.title === 'initials' ? names.map(initial).join(' ') : names.join(' ');

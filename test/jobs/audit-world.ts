@@ -86,7 +86,7 @@ export function wantedOf({ clinic, tenant }: AuditWorld, recordId: string): stri
   const { configuration, identity } = targetOf(tenant);
   const { title, fields, statuses } = configuration;
   const policy = { title, fields, statuses, language: 'en', zone: 'Europe/Rome' } as const;
-  const item = project(appointment, policy, EMPTY_DIRECTORY, identity.key(recordId, 0));
+  const item = project(appointment, policy, EMPTY_DIRECTORY, () => identity.key(recordId, 0));
   return item === null ? null : JSON.stringify(item);
 }
 

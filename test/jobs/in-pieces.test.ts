@@ -20,7 +20,7 @@ function large(size: number) {
   const appointments = Array.from({ length: size }, (_, index) => appointmentOf(`${index}`, { inHours: index }));
   const written = appointments.flatMap((appointment) => {
     const key = identity.key(appointment.id, 0);
-    const item = project(appointment, POLICY, EMPTY_DIRECTORY, key);
+    const item = project(appointment, POLICY, EMPTY_DIRECTORY, () => key);
     return item === null ? [] : [{ id: appointment.id, key, item, time: appointment.time }];
   });
   const links = new Map(

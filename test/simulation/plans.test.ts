@@ -128,7 +128,7 @@ function itemOf(appointment: Appointment): CalendarItem | null {
     language: 'en',
     zone: 'Europe/Rome',
   } as const;
-  return project(appointment, policy, EMPTY_DIRECTORY, identity.key(appointment.id, 0));
+  return project(appointment, policy, EMPTY_DIRECTORY, () => identity.key(appointment.id, 0));
 }
 
 /** One reading of the clinic. */

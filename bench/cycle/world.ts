@@ -1,0 +1,122 @@
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
+import { type Composition, compose } from '../../src/composition/compose.ts';
+import { loginWithBrowser } from '../../src/control/logins.ts';
+import { syncTenant } from '../../src/control/sync.ts';
+import { pullTenant } from '../../src/jobs/pull.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { loginDesk } from '../../src/main.ts';
+import { loadConfiguration } from '../../src/settings/load.ts';
+import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
+import { type ClinicProcess, startClinicProcess } from './clinic-process.ts';
+import { nullConnector } from './null-connector.ts';
+
+/** A clinic with as many calendars as agendas, which take everything at once. */
+export interface CycleWorld extends AsyncDisposable {
+  clinic: ClinicProcess;
+  redis: PrivateRedis;
+  composition: Composition;
+  tenant: OpenTenant;
+  /** One reading and plan, without writing. */
+  pull(): Promise<void>;
+  /** The same, and everything written. */
+  sync(): Promise<void>;
+}
+
+const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
+const TENANT = 'clinic';
+const NEVER = new AbortController().signal;
+const LOGIN_TIMEOUT_MS = 30_000;
+
+/** @param size appointments lie in the window of every target */
+export async function openCycleWorld(size: { appointments: number; targets: number }): Promise<CycleWorld> {
+  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
+  const clinic = await startClinicProcess({ tenants: 1, appointments: size.appointments, agendas: size.targets });
+  const redis = await startRedis();
+  await writeConfiguration(dir, clinic);
+  const env = {
+    REDIS_URL: redis.url,
+    CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
+    CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
+    CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
+    NOWHERE: 'nothing-is-asked-with-it',
+  };
+  const connectors = new Map([[nullConnector.name, nullConnector]]);
+  const configuration = loadConfiguration({ dir, env, connectors, reminderChannels: new Map(), mode: 'strict' });
+  const composition = compose({ configuration, connectors, log: silentLogger, priority: 'interactive' });
+  const tenant = composition.estate.tenants.get(TENANT);
+  if (tenant === undefined) throw new Error('the tenant is not open');
+  await logIn(composition, clinic);
+  return {
+    ...{ clinic, redis, composition, tenant },
+    async pull() {
+      const run = await pullTenant(tenant, { wait: true }, NEVER);
+      if (run?.error != null) throw new Error(`the cycle failed: ${run.error.code}`);
+    },
+    async sync() {
+      const signals = { stop: NEVER, abort: NEVER };
+      const { run, targets } = await syncTenant(composition.estate, TENANT, () => {}, signals);
+      const behind = targets.filter(({ state }) => state !== 'in-sync');
+      if (run.error !== null || behind.length > 0) throw new Error(`not in sync: ${behind.length} targets`);
+    },
+    async [Symbol.asyncDispose]() {
+      await composition.close();
+      await Promise.all([redis.stop(), clinic[Symbol.asyncDispose]()]);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function writeConfiguration(dir: string, clinic: ClinicProcess): Promise<void> {
+  const [source] = clinic.tenants;
+  if (source === undefined) throw new Error('the clinic has no tenant');
+  const settings = {
+    redis: { url: { env: 'REDIS_URL' } },
+    secrets: {
+      identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
+      sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],
+    },
+    clinicClients: {
+      main: {
+        ...{ profile: 'documented', baseUrl: clinic.baseUrl, authUrl: clinic.authUrl },
+        clientId: clinic.clients[0]?.clientId ?? '',
+        clientSecret: { env: 'CLINIC_CLIENT_SECRET' },
+        // Waiting for a budget is no work.
+        budget: { requestsPerMinute: 600_000, burst: 100_000 },
+      },
+    },
+  };
+  const targets = source.agendas.map(({ id }, index) => [
+    `doctor-${index + 1}`,
+    {
+      connector: 'null',
+      connection: 'nowhere',
+      agendas: [id],
+      window: { pastDays: 60, futureDays: 400 },
+      settings: {},
+    },
+  ]);
+  const file = {
+    ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },
+    connections: { nowhere: { kind: 'bearer', token: { env: 'NOWHERE' } } },
+    targets: Object.fromEntries(targets),
+  };
+  for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });
+  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));
+  await writeFile(join(dir, 'tenants', `${TENANT}.yaml`), stringify(file));
+  await copyFile(PROFILE, join(dir, 'profiles', 'documented.yaml'));
+}
+
+async function logIn(composition: Composition, clinic: ClinicProcess): Promise<void> {
+  const user = clinic.tenants[0]?.user ?? { username: '', password: '' };
+  const visits: Promise<unknown>[] = [];
+  const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
+  const show = (url: string) => void visits.push(visit(url));
+  await loginWithBrowser(loginDesk(composition), TENANT, 'clinic', show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
+  await Promise.all(visits);
+}

@@ -1,0 +1,29 @@
+/** One figure of a measurement. */
+export interface Figure {
+  name: string;
+  /** The ratio or count that the goal is about. */
+  value: number;
+  goal: number;
+  met: boolean;
+  /** The smallest program that could do the same outside work, and ours, both in `unit`. */
+  floor: number | null;
+  ours: number;
+  unit: string;
+  /** How many things were worked on. */
+  n: number;
+}
+
+/** What one call costs this process, in CPU seconds, threads of its own included. */
+export async function cpuSecondsOf(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+/** The least of several: what is above it was somebody else's doing. */
+export async function leastOf(times: number, measure: () => Promise<number>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < times; time += 1) least = Math.min(least, await measure());
+  return least;
+}

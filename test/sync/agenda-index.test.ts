@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { HOUR_MS, overlaps } from '../../src/model/time.ts';
+import { indexByAgenda } from '../../src/sync/agenda-index.ts';
+import { appointmentOf, NOW } from './arbitraries.ts';
+
+const AGENDAS = ['a1', 'a2', 'a3', 'a4'] as const;
+const readings = fc
+  .array(fc.record({ agendaId: fc.constantFrom(...AGENDAS), inHours: fc.integer({ min: -50, max: 50 }) }))
+  .map((rows) => rows.map((row, index) => appointmentOf(`${index}`, row)));
+const windows = fc
+  .tuple(fc.integer({ min: -60, max: 60 }), fc.integer({ min: 0, max: 60 }))
+  .map(([from, hours]) => ({ fromAt: NOW + from * HOUR_MS, toAt: NOW + (from + hours) * HOUR_MS }));
+
+describe('an index by agenda', () => {
+  test('tells the appointments of some agendas, each once', () => {
+    fc.assert(
+      fc.property(readings, fc.array(fc.constantFrom(...AGENDAS, 'unknown')), (appointments, agendas) => {
+        const told = [...indexByAgenda(appointments).of(agendas)];
+        const wanted = appointments.filter(({ agendaId }) => agendas.includes(agendaId as never));
+        expect(new Set(told)).toEqual(new Set(wanted));
+        expect(told).toHaveLength(wanted.length);
+      }),
+    );
+  });
+
+  test('counts those of other agendas in any window', () => {
+    fc.assert(
+      fc.property(readings, fc.subarray([...AGENDAS]), fc.array(windows), (appointments, agendas, asked) => {
+        const index = indexByAgenda(appointments);
+        for (const window of asked) {
+          const beside = appointments.filter(
+            ({ agendaId, time }) => !agendas.includes(agendaId as never) && overlaps(time, window),
+          );
+          expect(index.countBeside(agendas, window)).toBe(beside.length);
+        }
+      }),
+    );
+  });
+});
