@@ -7,6 +7,8 @@ import { placeOf } from './processes.ts';
 const DAY_MS = 86_400_000;
 /** The longest wait for the await, for another daemon to take over, and for what came late to do its harm. */
 const WAITS_MS = { await: 5_000, successor: 9_000, harm: 1_200 };
+/** However busy the machine: a request that is under way for longer is given up by its sender. */
+const LONGEST_HELD_MS = 24_000;
 
 interface Kind {
   side: 'before' | 'after';
@@ -84,7 +86,8 @@ async function playLate(scene: Scene, { how, service, tenant, which }: Late): Pr
   await Promise.race([snare.spent, scene.after(WAITS_MS.await * scene.pace, () => {})]);
   snare.lift();
   move(desk, id, 5);
-  await scene.untilInSync(Date.now(), WAITS_MS.successor, how === 'deaf' ? [HUBSPOT] : []);
+  const heldMs = Math.min(WAITS_MS.successor, LONGEST_HELD_MS / scene.pace);
+  await scene.untilInSync(Date.now(), heldMs, how === 'deaf' ? [HUBSPOT] : []);
   released.resolve();
   // At once: the next reading would find that what was settled late is not what the clinic has.
   if (how === 'settlement') move(desk, id, -5);
