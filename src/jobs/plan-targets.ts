@@ -1,5 +1,5 @@
 import { asMirrorError } from '../model/errors.ts';
-import type { PlannedChange } from '../model/plan.ts';
+import type { Hold, PlannedChange } from '../model/plan.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import { holdAll } from '../sync/guard.ts';
 import { replacesNearlyAll } from '../sync/replaced.ts';
@@ -22,11 +22,12 @@ export interface PlannedTargets {
  */
 export async function planTargets(
   tenant: OpenTenant,
-  input: Omit<Known, 'heldContacts' | 'byAgenda'>,
+  input: Omit<Known, 'heldContacts' | 'byAgenda' | 'holds'>,
   signal: AbortSignal,
 ): Promise<PlannedTargets> {
-  const heldContacts = await contactsInHolds(tenant);
-  const known = { ...input, heldContacts, byAgenda: indexByAgenda(input.survey.snapshot.records.values()) };
+  const holds = await tenant.holds.list();
+  const heldContacts = contactsIn(holds, tenant);
+  const known = { ...input, holds, heldContacts, byAgenda: indexByAgenda(input.survey.snapshot.records.values()) };
   const plans = new Map<OpenTarget, TargetPlan>();
   const failed: { target: string; code: string }[] = [];
   const configured = [...input.states.keys()];
@@ -114,10 +115,10 @@ function withoutReading(plan: TargetPlan): TargetPlan {
 }
 
 /** As of the last plan, for contacts that this cycle does not plan. */
-async function contactsInHolds(tenant: OpenTenant): Promise<Map<string, ReadonlySet<string>>> {
+function contactsIn(holds: readonly Hold[], { targets }: OpenTenant): Map<string, ReadonlySet<string>> {
   const held = new Map<string, ReadonlySet<string>>();
-  for (const { target, state, recordIds } of await tenant.holds.list()) {
-    if (tenant.targets.get(target)?.stream !== 'patients' || state === 'approved') continue;
+  for (const { target, state, recordIds } of holds) {
+    if (targets.get(target)?.stream !== 'patients' || state === 'approved') continue;
     held.set(target, new Set([...(held.get(target) ?? []), ...recordIds]));
   }
   return held;

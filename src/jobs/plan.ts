@@ -139,6 +139,7 @@ export async function planTarget(
     isMissing: (id: string) => missing.has(id),
   };
   const record = await tenant.records.read(target.id);
+  const holds = known.holds.filter((hold) => hold.target === target.id);
   const base = {
     target,
     released: difference.released,
@@ -153,21 +154,21 @@ export async function planTarget(
     reading: null,
   };
   if (target.configuration.firstRun === 'plan' && record.firstRunApprovedAt === null) {
-    const refused = await firstRunRejected(tenant, target);
+    const refused = holds.some(({ kind, state }) => kind === 'first-run' && state === 'rejected');
     return { ...base, ...withheldWhole('first-run', difference.changes, refused) };
   }
   const snapshot = snapshotOf(survey, target);
   const isListed = snapshot === null ? () => false : listedIn(snapshot);
   const { changes } = difference;
-  const reading = await readingVerdict(tenant, target, { changes, state, window, isListed, record });
+  const reading = await readingVerdict(tenant, target, { changes, state, window, isListed, record, holds });
   if (reading !== null && reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = { ...base, ...withheldWhole('replaced', changes, isRefused), replaced: true, reading };
-    return keepBackPeople(target, known, state, await holdsOf(tenant, target), withheld);
+    return keepBackPeople(target, known, state, holds, withheld);
   }
-  const verdict = await guarded(tenant, target, { difference, state, known, speaksOf });
+  const verdict = await guarded(tenant, target, { difference, state, known, holds, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
-  return keepBackPeople(target, known, state, await holdsOf(tenant, target), {
+  return keepBackPeople(target, known, state, holds, {
     ...base,
     ...verdict,
     abandoned,
@@ -200,15 +201,6 @@ function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>
   return appointments.found.filter(({ id, time }) => pinned.has(id) && hasLeft(time, window)).map(({ id }) => id);
 }
 
-async function firstRunRejected(tenant: OpenTenant, target: OpenTarget): Promise<boolean> {
-  const holds = await tenant.holds.list();
-  return holds.some(({ target: id, kind, state }) => id === target.id && kind === 'first-run' && state === 'rejected');
-}
-
-async function holdsOf(tenant: OpenTenant, target: OpenTarget): Promise<Hold[]> {
-  return (await tenant.holds.list()).filter((hold) => hold.target === target.id);
-}
-
 /**
  * Records whose removal is planned, and goes only once it is proven: those that the list should have shown and that were not found alone
  * either, and, wherever they lie, those that are gone.
@@ -224,13 +216,16 @@ interface Weighed {
   difference: Diff;
   state: TargetState;
   known: Known;
+  /** Of the target. */
+  holds: readonly Hold[];
   /** Whether this cycle learned of a record where it stands, or that it is absent. */
   speaksOf(recordId: string): boolean;
 }
 
-async function guarded(tenant: OpenTenant, target: OpenTarget, { difference, state, known, speaksOf }: Weighed) {
+async function guarded(tenant: OpenTenant, target: OpenTarget, weighed: Weighed) {
+  const { difference, state, known, speaksOf } = weighed;
   // A reading that was not believed says nothing of what another one tells.
-  const holds = (await holdsOf(tenant, target)).filter(
+  const holds = weighed.holds.filter(
     ({ kind, state }) => kind !== 'people' && (kind !== 'replaced' || state === 'approved'),
   );
   const released = new Set(difference.released);

@@ -1,4 +1,4 @@
-import type { PlannedChange } from '../model/plan.ts';
+import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { TimeWindow } from '../model/time.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { absentCandidates, type TargetState } from '../sync/diff.ts';
@@ -13,6 +13,8 @@ export interface ReadingFor {
   /** Whether the reading shows a row of a record. */
   isListed: (recordId: string) => boolean;
   record: Pick<TargetRecord, 'comparableUnder'>;
+  /** Of the target. */
+  holds: readonly Hold[];
 }
 
 /** How a reading stands to one target. */
@@ -33,7 +35,7 @@ export interface ReadingVerdict {
 export async function readingVerdict(
   tenant: OpenTenant,
   target: OpenTarget,
-  { changes, state, window, isListed, record }: ReadingFor,
+  { changes, state, window, isListed, record, holds }: ReadingFor,
 ): Promise<ReadingVerdict | null> {
   const { number, isOurs } = await tenant.generation.look();
   const isReconfigured = record.comparableUnder !== null && !(isOurs && record.comparableUnder === number);
@@ -51,17 +53,13 @@ export async function readingVerdict(
     added: idsOf(changes.filter(isNew)),
     rewritten: idsOf(changes.filter(isRewritten)),
   };
-  return { records, decided: await decisionOn(tenant, target, changes) };
+  return { records, decided: decisionOn(holds, changes) };
 }
 
-async function decisionOn(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  changes: readonly PlannedChange[],
-): Promise<ReadingVerdict['decided']> {
-  const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id && hold.kind === 'replaced');
+function decisionOn(holds: readonly Hold[], changes: readonly PlannedChange[]): ReadingVerdict['decided'] {
+  const ofReadings = holds.filter(({ kind }) => kind === 'replaced');
   for (const wanted of ['approved', 'rejected', 'open'] as const) {
-    const ids = new Set(holds.filter(({ state }) => state === wanted).flatMap(({ recordIds }) => recordIds));
+    const ids = new Set(ofReadings.filter(({ state }) => state === wanted).flatMap(({ recordIds }) => recordIds));
     const named = changes.filter(({ recordId }) => ids.has(recordId)).length;
     const isThat = ids.size > 0 && named * 4 >= changes.length * 3;
     // Of what waits a single change may remain when the reading is over.

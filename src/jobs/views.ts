@@ -1,6 +1,7 @@
 import type { CrmItem } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
+import type { Hold } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, overlaps, type TimeWindow } from '../model/time.ts';
@@ -39,6 +40,8 @@ export interface Known {
   doubt: Doubt | null;
   /** The appointments of the survey. */
   byAgenda: AgendaIndex;
+  /** Of all targets, as of the beginning: what is decided meanwhile counts in the next cycle. */
+  holds: readonly Hold[];
   /** By target of contacts: patients whose contacts wait for a person's decision, or stay by it. */
   heldContacts: ReadonlyMap<string, ReadonlySet<string>>;
 }
