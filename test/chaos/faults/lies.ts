@@ -32,6 +32,8 @@ interface Story {
   hides: boolean;
   /** The answers contradict themselves: nobody has to believe them, and nobody may. */
   isBetrayed: boolean;
+  /** It is told of whole readings: half of one, among rows that are true, is what nobody could notice. */
+  isOfWholeReadings?: boolean;
 }
 
 /** Every lie is about one tenant, or about all. */
@@ -47,13 +49,23 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
   const shown = new Set<string>();
   const heard = Promise.withResolvers<void>();
   let pages = 0;
+  const readings = wholeReadings();
+  let isEnding = false;
+  const end = () => {
+    if (scene.world.lies.delete(lie) && !story.isBetrayed) scene.endLie();
+  };
   const lie: Lie = async (request, answer) => {
     if (request.method !== 'GET') return null;
     const [, listed] = LIST.exec(request.url) ?? [];
     const [, owner, id = ''] = SINGLE.exec(request.url) ?? [];
     if (about !== undefined && (listed ?? owner) !== about) return null;
     if (listed !== undefined && answer.status === 200) {
-      const list = await story.page(JSON.parse(answer.body.toString()) as List, request);
+      const asked = JSON.parse(answer.body.toString()) as List;
+      if (story.isOfWholeReadings === true && !readings.isTold(listed, asked, request, isEnding)) {
+        if (isEnding && readings.areOver()) end();
+        return null;
+      }
+      const list = await story.page(asked, request);
       for (const row of list.data) shown.add(row.id);
       pages += 1;
       // A reading is lied to once, in however many pages.
@@ -68,11 +80,37 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
   const ceasing: Ceasing = {
     struck: heard.promise,
     cease() {
-      scene.world.lies.delete(lie);
-      if (!story.isBetrayed) scene.endLie();
+      isEnding = true;
+      if (story.isOfWholeReadings !== true || readings.areOver()) end();
     },
   };
   return ceasing;
+}
+
+/**
+ * Knows the readings that began with a lie. A reading is a list call for each part of its time and for some agendas, one after the other:
+ * where one comes again, another reading has begun. Of the reading that is under way at first nothing is known.
+ */
+function wholeReadings() {
+  const begun = new Set<string>();
+  const asked = new Map<string, Set<string>>();
+  return {
+    areOver: () => begun.size === 0,
+    isTold(clinic: string, { offset }: List, { url }: ProxiedRequest, isEnding: boolean): boolean {
+      if (offset === 0) {
+        const query = new URLSearchParams(url.split('?')[1]);
+        const call = JSON.stringify([query.get('from')?.slice(0, 10), query.getAll('agendaId')]);
+        const calls = asked.get(clinic) ?? new Set();
+        if (calls.has(call)) {
+          calls.clear();
+          if (isEnding) begun.delete(clinic);
+          else begun.add(clinic);
+        }
+        asked.set(clinic, calls.add(call));
+      }
+      return begun.has(clinic);
+    },
+  };
 }
 
 /** The clinic answers something else than what is in its books. */
@@ -138,6 +176,7 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
       return tell(scene, 'list-foreign', given, {
         hides: true,
         isBetrayed: false,
+        isOfWholeReadings: true,
         async page(list, request) {
           const foreign = await wholeList(scene, request, other?.tenantId);
           const rows = foreign.slice(list.offset, list.offset + list.limit);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import type { Scene } from '../run/scene.ts';
+import { loginsInUse, type Scene } from '../run/scene.ts';
 import { PLANTED } from '../world/targets.ts';
 import { type Fault, fault } from './fault.ts';
 import { deskOf } from './records.ts';
@@ -55,7 +55,7 @@ async function playEmptied(scene: Scene, { whole, backup, early, awaits }: Empti
   const backups = await Promise.all(tenants.map(async (tenant) => ({ tenant, text: await operator.backup(tenant) })));
   scene.doubt('state-back');
   // Tokens may be renewed between the backup and the loss; an old one is worth nothing then.
-  for (const login of world.logins) scene.revoked.add(login);
+  for (const login of loginsInUse(scene)) scene.revoked.add(login);
   if (whole) {
     await Promise.all(world.daemons.map((daemon) => daemon.kill()));
     await rm(world.dataDirectory, { recursive: true, force: true });
@@ -64,7 +64,7 @@ async function playEmptied(scene: Scene, { whole, backup, early, awaits }: Empti
   scene.count('redis-emptied');
   const restore = async () => {
     if (backup) for (const { tenant, text } of backups) await operator.restore(tenant, text);
-    else for (const login of world.logins) await operator.logIn(login);
+    else for (const login of loginsInUse(scene)) await operator.logIn(login);
     // Nobody was forgotten and nobody opted out here: without a backup that is what a person says.
     if (!backup) for (const tenant of tenants) await operator.acceptLoss(tenant);
   };
@@ -101,7 +101,7 @@ async function playWrongKey(
   scene.count('wrong-identity-key');
   await scene.unlessQuiet(scene.after(WRONG_KEY_MS * scene.pace, () => scene.passed(awaits)));
   await place?.kill();
-  if (emptied) for (const login of world.logins) await operator.logIn(login);
+  if (emptied) for (const login of loginsInUse(scene)) await operator.logIn(login);
   scene.start();
 }
 

@@ -7,7 +7,7 @@ import type { Script, Step } from '../script/generate.ts';
 import type { DaemonPlace } from '../world/daemons.ts';
 import type { Park } from '../world/park.ts';
 import { openWorld } from '../world/world.ts';
-import { openScene, type Scene } from './scene.ts';
+import { loginsInUse, openScene, type Scene } from './scene.ts';
 import { type Settled, settle, type TimePassed } from './settle.ts';
 
 /** What one run came to. */
@@ -129,8 +129,15 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled, places:
     defects.push(...judgeCrmSide(name, side, world.clinic, { clinicId, since, now: at }));
   }
   defects.push(...judgeReminders(world.sms.messages()));
+  const unused = world.logins.filter((login) => !loginsInUse(scene).includes(login));
   for (const { tenant, connections } of (await scene.operator.status()).tenants) {
-    defects.push(...judgeLogins(tenant, connections));
+    const isUsed = (name: string) => !unused.some((login) => login.tenant === tenant && login.connection === name);
+    defects.push(
+      ...judgeLogins(
+        tenant,
+        connections.filter(({ connection }) => isUsed(connection)),
+      ),
+    );
   }
   const planted = [...world.tenants.values()].flatMap(({ history }) => history.now().map(({ lastName }) => lastName));
   defects.push(...judgeLeaks(places, [...new Set(planted)]));

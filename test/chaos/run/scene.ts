@@ -176,6 +176,14 @@ export function openScene(world: World): Scene {
   return scene;
 }
 
+/** Logins that somebody needs: nobody logs in for a calendar that is no longer configured. */
+export function loginsInUse({ world, dismissed }: Pick<Scene, 'world' | 'dismissed'>): Login[] {
+  const ofDismissed = ({ tenant, connection }: Login) =>
+    // A target that was renamed keeps its connection's name before its own.
+    [...dismissed].some((calendar) => calendar.tenant === tenant && calendar.target.startsWith(connection));
+  return world.logins.filter((login) => !ofDismissed(login));
+}
+
 /** Whether every one of them that is configured is in sync as of a time; patients of CRMs are read too seldom to be waited for. */
 function areFresh(targets: readonly Named[], { tenants }: Status, since: number): boolean {
   return targets.every(({ tenant, target }) => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Status } from '../../../src/control/status.ts';
 import { verdictOn } from '../judge/rules.ts';
-import type { Scene } from './scene.ts';
+import { loginsInUse, type Scene } from './scene.ts';
 
 /** How the world came to rest. */
 export interface Settled {
@@ -126,9 +126,10 @@ async function calmDown(scene: Scene): Promise<void> {
 }
 
 /** Whoever was logged out on purpose, and whoever the loss of state logged out, logs in again. */
-async function logInAgain({ operator, world, revoked, doubts }: Scene): Promise<void> {
+async function logInAgain(scene: Scene): Promise<void> {
+  const { operator, revoked, doubts } = scene;
   const { tenants } = await operator.status();
-  for (const login of world.logins) {
+  for (const login of loginsInUse(scene)) {
     const connections = tenants.find(({ tenant }) => tenant === login.tenant)?.connections;
     const state = connections?.find(({ connection }) => connection === login.connection)?.state;
     if (state === undefined) continue;

@@ -26,11 +26,15 @@ const FAMILY = 4;
 /** Every so many patients don't consent to the keeping of data in a CRM. */
 const WITHOUT_CONSENT_EVERY = 9;
 
-/** Opens the desk of a clinic and fills its agendas. @param mark begins the surname of every patient there */
+/**
+ * Opens the desk of a clinic and fills its agendas.
+ * @param options.mark begins the surname of every patient there
+ * @param options.lateMs no two clinics begin at the same minute, else their rows could be told apart by names alone
+ */
 export function openClinicDesk(
   clinic: ClinicSandbox,
   { id: tenantId, agendas, user }: SandboxTenant,
-  { mark, perAgenda }: { mark: string; perAgenda: number },
+  { mark, perAgenda, lateMs }: { mark: string; perAgenda: number; lateMs: number },
 ): ClinicDesk {
   const history = new History(clinic, tenantId);
   const agendaIds = agendas.map(({ id }) => id);
@@ -78,7 +82,7 @@ export function openClinicDesk(
     // Two lie behind, the others ahead, each at a time of its own.
     for (let index = 0; index < perAgenda; index += 1) {
       const day = index < 2 ? -2 - index : 1 + index * 3;
-      desk.book(agendaId, today + day * DAY_MS + 8 * 60 * MINUTE_MS + index * SLOT_MS);
+      desk.book(agendaId, today + day * DAY_MS + 8 * 60 * MINUTE_MS + index * SLOT_MS + lateMs);
     }
   }
   return desk;

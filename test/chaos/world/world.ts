@@ -101,6 +101,8 @@ export const DAV_USERS = Object.keys(TENANTS).map((name) => ({ name, password: '
 const TWINS = [4, 8] as const;
 const WINDOW = { pastDays: 10, futureDays: 80 };
 const PER_AGENDA = 9;
+/** By so much the second clinic's appointments begin later. */
+const LATER_MS = 10 * 60_000;
 /** An access token that ends so soon is refreshed every few seconds: the margin is 30 s. */
 const SHORT_TOKEN_SECONDS = 34;
 
@@ -225,7 +227,7 @@ async function buildTenants(parts: TenantParts) {
   for (const [index, [tenant, mark]] of Object.entries(TENANTS).entries()) {
     const source = parts.clinic.tenants[index];
     if (source === undefined) throw new Error('the sandbox clinic lacks a tenant');
-    const desk = openClinicDesk(parts.clinic, source, { mark, perAgenda: PER_AGENDA });
+    const desk = openClinicDesk(parts.clinic, source, { mark, perAgenda: PER_AGENDA, lateMs: index * LATER_MS });
     tenants.set(tenant, desk);
     const { username, password } = source.user;
     logins.push({ tenant, connection: 'clinic', kind: 'clinic', username, password });
