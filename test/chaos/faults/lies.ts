@@ -88,25 +88,22 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
 }
 
 /**
- * Knows the readings that began with a lie. A reading is a list call for each part of its time and for some agendas, one after the other:
- * where one comes again, another reading has begun. Of the reading that is under way at first nothing is known.
+ * Knows the readings that began with a lie. A reading is a list call for each part of its time, one after the other; a list that moved is
+ * asked for again. Where a call goes back in time another reading has begun. Of the one that is under way at first nothing is known.
  */
 function wholeReadings() {
   const begun = new Set<string>();
-  const asked = new Map<string, Set<string>>();
+  const lastFrom = new Map<string, string>();
   return {
     areOver: () => begun.size === 0,
     isTold(clinic: string, { offset }: List, { url }: ProxiedRequest, isEnding: boolean): boolean {
       if (offset === 0) {
-        const query = new URLSearchParams(url.split('?')[1]);
-        const call = JSON.stringify([query.get('from')?.slice(0, 10), query.getAll('agendaId')]);
-        const calls = asked.get(clinic) ?? new Set();
-        if (calls.has(call)) {
-          calls.clear();
-          if (isEnding) begun.delete(clinic);
-          else begun.add(clinic);
-        }
-        asked.set(clinic, calls.add(call));
+        // A day: each reading begins some seconds later than the one before.
+        const from = new URLSearchParams(url.split('?')[1]).get('from')?.slice(0, 10) ?? '';
+        const isAnother = from < (lastFrom.get(clinic) ?? '');
+        lastFrom.set(clinic, from);
+        if (isAnother && isEnding) begun.delete(clinic);
+        else if (isAnother) begun.add(clinic);
       }
       return begun.has(clinic);
     },
