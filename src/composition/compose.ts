@@ -386,7 +386,7 @@ function openConnector(
 }
 
 /** Scopes that the targets on a connection need, each once. */
-function scopesOfTargets(tenant: TenantConfiguration, connection: string, connectors: Shared['connectors']): string[] {
+function scopesOfTargets(tenant: TenantConfiguration, connection: string, connectors: Connectors): string[] {
   const targets = [...tenant.targets.values()].filter((target) => target.connection === connection);
   const scopes = targets.flatMap(({ connector, settings, crm }) =>
     requireEntry(connectors, connector).neededScopes(settings, crm?.stream ?? 'appointments'),

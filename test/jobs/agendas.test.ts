@@ -18,7 +18,7 @@ test('an appointment that changes to another doctor leaves one calendar and ente
       clinic.appointments.set(id, appointmentOf(id, { agendaId, inHours: hour }));
     }
   }
-  // Before and after every target's window: of no count.
+  // Before every target's window: of no count.
   clinic.appointments.set('past', appointmentOf('past', { agendaId: 'a2', inHours: -24 * 300 }));
   const tenant = openTenant({
     redis: redis.connect(),

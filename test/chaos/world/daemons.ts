@@ -16,7 +16,7 @@ export interface DaemonPlace {
   pid(): number | null;
   /** Where it answers probes; null until it is at work. */
   httpPort(): number | null;
-  /** @param extra variables of the environment that are otherwise for this once */
+  /** @param extra variables of the environment that this one start has in place of the usual ones */
   start(extra?: Readonly<Record<string, string>>): void;
   kill(): Promise<void>;
   /** SIGTERM. @returns its exit code */
