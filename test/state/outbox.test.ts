@@ -211,6 +211,25 @@ describe('an entry that is in flight', () => {
     expect(await opened.links.count('doctor')).toBe(0);
   });
 
+  test('takes an object out: that is known, where it is noted, until one is made again or the record is forgotten', async () => {
+    const opened = await open();
+    const takeOut = async (...ids: string[]) => {
+      await opened.outbox.put('doctor', ids.map(absent), NOW, opened.planner);
+      const entries = await opened.outbox.due('doctor', NOW, 10);
+      const settlements = entries.map((entry) => ({ entry, kind: 'done', link: null }) as const);
+      await opened.outbox.settle('doctor', settlements, NOW, opened.lane, { noteTakenOut: ids.includes('1') });
+    };
+    const known = () => opened.outbox.takenOut('doctor', ['1', '2', '3']);
+    await takeOut('1', '2');
+    await takeOut('3');
+    expect(await known()).toEqual(new Set(['1', '2']));
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
+    expect(await known()).toEqual(new Set(['2']));
+    await opened.links.forget('doctor', ['2']);
+    expect(await known()).toEqual(new Set());
+  });
+
   test('has no outcome while a newer one came: the newer one knows that something was sent', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1', 'old')], NOW, opened.planner);
