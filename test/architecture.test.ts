@@ -13,6 +13,7 @@ import {
   roomBreaches,
   type SourceFile,
   sourceFile,
+  stateBreaches,
   VENDOR_FILES,
 } from './support/architecture.ts';
 
@@ -48,6 +49,7 @@ describe('the project', () => {
     ['files are of readable length', lengthBreaches],
     ['nothing prints past the log', consoleBreaches],
     ['no import is computed', computedImportBreaches],
+    ['no module keeps what changes', stateBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
   });
@@ -187,6 +189,19 @@ describe('a breach is reported', () => {
     expect(computedImportBreaches(files)).toEqual([
       'src/log/a.ts:2 imports a path that is computed',
       'src/log/a.ts:3 imports a path that is computed',
+    ]);
+  });
+
+  test('a module that keeps what changes', () => {
+    const files = project({
+      'src/jobs/a.ts': 'const a = new Map<string, Map<string, number>>();\nexport let b = 1;\nconst c = new Set();',
+      'src/jobs/b.ts':
+        'const a = new Map([[1, 2]]);\nfunction b() { let c = new Map(); return c; }\nconst d: ReadonlySet<string> = new Set();',
+    });
+    expect(stateBreaches(files)).toEqual([
+      'src/jobs/a.ts:1 keeps what changes for the whole process',
+      'src/jobs/a.ts:2 keeps what changes for the whole process',
+      'src/jobs/a.ts:3 keeps what changes for the whole process',
     ]);
   });
 });

@@ -4,6 +4,7 @@ import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.t
 import type { Connector, ConnectorContext } from '../connectors/connector.ts';
 import { ownerOf } from '../connectors/owner.ts';
 import { connectors as registry } from '../connectors/registry.ts';
+import { SharedState } from '../connectors/shared-state.ts';
 import type { Estate } from '../control/estate.ts';
 import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
 import { openForm } from '../jobs/open-crm.ts';
@@ -135,6 +136,7 @@ export function compose(options: CompositionOptions): Composition {
     ring,
     queues,
     evaluate,
+    remotes: new SharedState(),
   };
   const composed = new Map(
     [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
@@ -172,6 +174,7 @@ export function compose(options: CompositionOptions): Composition {
 interface Shared extends CompositionOptions {
   connectors: Connectors;
   evaluate: EvaluateExpressions;
+  remotes: SharedState;
   clock: Clock;
   redis: RedisClient;
   writer: RedisClient;
@@ -182,7 +185,7 @@ interface Shared extends CompositionOptions {
 }
 
 function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTenant {
-  const { configuration, clock, connectors, evaluate, redis, ring } = shared;
+  const { configuration, clock, connectors, evaluate, redis, remotes, ring } = shared;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
   const sealer = createSealer(ring, tenant.id);
@@ -244,8 +247,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const identityKey = settings.secrets.identityKey.reveal();
   const name = tenant.formerly ?? tenant.id;
   const protection = createProtection({ redis, tenant: name, epoch: shared.epoch, clock, log });
-  const parts = { connectors, evaluate, identityKey, http, log, clock, connection, tenant: name, zone: tenant.zone };
-  const open = (target: TargetConfiguration) => openTarget(target, parts);
+  const known = { tenant: name, zone: tenant.zone, identityKey };
+  const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connection };
   return {
     connections,
     credentials,
@@ -260,7 +263,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       id: tenant.id,
       configuration: tenant,
       clinic,
-      targets: new Map([...tenant.targets.values()].map((target) => [target.id, open(target)])),
+      targets: new Map([...tenant.targets.values()].map((target) => [target.id, openTarget(target, parts)])),
       links,
       outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
       unanswered: createUnansweredStore(redis, tenant.id),
@@ -330,6 +333,7 @@ interface ConnectorParts {
   evaluate: EvaluateExpressions;
   identityKey: Uint8Array;
   http: ReturnType<typeof createHttpDoor>;
+  remotes: SharedState;
   log: Logger;
   clock: Clock;
   connection(id: string): OpenConnection;
@@ -380,6 +384,7 @@ function openConnector(
     ...ours,
     authorizer: connection.authorizer(id),
     http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
+    shared: parts.remotes,
     log: parts.log.child({ target: id }),
     clock: parts.clock,
   });

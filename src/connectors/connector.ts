@@ -6,6 +6,7 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operation
 import type { StreamName } from '../model/streams.ts';
 import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 import type { Owner } from './owner.ts';
+import type { SharedState } from './shared-state.ts';
 
 /**
  * Who sees to it that there is one object per key. `enforced`: the vendor refuses a second one. `lookedUp`: we look before we make one,
@@ -70,6 +71,8 @@ export interface ConnectorContext<TargetSettings> {
   crm?: CrmContext;
   authorizer: Authorizer;
   http: HttpDoor;
+  /** What the targets of this daemon have in common with a remote side that several of them write to. */
+  shared: SharedState;
   log: Logger;
   clock: Clock;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { turnsOf } from '../../src/connectors/turns.ts';
+import { Turns } from '../../src/connectors/turns.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -21,12 +21,13 @@ async function settle(): Promise<void> {
 }
 
 describe('turns', () => {
-  test('lets one at a time through, in order, and other names besides', async () => {
+  test('lets one at a time through, in order, while others go on', async () => {
+    const [turns, others] = [new Turns(), new Turns()];
     const log: string[] = [];
     const [one, two, other] = [work('one', log), work('two', log), work('other', log)];
-    const first = turnsOf('a').run(one.run, NEVER);
-    const second = turnsOf('a').run(two.run, NEVER);
-    const third = turnsOf('b').run(other.run, NEVER);
+    const first = turns.run(one.run, NEVER);
+    const second = turns.run(two.run, NEVER);
+    const third = others.run(other.run, NEVER);
     await settle();
     expect(log).toEqual(['one begins', 'other begins']);
     one.end();
@@ -39,27 +40,29 @@ describe('turns', () => {
   });
 
   test('goes on after work that failed, and tells whose failure it was', async () => {
-    const failing = turnsOf('a').run(() => Promise.reject(new Error('broken')), NEVER);
-    const next = turnsOf('a').run(async () => 'next', NEVER);
+    const turns = new Turns();
+    const failing = turns.run(() => Promise.reject(new Error('broken')), NEVER);
+    const next = turns.run(async () => 'next', NEVER);
     await expect(failing).rejects.toThrow('broken');
     expect(await next).toBe('next');
   });
 
   test('who stops waiting leaves at once, and those behind still wait for the work under way', async () => {
+    const turns = new Turns();
     const log: string[] = [];
     const [one, two, three] = [work('one', log), work('two', log), work('three', log)];
     const stop = new AbortController();
-    const first = turnsOf('a').run(one.run, NEVER);
-    const stopped = turnsOf('a').run(two.run, stop.signal);
+    const first = turns.run(one.run, NEVER);
+    const stopped = turns.run(two.run, stop.signal);
     stop.abort();
     await expect(stopped).rejects.toMatchObject({ actor: 'remote', code: 'aborted', retry: 'later' });
-    const third = turnsOf('a').run(three.run, NEVER);
+    const third = turns.run(three.run, NEVER);
     await settle();
     expect(log).toEqual(['one begins']);
     one.end();
     three.end();
     await Promise.all([first, third]);
     expect(log).toEqual(['one begins', 'one ends', 'three begins', 'three ends']);
-    await expect(turnsOf('a').run(two.run, stop.signal)).rejects.toMatchObject({ code: 'aborted' });
+    await expect(turns.run(two.run, stop.signal)).rejects.toMatchObject({ code: 'aborted' });
   });
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Authorizer, Connector } from '../../src/connectors/connector.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { asMirrorError, MirrorError } from '../../src/model/errors.ts';
@@ -131,6 +132,7 @@ function toWorker(authorizer: Authorizer, choice: WorkerChoice = {}): Worker {
       clock: Date.now,
       timeoutMs: choice.timeoutMs ?? 20 * SECOND_MS,
     }),
+    shared: new SharedState(),
     log: choice.log ?? silentLogger,
     createCalendar: choice.createCalendar ?? null,
     ...(choice.properties === undefined ? {} : { properties: choice.properties }),

@@ -6,6 +6,7 @@ import type {
   NotificationReading,
   NotificationRequest,
 } from '../../src/connectors/connector.ts';
+import type { SharedState } from '../../src/connectors/shared-state.ts';
 import type { HttpDoor } from '../../src/http/door.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
@@ -53,6 +54,7 @@ export interface Worker {
   mark: string;
   authorizer: Authorizer;
   http: HttpDoor;
+  shared: SharedState;
   log: Logger;
   /** Of a calendar: opens with settings that let the connector create one of this name; else with `container`. */
   createCalendar: string | null;

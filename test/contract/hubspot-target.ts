@@ -6,6 +6,7 @@ import {
 } from '../../sandbox/hubspot/index.ts';
 import { type FaultProxy, type ProxyMatch, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { hubspot } from '../../src/connectors/hubspot/index.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
@@ -86,7 +87,14 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
       settings: hubspot.settingsSchema.parse({ apiUrl }),
     });
   const http = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
-  const preparer = openAt(sandbox.apiUrl, { mark: '', authorizer, http, log: silentLogger, createCalendar: null });
+  const preparer = openAt(sandbox.apiUrl, {
+    mark: '',
+    authorizer,
+    http,
+    shared: new SharedState(),
+    log: silentLogger,
+    createCalendar: null,
+  });
   return {
     supports: hubspot.supports,
     stream,

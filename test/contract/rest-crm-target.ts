@@ -7,6 +7,7 @@ import {
 } from '../../sandbox/rest-crm/index.ts';
 import type { Authorizer } from '../../src/connectors/connector.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyKind, PropertyValue } from '../../src/model/items.ts';
@@ -102,7 +103,14 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
       }),
     });
   const http = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
-  const preparer = open({ mark: 'contractmark0000', authorizer, http, log: silentLogger, createCalendar: null });
+  const preparer = open({
+    mark: 'contractmark0000',
+    authorizer,
+    http,
+    shared: new SharedState(),
+    log: silentLogger,
+    createCalendar: null,
+  });
   const container = await preparer.prepare(null, AbortSignal.timeout(5_000));
   proxy.forget();
   return {

@@ -6,6 +6,7 @@ import {
   startSalesforceSandbox,
 } from '../../sandbox/salesforce/index.ts';
 import { salesforce } from '../../src/connectors/salesforce/index.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
@@ -115,6 +116,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
     mark: '',
     authorizer: loginAt(sandbox, sandbox.url),
     http,
+    shared: new SharedState(),
     log: silentLogger,
     createCalendar: null,
   });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
@@ -54,6 +55,7 @@ function write(tenant: OpenTenant): void {
     crm: { stream: 'patients', properties: target.crm!.mapping.properties },
     authorizer: { header: key, renew: key, quotaUser: null, headerName: 'x-api-key' },
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+    shared: new SharedState(),
     log: silentLogger,
     clock: () => world.clock.now,
   });

@@ -55,6 +55,14 @@ export const VENDOR_FILES = [
   'README.md',
 ];
 
+/** What these keep is the process's own, or never becomes false: the beat of its timers, the queue of its thread, time zones. */
+const OWN_STATE = [
+  'src/http/standstill.ts',
+  'src/composition/expression-thread-entry.ts',
+  'src/model/zones.ts',
+  'src/connectors/caldav/time-zones.ts',
+];
+
 const MAXIMUM_LINES = 400;
 
 export function roomBreaches(files: readonly SourceFile[]): string[] {
@@ -145,6 +153,39 @@ export function consoleBreaches(files: readonly SourceFile[]): string[] {
     .flatMap(({ path, tokens }) =>
       linesWith(tokens, 'console.log').map((line) => `${path}:${line} uses console.log: use log/`),
     );
+}
+
+/** What changes at the top of a module outlives its server, its tenant and its test: it wants an owner, such as what `compose` opens. */
+export function stateBreaches(files: readonly SourceFile[]): string[] {
+  return inSource(files)
+    .filter(({ path }) => !OWN_STATE.includes(path))
+    .flatMap(({ path, tokens }) =>
+      declarationsAtTheTop(tokens)
+        .filter((declaration) => {
+          const text = declaration.map((token) => token.text).join(' ');
+          return /^let |= new (Map|Set)( <.*>)? \( \)/.test(text) && !/: Readonly(Map|Set) /.test(text);
+        })
+        .map(([first]) => `${path}:${first?.line} keeps what changes for the whole process`),
+    );
+}
+
+/** What begins with `const` or `let` outside every bracket, up to its semicolon. */
+function declarationsAtTheTop(tokens: readonly Token[]): Token[][] {
+  const declarations: Token[][] = [];
+  let depth = 0;
+  let isInside = false;
+  for (const token of tokens) {
+    const { kind, text } = token;
+    if (depth === 0 && kind === 'word' && ['const', 'let'].includes(text)) {
+      declarations.push([]);
+      isInside = true;
+    }
+    if (isInside) declarations.at(-1)?.push(token);
+    if (depth === 0 && text === ';') isInside = false;
+    if ((kind === 'sign' && '({['.includes(text)) || (kind === 'template' && text.endsWith('${'))) depth += 1;
+    if ((kind === 'sign' && ')}]'.includes(text)) || (kind === 'template' && text.startsWith('}'))) depth -= 1;
+  }
+  return declarations;
 }
 
 /** An import whose path is computed escapes every other rule. */

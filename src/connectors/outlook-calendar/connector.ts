@@ -3,7 +3,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { type Flow, type FlowEnd, runFlows, toOutcomes } from '../flow.ts';
-import { turnsOf } from '../turns.ts';
+import { Turns } from '../turns.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphChannels } from './channels.ts';
@@ -20,10 +20,10 @@ import { createBatchTransport } from './transport.ts';
 
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
-  const { settings, mark, owner = null, authorizer, http, clock } = context;
+  const { settings, mark, owner = null, authorizer, http, shared, clock } = context;
   const { rootUrl, mailbox, deleteMode, wholeDayZone } = settings;
   // Outlook works on four requests of a mailbox at once, as many as one batch fills. Whose mailbox `me` is only the login knows.
-  const turns = turnsOf(mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
+  const turns = shared.of(Turns, mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
   const sendCall = createGraphClient({ http, clock, rootUrl });
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl, turns });
   const scopeOf = (calendarId: string): FlowScope => ({

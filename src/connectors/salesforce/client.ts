@@ -4,7 +4,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { ConnectorContext } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
 import { htmlAnswer, instanceUnknown, redirectedElsewhere, unexpectedAnswer, wholeRefusalOf } from './errors.ts';
-import { orgAt } from './org.ts';
+import { Org } from './org.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
 
 /** One call to the org: a path with its query from `/services` on. */
@@ -36,15 +36,18 @@ export interface OrgClient {
   pathOf(resource: string): string;
 }
 
-type ClientContext = Pick<ConnectorContext<SalesforceSettings>, 'settings' | 'authorizer' | 'http' | 'clock'>;
+type ClientContext = Pick<
+  ConnectorContext<SalesforceSettings>,
+  'settings' | 'authorizer' | 'http' | 'shared' | 'clock'
+>;
 
 /** Opens the way to the org of a login. */
 export function createOrgClient(context: ClientContext): OrgClient {
-  const { settings, authorizer, clock } = context;
+  const { settings, authorizer, shared, clock } = context;
   const pathOf = (resource: string) => `/services/data/v${settings.apiVersion}${resource}`;
   const answerTo = async (call: OrgCall, signal: AbortSignal) => {
     await authorizer.header(signal);
-    const org = orgAt(addressOf(context));
+    const org = shared.of(Org, addressOf(context));
     return await org.turns.run(async () => {
       org.requireCalls(settings.stopAtShare, clock());
       return toAnswer(await sendWithLogin(context, call, signal));
@@ -81,12 +84,12 @@ export function createOrgClient(context: ClientContext): OrgClient {
  * connection that failed the login is renewed, and the call goes once more, to the address of then: orgs are moved.
  */
 async function sendWithLogin(context: ClientContext, call: OrgCall, signal: AbortSignal): Promise<HttpResponse> {
-  const { authorizer, clock } = context;
+  const { authorizer, shared, clock } = context;
   const authorization = await authorizer.header(signal);
   const address = addressOf(context);
   const met = await sendOnce(context, call, authorization, address, signal).catch((error) => {
     const failure = asMirrorError(error);
-    if (failure.code !== 'connection-failed' || !orgAt(address).maySeekAddress(clock())) throw failure;
+    if (failure.code !== 'connection-failed' || !shared.of(Org, address).maySeekAddress(clock())) throw failure;
     return failure;
   });
   const failed = met instanceof MirrorError ? met : null;
@@ -113,7 +116,7 @@ function addressOf({ authorizer, settings }: ClientContext): string {
 }
 
 async function sendOnce(
-  { authorizer, http, clock }: ClientContext,
+  { authorizer, http, shared, clock }: ClientContext,
   { label, method, path, headers, body }: OrgCall,
   authorization: string,
   address: string,
@@ -132,7 +135,7 @@ async function sendOnce(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal,
   });
-  orgAt(address).noteUsage(answer.headers, clock());
+  shared.of(Org, address).noteUsage(answer.headers, clock());
   return answer;
 }
 

@@ -1,19 +1,15 @@
 import type { Instant } from '../../model/time.ts';
-import { type Turns, turnsOf } from '../turns.ts';
+import { Turns } from '../turns.ts';
 import { apiLimitNear } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS } from './limits.ts';
 
-/** What all targets in one org have in common in this process: they take turns, and share its count of API calls. */
+/** What all targets in one org share, whichever login leads there: they take turns, and know its count of API calls. */
 export class Org {
   #usage: { share: number; at: Instant } | null = null;
   #addressSoughtAt: Instant | null = null;
 
   /** Writes that overlap would lock each other's parents out. */
-  readonly turns: Turns;
-
-  constructor(address: string) {
-    this.turns = turnsOf(address);
-  }
+  readonly turns = new Turns();
 
   /** Takes note of the org's count in `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
   noteUsage(headers: Headers, now: Instant): void {
@@ -36,14 +32,4 @@ export class Org {
     this.#addressSoughtAt = now;
     return true;
   }
-}
-
-/** One for each address that a login ever gave. */
-const orgs = new Map<string, Org>();
-
-/** The org at an address, whichever login leads there: targets of one connection need not share their authorizer. */
-export function orgAt(address: string): Org {
-  const org = orgs.get(address) ?? new Org(address);
-  orgs.set(address, org);
-  return org;
 }

@@ -4,6 +4,7 @@ import { caldav } from '../../../src/connectors/caldav/index.ts';
 import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import {
@@ -30,6 +31,7 @@ function context(user = 'clinic') {
     mark: MARK,
     authorizer: { header, renew: header, quotaUser: null },
     http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+    shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
   };

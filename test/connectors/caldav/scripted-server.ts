@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 
@@ -85,6 +86,7 @@ export function openOn(server: ScriptedServer, settings?: CaldavSettings, renewe
     mark: MARK,
     authorizer: { header: async () => LOGIN, renew: async () => renewed, quotaUser: null },
     http: createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 }),
+    shared: new SharedState(),
     log: silentLogger,
     clock: () => Date.UTC(2026, 10, 20),
   });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { googleCalendar } from '../../../src/connectors/google-calendar/index.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { asMirrorError } from '../../../src/model/errors.ts';
@@ -36,6 +37,7 @@ function channels(calendar: { id: string } | { create: string } = { id: target.c
     mark: MARK,
     authorizer: { header, renew, quotaUser: null },
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
   });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { googleCalendar } from '../../../src/connectors/google-calendar/index.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { createOperation, describeOutcome, MARK, signal } from '../../contract/contract-kit.ts';
@@ -24,6 +25,7 @@ function open(calendar: { id: string } | { create: string }, scopes?: readonly s
     mark: MARK,
     authorizer: { header, renew: header, quotaUser: null },
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
   });

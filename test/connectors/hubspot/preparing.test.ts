@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { PropertyKind } from '../../../src/model/items.ts';
@@ -80,6 +81,7 @@ describe('the preparation of a target', () => {
         mark: 'mark',
         authorizer: tokenAuthorizer('token'),
         http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+        shared: new SharedState(),
         log: silentLogger,
         clock: Date.now,
       });

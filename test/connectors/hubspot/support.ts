@@ -8,6 +8,7 @@ import {
 } from '../../../sandbox/hubspot/index.ts';
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
@@ -108,6 +109,7 @@ function openTarget(sandbox: HubSpotSandbox, clock: { at: number }, choice: Targ
     crm: { stream, properties },
     authorizer: choice.authorizer ?? tokenAuthorizer(choice.token ?? sandbox.issuePrivateToken()),
     http: createHttpDoor({ userAgent: 'test', clock: () => clock.at, timeoutMs }),
+    shared: new SharedState(),
     log,
     clock: () => clock.at,
     settings: hubspot.settingsSchema.parse({ apiUrl: sandbox.apiUrl, ...choice.settings }),

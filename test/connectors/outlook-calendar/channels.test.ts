@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { outlookCalendar } from '../../../src/connectors/outlook-calendar/index.ts';
 import { readGraphNotification } from '../../../src/connectors/outlook-calendar/notifications.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { asMirrorError } from '../../../src/model/errors.ts';
@@ -15,10 +16,12 @@ const CREATE = { method: /^POST$/, url: /\/subscriptions$/ };
 const LIST = { method: /^GET$/, url: /\/subscriptions/ };
 
 let target: Awaited<ReturnType<typeof openOutlookTarget>>;
+let shared: SharedState;
 let receiver: Receiver;
 let count = 0;
 
 beforeEach(async () => {
+  shared = new SharedState();
   target = await openOutlookTarget();
   receiver = await startReceiver((request) => {
     const reading = readGraphNotification(request);
@@ -47,6 +50,7 @@ function channels({ mailbox = ACCOUNT, token = () => target.sandbox.issueAccessT
     mark: MARK,
     authorizer: { header, renew: header, quotaUser: null },
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    shared,
     log: silentLogger,
     clock: Date.now,
   });

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ProxiedAnswer } from '../../../sandbox/kit/fault-proxy.ts';
 import { outlookCalendar } from '../../../src/connectors/outlook-calendar/index.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { Operation } from '../../../src/model/operations.ts';
@@ -30,11 +31,13 @@ async function openWorld() {
   const target = await openOutlookTarget();
   onTestFinished(() => target.close());
   const { sandbox, proxy, container } = target;
+  const shared = new SharedState();
   const open = (settings: object = {}, mark = MARK, authorizer = target.authorizer) =>
     outlookCalendar.open({
       mark,
       authorizer,
       http: createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: 10_000 }),
+      shared,
       log: silentLogger,
       clock: Date.now,
       settings: outlookCalendar.settingsSchema.parse({
@@ -306,7 +309,7 @@ describe('batches', () => {
     const workers = marks.map((mark) => open({}, mark));
     const outcomes = await Promise.all([
       ...workers.map((worker, index) => worker.apply(container, work(marks[index]!), signal())),
-      kit.readAll(),
+      kit.readAll(open()),
       open({}, 'targetfour000000').prepare(null, signal()),
     ]);
     expect(sandbox.counts.maxConcurrency(ACCOUNT)).toBe(4);

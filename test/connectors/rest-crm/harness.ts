@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
@@ -61,6 +62,7 @@ export function openTarget(choice: TargetChoice): OpenTarget {
     crm: { stream, properties },
     authorizer: choice.authorizer ?? steadyLogin(),
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: choice.timeoutMs ?? 10_000 }),
+    shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
   });

@@ -8,6 +8,7 @@ import {
 } from '../../../sandbox/salesforce/index.ts';
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { salesforce } from '../../../src/connectors/salesforce/index.ts';
+import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpDoor } from '../../../src/http/door.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
@@ -91,6 +92,7 @@ export async function openWorld(options: SalesforceSandboxOptions = {}): Promise
   const sandbox = await startSalesforceSandbox({ customFields: FIELDS, ...options });
   onTestFinished(() => sandbox.close());
   const login = loginAt(sandbox);
+  const shared = new SharedState();
   return {
     sandbox,
     login,
@@ -100,6 +102,7 @@ export async function openWorld(options: SalesforceSandboxOptions = {}): Promise
         crm: { stream, properties },
         authorizer: rest.login ?? login,
         http: createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: rest.timeoutMs ?? 10_000 }),
+        shared,
         log: silentLogger,
         clock: rest.clock ?? Date.now,
         settings: salesforce.settingsSchema.parse(settings),
