@@ -57,8 +57,26 @@ export class MirrorError extends Error {
   }
 }
 
-/** Any thrown value as a {@link MirrorError}; what we did not foresee becomes a `contract` error that is tried later. */
+/** What the Redis client throws when no answer came. */
+const REDIS_SILENT = /^(Command timed out|Connection is closed\.|Reached the max retries per request limit\b.*)$/;
+
+/**
+ * Any thrown value as a {@link MirrorError}: a Redis that gave no answer is waited for; what we did not foresee becomes a `contract` error
+ * that is tried later.
+ */
 export function asMirrorError(error: unknown): MirrorError {
   if (error instanceof MirrorError) return error;
+  if (error instanceof Error && REDIS_SILENT.test(error.message)) return redisUnreachable(error);
   return new MirrorError('unexpected failure', { actor: 'contract', code: 'unexpected', retry: 'later', cause: error });
+}
+
+/** Redis gave no answer: code `redis-unreachable`. */
+export function redisUnreachable(cause: unknown): MirrorError {
+  return new MirrorError('Redis does not answer', {
+    actor: 'remote',
+    code: 'redis-unreachable',
+    retry: 'later',
+    remedy: 'see that Redis runs, and that redis.url is its address',
+    cause,
+  });
 }

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
-import { MirrorError } from '../model/errors.ts';
+import { MirrorError, redisUnreachable } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { pauseFor } from './pause.ts';
 
@@ -125,13 +125,7 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal): Prom
     requireDurable(...(await Promise.race([answers, given.promise])));
   } catch (error) {
     if (error instanceof MirrorError) throw error;
-    throw new MirrorError('Redis does not answer', {
-      actor: 'remote',
-      code: 'redis-unreachable',
-      retry: 'later',
-      remedy: 'see that Redis runs, and that redis.url is its address',
-      cause: error,
-    });
+    throw redisUnreachable(error);
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
