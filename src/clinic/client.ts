@@ -15,6 +15,7 @@ import type { ClinicContext } from './context.ts';
 import { createInvoiceReader, type InvoiceReader } from './invoice-snapshot.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { readOne } from './reading.ts';
+import type { ReadingMemory } from './reading-memory.ts';
 import { createReportReader, type ReportReader } from './report-snapshot.ts';
 import type { Mapped } from './rows.ts';
 import { readSnapshot } from './snapshot.ts';
@@ -32,6 +33,8 @@ export interface TenantInfo {
 export interface AppointmentQuery {
   agendaIds: readonly string[] | null;
   window: TimeWindow;
+  /** What is known of the reading before, where the same is asked again and again. */
+  memory?: ReadingMemory<Appointment>;
 }
 
 /** A catalogue, page by page, each id once; an iteration that ends without throwing has seen the whole list. */

@@ -1,3 +1,4 @@
+import type { HttpResponse } from '../http/door.ts';
 import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
@@ -8,9 +9,9 @@ import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../settings/clinic
 import { addressOf, addressOfLink } from './addresses.ts';
 import { send } from './call.ts';
 import type { ClinicContext } from './context.ts';
-import type { PageAnswer } from './more-told.ts';
 import { ofTenant } from './own-rows.ts';
-import { isPassing, type Page, type PageTarget, type PagingMemory, readPages } from './paging.ts';
+import { isPassing, type Page, type PageTarget, type PagingMemory, type ReceivedPage, readPages } from './paging.ts';
+import type { KeptPage } from './reading-memory.ts';
 import { asId, compilePaths, isJsonObject, type Mapped, valueAt } from './rows.ts';
 
 /** One page of a catalogue: its records, and the rows that could not become one. */
@@ -60,19 +61,35 @@ const NAMES: ReadonlySet<ResourceName> = new Set([
   'issuers',
 ]);
 
-/** The pages of one list call, as they come. */
-export function readList(context: ClinicContext, call: ListCall): AsyncGenerator<Page, void> {
+/** Gives what an answer's bytes were made into before, or has it made. */
+type RememberPage<Row> = (answer: HttpResponse, make: () => KeptPage<Row>) => KeptPage<Row>;
+
+/**
+ * The pages of one list call, as they come.
+ * @param map makes a row of what the clinic sent
+ */
+export function readList<Row>(
+  context: ClinicContext,
+  call: ListCall,
+  map: (row: unknown) => Row,
+  remember: RememberPage<Row> = (_, make) => make(),
+): AsyncGenerator<Page<Row>, void> {
   const { profile } = context;
   const label = `clinic.${call.list}.list`;
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
   const segments = ['tenants', call.tenantId, ...(call.segments ?? RESOURCE_PATHS[call.list])];
+  const idOf = rowIdentity(profile, call.list);
   let url = addressOf(context, segments, parameters);
 
-  async function load(target: PageTarget): Promise<PageAnswer> {
+  async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
     url = urlOf(target);
     const { signal, onRequest } = call;
     const answer = await send(context, { label, url, signal, ...(onRequest === undefined ? {} : { onRequest }) });
-    return { body: readJson(answer, label), headers: answer.headers };
+    const make = () => {
+      const { body, rows } = unwrap(readJson(answer, label), profile.listPath, call.list, label);
+      return { body, rows: rows.map(map), ids: rows.map(idOf) };
+    };
+    return { ...remember(answer, make), headers: answer.headers };
   }
   function urlOf(target: PageTarget): string {
     if ('link' in target) return addressOfLink(context, target.link, url, label);
@@ -84,8 +101,6 @@ export function readList(context: ClinicContext, call: ListCall): AsyncGenerator
     memory: memoryOf(context, call.list),
     pageSizes: call.pageSizes ?? [],
     load,
-    rowsOf: (answer) => unwrap(answer, profile.listPath, call.list, label),
-    idOf: rowIdentity(profile, call.list),
   });
 }
 
@@ -124,8 +139,8 @@ export async function* readCatalogue<Model extends object>(
   let reason: PartialReason | null = null;
   for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
     reason = null;
-    for await (const page of readList(context, call)) {
-      yield notGiven(page.rows.map(mapOwn), given, identify);
+    for await (const page of readList(context, call, mapOwn)) {
+      yield notGiven(page.rows, given, identify);
       if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
     if (reason === null || (reason === 'full-page' && NAMES.has(call.list))) return;
@@ -145,7 +160,7 @@ function incomplete(label: string, reason: PartialReason | null): MirrorError {
 }
 
 function notGiven<Model extends object>(
-  rows: Mapped<Model>[],
+  rows: readonly Mapped<Model>[],
   given: Set<string>,
   identify: (record: Model) => string,
 ): ListPage<Model> {
@@ -164,18 +179,32 @@ function keyOfSetAside({ recordId }: SetAside): string | null {
   return recordId === null ? null : JSON.stringify([recordId]);
 }
 
-function unwrap(answer: unknown, path: string | null, list: ResourceName, label: string): unknown[] {
-  if (path !== null) {
-    const rows = valueAt(answer, path);
-    if (Array.isArray(rows)) return rows;
+/** Parts an answer from the list that it holds. @returns the answer with an empty list in its place, and the list's rows */
+function unwrap(
+  answer: unknown,
+  path: string | null,
+  list: ResourceName,
+  label: string,
+): { body: unknown; rows: unknown[] } {
+  if (Array.isArray(answer) && path === null) return { body: [], rows: answer };
+  const names = path === null ? [listNameIn(answer, list, label)] : path.split('.');
+  const holder = names.slice(0, -1).reduce((value, name) => valueAt(value, name), answer);
+  const name = names.at(-1) ?? '';
+  const rows = isJsonObject(holder) ? valueAt(holder, name) : undefined;
+  if (!isJsonObject(holder) || !Array.isArray(rows)) {
     throw noList(label, 'the answer holds no list where the profile says');
   }
-  if (Array.isArray(answer)) return answer;
+  holder[name] = [];
+  return { body: answer, rows };
+}
+
+function listNameIn(answer: unknown, list: ResourceName, label: string): string {
   if (!isJsonObject(answer)) throw noList(label, 'the answer is neither a list nor an object');
-  const found = [...USUAL_LIST_NAMES, list].map((name) => answer[name]).filter((value) => Array.isArray(value));
-  const [rows] = found;
-  if (rows === undefined || found.length > 1) throw noList(label, `the answer holds ${found.length} lists, not one`);
-  return rows;
+  const [found, ...others] = new Set([...USUAL_LIST_NAMES, list].filter((name) => Array.isArray(answer[name])));
+  if (found === undefined || others.length > 0) {
+    throw noList(label, `the answer holds ${found === undefined ? 0 : others.length + 1} lists, not one`);
+  }
+  return found;
 }
 
 function noList(label: string, what: string): MirrorError {

@@ -12,10 +12,17 @@ export type PageTarget = { parameters: [name: string, value: string][] } | { lin
 /** How a list ended: proved, or why it is not. */
 export type ListEnd = { proved: true } | { proved: false; reason: PartialReason };
 
-/** One page: its rows as they came, and how the list ended when this page is its last. */
-export interface Page {
-  rows: unknown[];
+/** One page: its rows, and how the list ended when this page is its last. */
+export interface Page<Row> {
+  rows: readonly Row[];
   end: ListEnd | null;
+}
+
+/** One page as it was received. */
+export interface ReceivedPage<Row> extends PageAnswer {
+  rows: readonly Row[];
+  /** What tells each row from others; null where it has nothing of the kind. */
+  ids: readonly (string | null)[];
 }
 
 /**
@@ -27,18 +34,14 @@ export interface PagingMemory {
 }
 
 /** What the walk through a list's pages needs. */
-export interface PageSource {
+export interface PageSource<Row> {
   paging: Paging;
   maxPages: number;
   memory: PagingMemory;
   /** Rows of each page of the same reading; this walk's are added. */
   pageSizes: number[];
-  /** Asks for one page. */
-  load(target: PageTarget): Promise<PageAnswer>;
-  /** Finds the rows in an answer; throws when there are none to find. */
-  rowsOf(answer: unknown): unknown[];
-  /** The id of a row, null when it has none. */
-  idOf(row: unknown): string | null;
+  /** Asks for one page; throws when it holds no rows to find. */
+  load(target: PageTarget): Promise<ReceivedPage<Row>>;
 }
 
 /** What was seen of a list so far. */
@@ -59,17 +62,17 @@ interface Progress {
  * Walks through the pages of one list, one at a time, until a rule of the profile proves the end or it is plain that none will.
  * The last page carries the verdict. Offsets advance by the rows received, so a server that caps pages skips nothing.
  */
-export async function* readPages(source: PageSource): AsyncGenerator<Page, void> {
+export async function* readPages<Row>(source: PageSource<Row>): AsyncGenerator<Page<Row>, void> {
   const { paging } = source;
   const progress = startProgress();
   let target: PageTarget | null = firstTarget(paging);
   while (target !== null) {
-    const answer = await source.load(target);
-    const rows = source.rowsOf(answer.body);
-    note(progress, rows, answer, source);
-    const next: PageTarget | null = nextTarget(paging, progress, answer);
-    const isCircle = rows.length === 0 ? goesBack(progress, next) : isRepeated(progress, rows, source);
-    const end = isCircle ? partial('repeated-page') : await endOf(source, progress, { rows, answer, next });
+    const page = await source.load(target);
+    const { rows } = page;
+    note(progress, page, source);
+    const next: PageTarget | null = nextTarget(paging, progress, page);
+    const isCircle = rows.length === 0 ? goesBack(progress, next) : cameBefore(progress, JSON.stringify(page.ids));
+    const end = isCircle ? partial('repeated-page') : await endOf(source, progress, { page, next });
     source.pageSizes.push(rows.length);
     progress.fullest = Math.max(progress.fullest, rows.length);
     yield { rows, end };
@@ -95,24 +98,18 @@ function startProgress(): Progress {
   };
 }
 
-function note(progress: Progress, rows: unknown[], answer: PageAnswer, source: PageSource): void {
-  if (showsNext(source.paging, answer)) source.memory.next = 'seen';
-  const total = source.paging.totalPath === null ? null : asCount(valueAt(answer.body, source.paging.totalPath));
+function note(progress: Progress, page: ReceivedPage<unknown>, source: Walk): void {
+  if (showsNext(source.paging, page)) source.memory.next = 'seen';
+  const total = source.paging.totalPath === null ? null : asCount(valueAt(page.body, source.paging.totalPath));
   progress.pages += 1;
-  progress.rows += rows.length;
-  for (const row of rows) {
-    const id = source.idOf(row);
+  progress.rows += page.rows.length;
+  for (const id of page.ids) {
     if (id === null) progress.rowsWithoutId += 1;
     else progress.ids.add(id);
   }
   if (total === null) return;
   progress.totalFell ||= progress.lastTotal !== null && total < progress.lastTotal;
   progress.lastTotal = total;
-}
-
-/** A page with the very ids of an earlier one. */
-function isRepeated(progress: Progress, rows: unknown[], source: PageSource): boolean {
-  return cameBefore(progress, JSON.stringify(rows.map(source.idOf)));
 }
 
 /** An empty page is lawful where the clinic gives the way on, unless that way was walked already. */
@@ -127,23 +124,26 @@ function cameBefore(progress: Progress, text: string): boolean {
   return false;
 }
 
+/** A walk, whatever its rows are. */
+type Walk = PageSource<unknown>;
+
 /** A page just received, and where the next one would be. */
 interface Received {
-  rows: unknown[];
-  answer: PageAnswer;
+  page: ReceivedPage<unknown>;
   next: PageTarget | null;
 }
 
-async function endOf(source: PageSource, progress: Progress, page: Received): Promise<ListEnd | null> {
-  const isLast = judge(source.paging, progress, page);
+async function endOf(source: Walk, progress: Progress, received: Received): Promise<ListEnd | null> {
+  const { page, next } = received;
+  const isLast = judge(source.paging, progress, received);
   if (isLast === true) {
     if (!agreesWithTotal(progress)) return partial('total-mismatch');
     if (hasMoved(progress)) return partial('repeated-page');
     const doubt = await doubtOf(source, progress, page);
     return doubt === null ? { proved: true } : partial(doubt);
   }
-  if (isLast === null || page.next === null) return partial('end-unproved');
-  const standsStill = page.rows.length === 0 && 'parameters' in page.next && source.paging.style !== 'cursor';
+  if (isLast === null || next === null) return partial('end-unproved');
+  const standsStill = page.rows.length === 0 && 'parameters' in next && source.paging.style !== 'cursor';
   if (standsStill) return partial('end-unproved');
   return progress.pages >= source.maxPages ? partial('page-cap') : null;
 }
@@ -153,12 +153,12 @@ async function endOf(source: PageSource, progress: Progress, page: Received): Pr
  * more confirms the end, so does what the answer tells in any usual way, and a page as full as pages get; and a field or header that no
  * answer ever held proves nothing by its absence.
  */
-async function doubtOf(source: PageSource, progress: Progress, page: Received): Promise<PartialReason | null> {
+async function doubtOf(source: Walk, progress: Progress, page: ReceivedPage<unknown>): Promise<PartialReason | null> {
   const { paging, memory } = source;
-  const { rows, answer } = page;
-  if (paging.style !== 'link-header' && nextLink(answer.headers.get('link')) !== null) return 'next-page-told';
-  if (progress.lastTotal !== null || hasMore(paging, answer) === false) return null;
-  if (tellsMore(answer, progress.rows)) return 'next-page-told';
+  const { rows } = page;
+  if (paging.style !== 'link-header' && nextLink(page.headers.get('link')) !== null) return 'next-page-told';
+  if (progress.lastTotal !== null || hasMore(paging, page) === false) return null;
+  if (tellsMore(page, progress.rows)) return 'next-page-told';
   if (paging.style === 'offset-limit' || paging.style === 'page-size') return null;
   if (paging.style !== 'none') {
     if (memory.next === 'unseen') memory.next = await askForNext(source, paging, rows);
@@ -169,17 +169,13 @@ async function doubtOf(source: PageSource, progress: Progress, page: Received): 
 }
 
 /** Asks for one row of several, so that a server that pages must show how. */
-async function askForNext(
-  { load, rowsOf }: PageSource,
-  paging: Followed,
-  rows: readonly unknown[],
-): Promise<PagingMemory['next']> {
+async function askForNext({ load }: Walk, paging: Followed, rows: readonly unknown[]): Promise<PagingMemory['next']> {
   if (rows.length < 2) return 'unseen';
   if (paging.sizeParameter === null) return 'not-asked';
   const answer = await load({ parameters: [[paging.sizeParameter, '1']] }).catch(refusedSize);
   if (answer === null) return 'not-asked';
   if (showsNext(paging, answer)) return 'seen';
-  return rowsOf(answer.body).length < rows.length ? 'not-told' : 'not-asked';
+  return answer.rows.length < rows.length ? 'not-told' : 'not-asked';
 }
 
 /** A size that the clinic does not take tells nothing. */
@@ -216,7 +212,7 @@ const TELLING_SIZE = 10;
  * Whether a page is as full as pages get: by the known cap; else by a size that servers have, or because another page of the same reading
  * was exactly as full and none was fuller.
  */
-function isFull({ paging, pageSizes }: PageSource, size: number): boolean {
+function isFull({ paging, pageSizes }: Walk, size: number): boolean {
   if (paging.cap !== null) return size >= paging.cap;
   if (USUAL_SIZES.has(size) || (paging.style !== 'none' && size >= paging.size)) return true;
   return size >= TELLING_SIZE && pageSizes.includes(size) && Math.max(...pageSizes) <= size;
@@ -228,10 +224,10 @@ function isShort(paging: { size: number; cap: number | null }, { pages, fullest 
 }
 
 /** Whether the page is the last: true, false, or null when no rule can tell. */
-function judge(paging: Paging, progress: Progress, page: Received): boolean | null {
-  if (paging.style === 'none') return hasMore(paging, page.answer) === true ? null : true;
+function judge(paging: Paging, progress: Progress, received: Received): boolean | null {
+  if (paging.style === 'none') return hasMore(paging, received.page) === true ? null : true;
   for (const rule of paging.ends) {
-    const verdict = applyRule(rule, paging, progress, page);
+    const verdict = applyRule(rule, paging, progress, received);
     if (verdict !== null) return verdict;
   }
   return null;
@@ -241,11 +237,11 @@ function applyRule(
   rule: EndRule,
   paging: Exclude<Paging, { style: 'none' }>,
   progress: Progress,
-  page: Received,
+  { page, next }: Received,
 ): boolean | null {
   switch (rule) {
     case 'has-more': {
-      const more = hasMore(paging, page.answer);
+      const more = hasMore(paging, page);
       return more === null ? null : !more;
     }
     case 'total':
@@ -255,7 +251,7 @@ function applyRule(
     case 'empty-page':
       return page.rows.length === 0;
     case 'no-next':
-      return page.next === null;
+      return next === null;
   }
 }
 

@@ -5,6 +5,7 @@ import type { ClinicContext } from './context.ts';
 import { type ListCall, readList } from './lists.ts';
 import { isForeign, ofTenant } from './own-rows.ts';
 import { isPassing } from './paging.ts';
+import type { ReadingMemory, RememberedReading } from './reading-memory.ts';
 import type { Mapped } from './rows.ts';
 import { listCalls } from './windows.ts';
 import type { Zone } from './zone.ts';
@@ -14,7 +15,16 @@ export interface SnapshotQuestion {
   tenantId: string;
   agendaIds: readonly string[] | null;
   window: TimeWindow;
+  /** What is known of the reading before; absent where none follows. */
+  memory?: ReadingMemory<Appointment>;
   signal: AbortSignal;
+}
+
+/** How rows become records of this snapshot. */
+interface Rows {
+  map: (row: unknown) => Mapped<Appointment>;
+  isWanted: (record: Appointment) => boolean;
+  remembered: RememberedReading<Appointment> | null;
 }
 
 /** What was gathered of a window so far. */
@@ -51,15 +61,19 @@ export async function readSnapshot(
   const onRequest = () => {
     gathered.requests += 1;
   };
-  const isWanted = wantedBy(question);
+  const remembered = question.memory?.begin(tenantId) ?? null;
   const mapOwn = ofTenant(context.profile, { list: 'appointments', tenantId }, map);
+  const mapAsBefore = remembered === null ? mapOwn : (row: unknown) => remembered.asBefore(mapOwn(row));
+  const rows = { map: mapAsBefore, isWanted: wantedBy(question), remembered };
   const pageSizes: number[] = [];
   for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
     const call: ListCall = { list: 'appointments', tenantId, parameters, signal, onRequest, pageSizes };
-    const reason = await readCall(context, call, gathered, { map: mapOwn, isWanted });
+    const reason = await readCall(context, call, gathered, rows);
     gathered.reason ??= reason;
   }
-  return snapshotOf(gathered, question);
+  const snapshot = snapshotOf(gathered, question);
+  remembered?.end(snapshot.records);
+  return snapshot;
 }
 
 /**
@@ -71,14 +85,14 @@ async function readCall(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  { map, isWanted }: { map: (row: unknown) => Mapped<Appointment>; isWanted: (record: Appointment) => boolean },
+  how: Rows,
 ): Promise<PartialReason | null> {
   const earlier: Mapped<Appointment>[] = [];
   for (let rereadsLeft = context.profile.limits.rereads; ; rereadsLeft -= 1) {
-    const { rows, reason } = await readOnce(context, call, gathered, map);
+    const { rows, reason } = await readOnce(context, call, gathered, how);
     if (reason === null || !isPassing(reason) || rereadsLeft === 0) {
       const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.setAside.recordId !== null);
-      for (const row of [...before, ...rows]) keep(gathered, row, isWanted);
+      for (const row of [...before, ...rows]) keep(gathered, row, how.isWanted);
       return reason;
     }
     context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
@@ -90,13 +104,13 @@ async function readOnce(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  map: (row: unknown) => Mapped<Appointment>,
+  { map, remembered }: Rows,
 ): Promise<{ rows: Mapped<Appointment>[]; reason: PartialReason | null }> {
   const rows: Mapped<Appointment>[] = [];
   let reason: PartialReason | null = null;
-  for await (const page of readList(context, call)) {
+  for await (const page of readList(context, call, map, remembered?.page)) {
     gathered.pages += 1;
-    for (const row of page.rows) rows.push(map(row));
+    for (const row of page.rows) rows.push(row);
     if (page.end !== null && !page.end.proved) reason = page.end.reason;
   }
   return { rows, reason };

@@ -1,9 +1,9 @@
 import { MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
-import { type Clock, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
-import type { ClinicClient } from './client.ts';
+import type { AppointmentQuery, ClinicClient } from './client.ts';
 import type { InvoiceQuery } from './invoice-snapshot.ts';
 import type { ListPage } from './lists.ts';
 import { chooseTenant } from './users.ts';
@@ -26,10 +26,7 @@ export interface TenantSource {
   patients(signal: AbortSignal): Promise<Patient[]>;
   /** One patient as they are now. */
   readPatient(id: string, signal: AbortSignal): Promise<Lookup<Patient>>;
-  readAppointments(
-    query: { agendaIds: string[] | null; window: TimeWindow },
-    signal: AbortSignal,
-  ): Promise<AppointmentSnapshot>;
+  readAppointments(query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
   /** The whole registry as it is now; partial when the end of the list was not proved. */
   readPatients(signal: AbortSignal): Promise<Snapshot<Patient>>;

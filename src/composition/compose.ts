@@ -1,32 +1,29 @@
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
-import type { Connector, ConnectorContext } from '../connectors/connector.ts';
-import { ownerOf } from '../connectors/owner.ts';
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Estate } from '../control/estate.ts';
-import { createHttpDoor, type HttpObserver, withBudget } from '../http/door.ts';
-import { openForm } from '../jobs/open-crm.ts';
+import { createHttpDoor, type HttpObserver } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { TriggerSource } from '../jobs/open-triggers.ts';
 import { emptyStreamMemory } from '../jobs/stream-memory.ts';
-import type { ClinicSource, OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
-import type { Item } from '../model/items.ts';
+import { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
-import type { Configuration, TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
-import { createChannelDirectory, createChannelStore, type KeptChannel } from '../state/channels.ts';
+import { createChannelDirectory, createChannelStore } from '../state/channels.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
-import { createStateEpoch, identityFingerprint, type StateEpoch } from '../state/epoch.ts';
+import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { createGeneration, leasesUnder } from '../state/generations.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
@@ -42,13 +39,13 @@ import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts'
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
 import { createUnansweredStore } from '../state/unanswered.ts';
-import { createTargetIdentity } from '../sync/identity.ts';
 import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index.ts';
 import { configurationHash } from './configuration-hash.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { startExpressionThread } from './expression-thread.ts';
 import { openReminders } from './reminders.ts';
+import { type Connectors, openChannels, openTarget, scopesOfTargets } from './targets.ts';
 import { openTriggers } from './triggers.ts';
 
 const USER_AGENT = 'clinic-mirror';
@@ -57,6 +54,8 @@ const USER_AGENT = 'clinic-mirror';
  * little early, and a command that is given twice does not. Where cycles are rare, a command after this counts.
  */
 const LONGEST_MISS_MS = 5 * MINUTE_MS;
+/** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */
+const KEPT_ENTRIES = 250_000;
 
 /** A tenant with its logins. */
 export interface ComposedTenant {
@@ -86,8 +85,6 @@ export interface Composition {
   log: Logger;
   close(): Promise<void>;
 }
-
-type Connectors = typeof registry;
 
 /** How the parts are joined. */
 export interface CompositionOptions {
@@ -137,6 +134,7 @@ export function compose(options: CompositionOptions): Composition {
     queues,
     evaluate,
     remotes: new SharedState(),
+    room: new KeptRoom(KEPT_ENTRIES),
   };
   const composed = new Map(
     [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
@@ -175,6 +173,7 @@ interface Shared extends CompositionOptions {
   connectors: Connectors;
   evaluate: EvaluateExpressions;
   remotes: SharedState;
+  room: KeptRoom;
   clock: Clock;
   redis: RedisClient;
   writer: RedisClient;
@@ -278,7 +277,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       leases: leasesUnder(generation, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration: restart this one'),
       ),
-      memory: emptyStreamMemory(),
+      memory: emptyStreamMemory(shared.room),
       protection,
       tombstones: createTombstoneStore(redis, name, identityKey, protection),
       notifications: {
@@ -324,77 +323,4 @@ function openClinic(
       await source.within((tenantId) => setStatus(tenantId, id, { status }, signal), signal);
     },
   };
-}
-
-interface ConnectorParts {
-  connectors: Connectors;
-  tenant: string;
-  zone: string;
-  evaluate: EvaluateExpressions;
-  identityKey: Uint8Array;
-  http: ReturnType<typeof createHttpDoor>;
-  remotes: SharedState;
-  log: Logger;
-  clock: Clock;
-  connection(id: string): OpenConnection;
-}
-
-function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTarget {
-  const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
-  const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
-  const owner = ownerOf(parts.tenant, target.formerly ?? target.id, identityFingerprint(parts.identityKey));
-  const context = crm === null ? { owner } : { crm: { stream, properties } };
-  const { supports, keysOf } = requireEntry(parts.connectors, target.connector);
-  return {
-    id: target.id,
-    stream,
-    crm,
-    configuration: target,
-    identity,
-    supports: { ...supports, keys: keysOf?.(target.settings) ?? supports.keys },
-    connector: openConnector(target, { mark: identity.mark, ...context }, parts),
-    preparedContainer: null,
-  };
-}
-
-/** A connector under the settings that a channel was opened with: its target may have others by now, or be gone. */
-function openChannels(channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>, parts: ConnectorParts) {
-  const module = parts.connectors.get(channel.connector);
-  const settings = module?.settingsSchema.safeParse(channel.settings);
-  const { kind } = parts.connection(channel.connection);
-  if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
-  const opened = openConnector({ ...channel, id: 'channels', settings: settings.data }, { mark: '' }, parts);
-  return opened.channels ?? null;
-}
-
-/** @param ours what the connector's own objects carry; nothing is read or written without a mark */
-function openConnector(
-  {
-    id,
-    connector,
-    connection: login,
-    settings,
-  }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
-  ours: Pick<ConnectorContext<unknown>, 'mark' | 'owner' | 'crm'>,
-  parts: ConnectorParts,
-): Connector<Item> {
-  const connection = parts.connection(login);
-  return requireEntry(parts.connectors, connector).open({
-    settings,
-    ...ours,
-    authorizer: connection.authorizer(id),
-    http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
-    shared: parts.remotes,
-    log: parts.log.child({ target: id }),
-    clock: parts.clock,
-  });
-}
-
-/** Scopes that the targets on a connection need, each once. */
-function scopesOfTargets(tenant: TenantConfiguration, connection: string, connectors: Connectors): string[] {
-  const targets = [...tenant.targets.values()].filter((target) => target.connection === connection);
-  const scopes = targets.flatMap(({ connector, settings, crm }) =>
-    requireEntry(connectors, connector).neededScopes(settings, crm?.stream ?? 'appointments'),
-  );
-  return [...new Set(scopes)];
 }

@@ -123,7 +123,7 @@ export async function* readClinicRaw(
     const [id] = question.ids;
     if (id === undefined) {
       const asked = { list, tenantId, parameters: [...question.parameters], signal };
-      for await (const { rows } of readList(access.context, asked))
+      for await (const { rows } of readList(access.context, asked, (row) => row))
         yield { records: rows.filter(isJsonObject), setAside: [] };
     } else {
       const row = await readRow(access.context, { list, tenantId, id, signal });

@@ -1,4 +1,6 @@
+import { ReadingMemory } from '../clinic/reading-memory.ts';
 import type { MirrorError } from '../model/errors.ts';
+import type { KeptRoom } from '../model/kept.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
@@ -40,12 +42,15 @@ export interface StreamMemory extends StreamReadings {
   failures: Map<keyof StreamReadings, FailedReading>;
   /** How many appointments the past that was taken last held. */
   historySize: Doubted;
+  /** What each cycle reads again. */
+  appointments: ReadingMemory<Appointment>;
   /** Whether the appointments that were read last lacked names of patients: the list of patients is then read before them. */
   lacksNames: boolean;
 }
 
-/** Nothing is read yet. */
-export function emptyStreamMemory(): StreamMemory {
+/** Nothing is read yet. @param room for what is kept of appointments between two cycles */
+export function emptyStreamMemory(room: KeptRoom): StreamMemory {
+  const appointments = new ReadingMemory<Appointment>(room);
   const nothing = { patients: null, invoices: null, history: null, lacksNames: false };
-  return { ...nothing, failures: new Map(), historySize: createDoubted() };
+  return { ...nothing, appointments, failures: new Map(), historySize: createDoubted() };
 }

@@ -95,7 +95,7 @@ async function readAppointments(
     toAt: Math.max(...readings.map((reading) => reading.window.toAt)),
   };
   if (readings.length > 0) {
-    const question = { agendaIds: agendasOf(readings), window };
+    const question = { agendaIds: agendasOf(readings), window, memory: tenant.memory.appointments };
     return { snapshot: await tenant.clinic.readAppointments(question, signal), startedAt: now };
   }
   const empty = { records: new Map(), setAside: [], unidentified: 0, pages: 0, requests: 0 };

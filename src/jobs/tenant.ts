@@ -1,3 +1,4 @@
+import type { AppointmentQuery } from '../clinic/client.ts';
 import type { Connector, ConnectorSupports, NotificationChannels } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
@@ -12,7 +13,7 @@ import type {
 } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
-import type { Clock, TimeWindow } from '../model/time.ts';
+import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ChannelDirectory, ChannelStore, KeptChannel } from '../state/channels.ts';
 import type { Generation } from '../state/generations.ts';
@@ -42,10 +43,7 @@ export interface ClinicSource {
   treatments(signal: AbortSignal): Promise<Treatment[]>;
   patients(signal: AbortSignal): Promise<Patient[]>;
   readPatient(id: string, signal: AbortSignal): Promise<Lookup<Patient>>;
-  readAppointments(
-    query: { agendaIds: string[] | null; window: TimeWindow },
-    signal: AbortSignal,
-  ): Promise<AppointmentSnapshot>;
+  readAppointments(query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
   /** The whole registry; partial when the end of the list was not proved. */
   readPatients(signal: AbortSignal): Promise<Snapshot<Patient>>;

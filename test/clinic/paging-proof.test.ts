@@ -1,9 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { PageAnswer } from '../../src/clinic/more-told.ts';
 import { type PageSource, type PageTarget, type PagingMemory, readPages } from '../../src/clinic/paging.ts';
 import { isJsonObject } from '../../src/clinic/rows.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { profileOf, type WrittenProfile } from './open-client.ts';
+import { received } from './pages.ts';
 
 /** How a clinic pages, whatever the profile thinks. */
 interface Server {
@@ -60,18 +62,19 @@ function startOf({ kind, startIndex }: Server, query: URLSearchParams, size: num
   return Number(query.get('at') ?? query.get('cursor') ?? 0);
 }
 
-async function read(server: Server, written: NonNullable<WrittenProfile['paging']>, more: Partial<PageSource> = {}) {
+/** What a test sets besides. */
+type More = Partial<Omit<PageSource<unknown>, 'load'>> & { load?: (target: PageTarget) => Promise<PageAnswer> };
+
+async function read(server: Server, written: NonNullable<WrittenProfile['paging']>, more: More = {}) {
   const { load, asked, all } = serve(server);
   const memory: PagingMemory = { next: 'unseen' };
-  const source: PageSource = {
+  const source: PageSource<unknown> = {
     paging: profileOf({ paging: written }).paging,
     maxPages: 1_000,
     memory,
     pageSizes: [],
-    load,
-    rowsOf: (body) => (isJsonObject(body) && Array.isArray(body.data) ? body.data : []),
-    idOf: (row) => (isJsonObject(row) && typeof row.id === 'string' ? row.id : null),
     ...more,
+    load: async (target) => received(await (more.load ?? load)(target)),
   };
   const ids = new Set<unknown>();
   let end = null;

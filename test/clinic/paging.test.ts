@@ -4,6 +4,7 @@ import { isPassing, type ListEnd, type PageSource, type PageTarget, readPages } 
 import { isJsonObject } from '../../src/clinic/rows.ts';
 import type { Paging } from '../../src/settings/clinic-paging.ts';
 import { profileOf, type WrittenProfile } from './open-client.ts';
+import { received } from './pages.ts';
 
 type Row = { id: string };
 type Tamper = (answer: Record<string, unknown>, page: number) => void;
@@ -50,12 +51,12 @@ async function readAll(
   load: (target: PageTarget) => Promise<unknown>,
   paging: Paging,
   maxPages = 1_000,
-  more: Partial<PageSource> = {},
+  more: Partial<PageSource<unknown>> = {},
 ) {
   const rows: unknown[] = [];
   let end: ListEnd | null = null;
   let pages = 0;
-  const source: PageSource = {
+  const source: PageSource<unknown> = {
     paging,
     maxPages,
     memory: { next: 'unseen' },
@@ -64,12 +65,10 @@ async function readAll(
     async load(target) {
       const answer = await load(target);
       if (isJsonObject(answer) && answer.headers instanceof Headers) {
-        return { body: answer.body, headers: answer.headers };
+        return received({ body: answer.body, headers: answer.headers });
       }
-      return { body: answer, headers: new Headers() };
+      return received({ body: answer, headers: new Headers() });
     },
-    rowsOf: (answer: unknown) => (isJsonObject(answer) && Array.isArray(answer.data) ? answer.data : []),
-    idOf: (row: unknown) => (isJsonObject(row) && typeof row.id === 'string' ? row.id : null),
   };
   for await (const page of readPages(source)) {
     rows.push(...page.rows);

@@ -108,7 +108,7 @@ function listOf<Source extends { id: string }>(list: readonly Source[], isPartia
 
 function snapshotOf(
   clinic: ModelClinic,
-  { window, agendaIds }: { window: TimeWindow; agendaIds: string[] | null },
+  { window, agendaIds }: { window: TimeWindow; agendaIds: readonly string[] | null },
 ): AppointmentSnapshot {
   const listed = [...clinic.appointments.values()].filter(
     ({ agendaId, status, time }) =>
@@ -121,7 +121,7 @@ function snapshotOf(
   const usable = rows.filter(({ id }) => !clinic.unusable.has(id));
   const content = {
     window,
-    agendaIds,
+    agendaIds: agendaIds === null ? null : [...agendaIds],
     records: new Map(usable.map((appointment) => [appointment.id, structuredClone(appointment)])),
     setAside: rows.filter(({ id }) => clinic.unusable.has(id)).map(({ id }) => badTime(id)),
     unidentified: 0,

@@ -2,6 +2,7 @@ import { openForm } from '../../src/jobs/open-crm.ts';
 import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { KeptRoom } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, HOUR_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
@@ -104,7 +105,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     // Any later cycle is a second look.
     missedForMs: 0,
     leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),
-    memory: emptyStreamMemory(),
+    memory: emptyStreamMemory(new KeptRoom(100_000)),
     protection,
     tombstones: createTombstoneStore(redis, choice.formerly ?? id, IDENTITY_KEY, protection),
     notifications: {

@@ -1,0 +1,96 @@
+import type { Connector, ConnectorContext, ConnectorModule } from '../connectors/connector.ts';
+import { ownerOf } from '../connectors/owner.ts';
+import type { SharedState } from '../connectors/shared-state.ts';
+import { type HttpDoor, withBudget } from '../http/door.ts';
+import { openForm } from '../jobs/open-crm.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Item } from '../model/items.ts';
+import type { Clock } from '../model/time.ts';
+import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import type { KeptChannel } from '../state/channels.ts';
+import { identityFingerprint } from '../state/epoch.ts';
+import { createTargetIdentity } from '../sync/identity.ts';
+import type { EvaluateExpressions } from '../sync/mapping/index.ts';
+import { type OpenConnection, requireEntry } from './connections.ts';
+
+/** Connectors by their names. */
+export type Connectors = ReadonlyMap<string, ConnectorModule<unknown, Item>>;
+
+/** What a tenant's connectors are opened with. */
+export interface ConnectorParts {
+  connectors: Connectors;
+  tenant: string;
+  zone: string;
+  evaluate: EvaluateExpressions;
+  identityKey: Uint8Array;
+  http: HttpDoor;
+  remotes: SharedState;
+  log: Logger;
+  clock: Clock;
+  connection(id: string): OpenConnection;
+}
+
+/** Opens a configured target. Nothing is sent yet. */
+export function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTarget {
+  const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
+  const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
+  const owner = ownerOf(parts.tenant, target.formerly ?? target.id, identityFingerprint(parts.identityKey));
+  const context = crm === null ? { owner } : { crm: { stream, properties } };
+  const { supports, keysOf } = requireEntry(parts.connectors, target.connector);
+  return {
+    id: target.id,
+    stream,
+    crm,
+    configuration: target,
+    identity,
+    supports: { ...supports, keys: keysOf?.(target.settings) ?? supports.keys },
+    connector: openConnector(target, { mark: identity.mark, ...context }, parts),
+    preparedContainer: null,
+  };
+}
+
+/** A connector under the settings that a channel was opened with: its target may have others by now, or be gone. */
+export function openChannels(
+  channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>,
+  parts: ConnectorParts,
+) {
+  const module = parts.connectors.get(channel.connector);
+  const settings = module?.settingsSchema.safeParse(channel.settings);
+  const { kind } = parts.connection(channel.connection);
+  if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
+  const opened = openConnector({ ...channel, id: 'channels', settings: settings.data }, { mark: '' }, parts);
+  return opened.channels ?? null;
+}
+
+/** @param ours what the connector's own objects carry; nothing is read or written without a mark */
+function openConnector(
+  {
+    id,
+    connector,
+    connection: login,
+    settings,
+  }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
+  ours: Pick<ConnectorContext<unknown>, 'mark' | 'owner' | 'crm'>,
+  parts: ConnectorParts,
+): Connector<Item> {
+  const connection = parts.connection(login);
+  return requireEntry(parts.connectors, connector).open({
+    settings,
+    ...ours,
+    authorizer: connection.authorizer(id),
+    http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
+    shared: parts.remotes,
+    log: parts.log.child({ target: id }),
+    clock: parts.clock,
+  });
+}
+
+/** Scopes that the targets on a connection need, each once. */
+export function scopesOfTargets(tenant: TenantConfiguration, connection: string, connectors: Connectors): string[] {
+  const targets = [...tenant.targets.values()].filter((target) => target.connection === connection);
+  const scopes = targets.flatMap(({ connector, settings, crm }) =>
+    requireEntry(connectors, connector).neededScopes(settings, crm?.stream ?? 'appointments'),
+  );
+  return [...new Set(scopes)];
+}
