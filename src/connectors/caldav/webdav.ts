@@ -141,15 +141,25 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavAnswe
   }
   const body = response.body.toString('utf8');
   if (status === 200 && /^\s*<(!doctype html|html)/i.test(body)) {
-    throw new MirrorError('something other than a CalDAV server answered', {
-      actor: 'remote',
-      code: 'not-a-caldav-answer',
-      retry: 'later',
-      ambiguous,
-      status,
-    });
+    throw notACaldavAnswer(status, ambiguous);
   }
   return { url, status, headers, body };
+}
+
+/** Something else seems to have answered in the server's place. */
+export function notACaldavAnswer(status: number, ambiguous = true): MirrorError {
+  return new MirrorError('something other than a CalDAV server answered', {
+    actor: 'remote',
+    code: 'not-a-caldav-answer',
+    retry: 'later',
+    ambiguous,
+    status,
+  });
+}
+
+/** Whether an answer is a 207, or has the body of one. */
+export function isMultistatusText({ status, body }: DavAnswer): boolean {
+  return status === 207 || (status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(body));
 }
 
 function redirectedElsewhere(): MirrorError {

@@ -14,7 +14,7 @@ import {
 import { changedMeanwhile, type DavProblem, isUidConflict, readProblem, refusal } from './errors.ts';
 import { isSameItem, toCalendarObject } from './from-model.ts';
 import { findRenamed } from './reading.ts';
-import { type DavAnswer, readMultistatus, strongTag } from './webdav.ts';
+import { type DavAnswer, isMultistatusText, notACaldavAnswer, readMultistatus, strongTag } from './webdav.ts';
 
 type Write = Extract<Operation, { kind: 'create' | 'update' }>;
 type Delete = Extract<Operation, { kind: 'delete' }>;
@@ -182,15 +182,30 @@ async function put(
   const { mark, clock } = collection;
   const body = toCalendarObject({ key, mark, locator, revision, item, writtenAt: clock(), storedSequence });
   const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
-  return await collection.session.send({ method: 'PUT', url, headers, body }, collection.signal);
+  const answer = await collection.session.send({ method: 'PUT', url, headers, body }, collection.signal);
+  if (!isUnproved(answer)) return answer;
+  const stored = await lookUp(collection, url);
+  const content = stored?.content ?? null;
+  const isThere = isOurs(content, mark) && content.uid === key && content.revision === revision;
+  if (!isThere || !isSameItem(content.item, item)) throw notACaldavAnswer(answer.status);
+  const etag: Record<string, string> = stored?.etag == null ? {} : { etag: stored.etag };
+  return { ...answer, status: 204, headers: new Headers(etag) };
 }
 
 async function sendDelete(collection: Collection, url: URL, etag: string | null): Promise<DavAnswer> {
   const answer = await collection.session.send({ method: 'DELETE', url, headers: ifMatch(etag) }, collection.signal);
-  if (answer.status !== 207) return answer;
-  // A 207 names what could not be deleted (RFC 4918 section 9.6.1).
-  const worst = Math.max(200, ...readMultistatus(answer).members.map(({ status }) => status ?? 0));
-  return { ...answer, status: worst };
+  // A 207 names what could not be deleted (RFC 4918 section 9.6.1). Some servers say so with 200.
+  if (isMultistatusText(answer)) {
+    const worst = Math.max(204, ...readMultistatus(answer).members.map(({ status }) => status ?? 0));
+    return { ...answer, status: worst };
+  }
+  if (isUnproved(answer) && (await lookUp(collection, url)) !== null) throw notACaldavAnswer(answer.status);
+  return answer;
+}
+
+/** A success that says nothing of what was done: whoever stands before the server answers so as well. */
+function isUnproved({ status }: DavAnswer): boolean {
+  return isDone({ status }) && status !== 201 && status !== 204;
 }
 
 /** A server without strong ETags gets the write without a condition, right after a look. */
@@ -198,7 +213,7 @@ function ifMatch(etag: string | null): Record<string, string> {
   return etag === null ? {} : { 'if-match': etag };
 }
 
-function isDone({ status }: DavAnswer): boolean {
+function isDone({ status }: Pick<DavAnswer, 'status'>): boolean {
   return status >= 200 && status <= 204;
 }
 

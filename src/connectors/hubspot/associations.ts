@@ -57,7 +57,7 @@ export async function associate(
 /** Ends what joins records with contacts, of every type; what is not joined is no error. */
 export async function dissociate(client: HubSpotClient, { object, paths }: Scope, pairs: readonly Pair[]) {
   for (const slice of slices(pairs, DISSOCIATE_BATCH_SIZE)) {
-    await client.demand({
+    await client.demandNothing({
       label: 'hubspot.associations.archive',
       method: 'POST',
       path: `${paths.associations(object, 'contacts')}/batch/archive`,

@@ -5,7 +5,7 @@ import type { Clock } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
-import { toMirrorError } from './errors.ts';
+import { requireNothing, toMirrorError } from './errors.ts';
 
 /** What calls are sent with. */
 export interface ClientOptions {
@@ -32,6 +32,8 @@ export interface HubSpotClient {
   send(call: HubSpotCall): Promise<WireAnswer>;
   /** The same, for a call whose answer must be a success. @returns the body @throws MirrorError */
   demand(call: HubSpotCall): Promise<unknown>;
+  /** The same, for a call that answers a success with 204 and nothing else. @throws MirrorError */
+  demandNothing(call: HubSpotCall): Promise<void>;
   /** An answer that is not a success, as an error of the whole target. */
   errorOf(answer: WireAnswer): MirrorError;
 }
@@ -60,6 +62,11 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
       const answer = await send(call);
       if (!isSuccess(answer)) throw errorOf(answer);
       return answer.body;
+    },
+    async demandNothing(call) {
+      const answer = await send(call);
+      if (!isSuccess(answer)) throw errorOf(answer);
+      requireNothing(answer);
     },
   };
 }

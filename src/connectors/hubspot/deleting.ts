@@ -1,9 +1,11 @@
 import type { Operation } from '../../model/operations.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
+import { requireNothing, unexpectedAnswer } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { readRecords, slices } from './records.ts';
+import { batchSchema } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
 import type { Settle } from './writing.ts';
 
@@ -33,7 +35,7 @@ export async function deleteAll(client: HubSpotClient, scope: Scope, deletions: 
         scope,
         forgotten.map(({ key }) => found.get(key)!.id),
       );
-    await client.demand({
+    await client.demandNothing({
       label: 'hubspot.objects.archive',
       method: 'POST',
       path: `${scope.paths.objects(scope.object)}/batch/archive`,
@@ -58,8 +60,11 @@ async function empty(client: HubSpotClient, scope: Scope, ids: readonly string[]
     path: `${scope.paths.objects(scope.object)}/batch/update`,
     body: { inputs: ids.map((id) => ({ id, properties, objectWriteTraceId: id })) },
   });
-  if (isSuccess(answer)) return;
-  if (answer.status !== 400) throw client.errorOf(answer);
+  if (answer.status === 200) {
+    if (batchSchema.safeParse(answer.body).data?.results.length !== ids.length) throw unexpectedAnswer();
+    return;
+  }
+  if (answer.status !== 400 && answer.status !== 207) throw client.errorOf(answer);
   scope.log.warn({ count: ids.length }, 'records are deleted without being emptied before');
 }
 
@@ -69,6 +74,7 @@ async function eraseContact(client: HubSpotClient, { paths }: Scope, objectId: s
   const answer = await client.send({ label: 'hubspot.contacts.erase', method: 'POST', path, body: { objectId } });
   if (answer.status === 404) return 'already-gone';
   if (!isSuccess(answer)) throw client.errorOf(answer);
+  requireNothing(answer);
   return 'deleted';
 }
 

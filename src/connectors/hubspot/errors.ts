@@ -259,6 +259,11 @@ export function unexpectedAnswer(): MirrorError {
   });
 }
 
+/** @throws MirrorError for a success that is not the one of a call which answers with 204 and nothing else: HubSpot did not say so */
+export function requireNothing({ status }: WireAnswer): void {
+  if (status !== 204) throw unexpectedAnswer();
+}
+
 /** The target was opened without saying what it follows. */
 export function crmPartMissing(): MirrorError {
   return new MirrorError('a target in HubSpot needs its part crm', {

@@ -176,6 +176,17 @@ export function unexpectedAnswer(what: 'rows' | 'fields' | 'id'): MirrorError {
   });
 }
 
+/** A success that says nothing of the record, and that a look does not confirm. */
+export function nothingProved(status: number): MirrorError {
+  return new MirrorError('the CRM said that it wrote and does not show it', {
+    actor: 'remote',
+    code: 'unexpected-answer',
+    retry: 'later',
+    ambiguous: true,
+    status,
+  });
+}
+
 /** More than one object carries a record's key: which one is ours can't be known. */
 export function severalMatches(): MirrorError {
   return new MirrorError('several objects of the CRM carry the same key', {

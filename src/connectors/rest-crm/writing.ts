@@ -3,7 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { supersededBy } from '../revision.ts';
 import type { CrmAnswer } from './client.ts';
-import { severalMatches, unexpectedAnswer } from './errors.ts';
+import { nothingProved, severalMatches, unexpectedAnswer } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, writeValues } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
 import { findByKeys, readById } from './lookup.ts';
@@ -38,7 +38,7 @@ async function write(scope: Scope, operation: Write, row: CrmRow | null, contact
   if (typeof stored === 'object' && stored !== null) return await overwrite(scope, operation, stored, contactId);
   if (stored === undefined && operation.kind === 'update' && operation.remoteId !== null) {
     const answer = await put(scope, operation, operation.remoteId, operation.versionTag, contactId);
-    if (!isMissing(answer)) return updated(scope, operation, operation.remoteId, answer, 'updated');
+    if (!isMissing(answer)) return await updated(scope, operation, operation.remoteId, answer, 'updated');
   }
   return await create(scope, operation, contactId);
 }
@@ -70,7 +70,7 @@ async function overwrite(
     return { recordId, result: 'written', effect, versionTag, remoteId: row.id };
   }
   const answer = await put(scope, operation, row.id, versionTag, contactId);
-  if (!isMissing(answer)) return updated(scope, operation, row.id, answer, effect);
+  if (!isMissing(answer)) return await updated(scope, operation, row.id, answer, effect);
   // It was there a moment ago: somebody deleted it meanwhile.
   return await makeAgain(scope, operation, contactId);
 }
@@ -110,8 +110,35 @@ async function put(
   return await client.send('rest-crm.update', resource.update.call, values, signal);
 }
 
-function updated(scope: Scope, operation: Write, id: string, answer: CrmAnswer, effect: Effect): Outcome<CrmItem> {
-  return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.row));
+async function updated(
+  scope: Scope,
+  operation: Write,
+  id: string,
+  answer: CrmAnswer,
+  effect: Effect,
+): Promise<Outcome<CrmItem>> {
+  if (speaksOf(answer, id)) return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.row));
+  const stored = await lookAgain(scope, operation, id);
+  if (stored?.key !== operation.key || !isSameItem(scope, stored, operation)) throw nothingProved(answer.status);
+  return written(operation, effect, id, stored);
+}
+
+/**
+ * Whether an answer is one to a call about an object: it names it, says nothing, or just `true`, as EspoCRM does. Whoever stands before
+ * the CRM may answer with 200 in its place.
+ */
+function speaksOf({ status, body }: CrmAnswer, id: string): boolean {
+  if (status === 204 || body === true) return true;
+  const tells = (value: unknown): boolean =>
+    typeof value === 'object' && value !== null ? Object.values(value).some(tells) : String(value) === id;
+  return tells(body);
+}
+
+/** What the CRM has now, where its answer did not tell what it did: by id where it can be asked so, else by key. */
+async function lookAgain(scope: Scope, { key }: Write | Delete, id: string): Promise<CrmRow | null> {
+  const row = await readById(scope, id);
+  if (row !== undefined) return row;
+  return (await findByKeys(scope, scope.resource, [key])).get(key)?.find((one) => one.id === id) ?? null;
 }
 
 /** The object as the answer shows it, where it does. */
@@ -146,6 +173,8 @@ async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Prom
   const { client, resource, signal } = scope;
   const values = { id, key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
   const answer = stored === null ? null : await client.send('rest-crm.delete', resource.delete.call, values, signal);
+  const isProved = answer === null || isMissing(answer) || speaksOf(answer, id);
+  if (!isProved && (await lookAgain(scope, operation, id)) !== null) throw nothingProved(answer.status);
   // Also of what was deleted before: a bin may still hold it.
   if (operation.erase === true && resource.erase !== undefined) {
     await client.send('rest-crm.erase', resource.erase.call, values, signal);

@@ -126,11 +126,20 @@ const MEANWHILE = { code: 'changed-meanwhile', retry: 'now' };
 const FOREIGN: ObjectChanges[] = [{ mark: 'otherotherother0' }, { key: keyOf('b') }];
 
 describe('a create', () => {
-  test.each([200, 201, 204])('is one PUT where nothing may be, done when it is answered by %i', async (code) => {
+  test.each([201, 204])('is one PUT where nothing may be, done when it is answered by %i', async (code) => {
     const { log, bodies, outcome, where } = await carry(create, [done(code, { etag: '"1"' })]);
     expect(log).toEqual([put(free)]);
     expect(bodies).toEqual([toCalendarObject({ ...create, mark: MARK, writtenAt: 0, storedSequence: -1 })]);
     expect([outcome, where]).toEqual([wrote('created', '"1"'), HREF]);
+  });
+
+  test.each([200, 202, 203])('answered by %i, which proves nothing, is done when it is there', async (code) => {
+    const { log, outcome } = await carry(create, [done(code), there()]);
+    expect([log, outcome]).toEqual([[put(free), look], wrote('created', '"7"')]);
+    for (const answer of [nothing, there({ item: OLD }), there({ revision: 2 }), ...FOREIGN.map((one) => there(one))]) {
+      const unproved = await carry(create, [done(code), answer]);
+      expect(unproved.outcome).toMatchObject({ code: 'not-a-caldav-answer', retry: 'later', ambiguous: true });
+    }
   });
 
   test.each([205, 302, 500])('is not done when it is answered by %i', async (code) => {
@@ -324,7 +333,19 @@ describe('a deletion', () => {
     const { log, outcome, where } = await carry(remove(), [status(204)]);
     expect(log).toEqual([del('if-match "1"')]);
     expect([outcome, where]).toEqual([deletion('deleted'), null]);
-    expect((await carry(remove('"1"', 'x.ics'), [status(200)])).log).toEqual([del('if-match "1"', 'x.ics')]);
+    expect((await carry(remove('"1"', 'x.ics'), [status(204)])).log).toEqual([del('if-match "1"', 'x.ics')]);
+  });
+
+  test.each([200, 202, 203])('answered by %i, which proves nothing, is done when nothing is there', async (code) => {
+    const { log, outcome } = await carry(remove(), [status(code), nothing]);
+    expect([log, outcome]).toEqual([[del('if-match "1"'), look], deletion('deleted')]);
+    expect((await carry(remove(), [status(code), there()])).outcome).toMatchObject({ code: 'not-a-caldav-answer' });
+  });
+
+  test('answered by 200 with the body of a 207 is as that says', async () => {
+    const said = (text: string): ScriptedAnswer => ({ ...multistatus(member(HREF, text)), status: 200 });
+    expect((await carry(remove(), [said('200 OK')])).outcome).toEqual(deletion('deleted'));
+    expect((await carry(remove(), [said('423 Locked')])).outcome).toMatchObject({ code: 'item-locked' });
   });
 
   test('that is carried out in part has not happened; in whole it has', async () => {

@@ -299,7 +299,19 @@ describe('a deletion', () => {
     const { log, calls, outcome } = await carry(remove('6'), [{}], [done]);
     expect([log, outcome]).toEqual([['delete 7 if v7'], deletion('deleted')]);
     expect(calls[0]?.values).toEqual({ id: '7', key: KEY, versionTag: 'v7' });
-    expect((await carry(remove(), [{}], [answer(200, {})])).outcome).toEqual(deletion('deleted'));
+  });
+
+  test('is proved by an answer that names the record, or just true; else by a look', async () => {
+    for (const proof of [answer(200, true), answer(200, { data: [{ details: { id: 7 } }] })]) {
+      expect(await carry(remove('6'), [{}], [proof])).toMatchObject({
+        log: ['delete 7 if v7'],
+        outcome: deletion('deleted'),
+      });
+    }
+    const looked = await carry(remove('6'), [{}], [answer(200, {}), nothing]);
+    expect([looked.log, looked.outcome]).toEqual([['delete 7 if v7', 'get 7'], deletion('deleted')]);
+    const there = await carry(remove('6'), [{}], [answer(200, {}), shown()]);
+    expect(there.outcome).toMatchObject({ code: 'unexpected-answer', retry: 'later', ambiguous: true });
   });
 
   test('of what is gone is done', async () => {

@@ -1,8 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
+import type { Item } from '../../../src/model/items.ts';
+import type { Operation } from '../../../src/model/operations.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { describeOutcome, failure } from '../contract-kit.ts';
+import { type AnyKit, deleteOperation, describeOutcome, failure, updateOperation, written } from '../contract-kit.ts';
 
 const CUT_GZIP: ProxyFault = {
   kind: 'rewrite',
@@ -26,6 +28,36 @@ export const transport = group('transport', {
     expect(await kit.objects()).toEqual([]);
     expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
+  'an answer that proves nothing is no success of a create': async (kit) => {
+    for (const [index, body] of NOTHING_PROVED.entries()) {
+      const create = kit.toCreate(`r${index}`);
+      await expectNoSuccess(kit, create, body);
+      expect(await kit.objects(), JSON.stringify(body)).toHaveLength(index);
+      expect(describeOutcome((await kit.attempt([create]))[0])).toBe('written created');
+    }
+  },
+  'an answer that proves nothing is no success of an update': async (kit) => {
+    const [created] = await kit.create('a');
+    let { versionTag } = created!;
+    for (const [index, body] of NOTHING_PROVED.entries()) {
+      const before = (await kit.object('a')).title;
+      const update = updateOperation('a', kit.item(`Changed ${index}`), versionTag);
+      await expectNoSuccess(kit, update, body);
+      expect((await kit.object('a')).title, JSON.stringify(body)).toBe(before);
+      ({ versionTag } = written((await kit.attempt([update]))[0]!));
+      expect((await kit.object('a')).title).toBe(`Changed ${index}`);
+    }
+  },
+  'an answer that proves nothing is no success of a deletion': async (kit) => {
+    for (const [index, body] of NOTHING_PROVED.entries()) {
+      const recordId = `r${index}`;
+      const [created] = await kit.create(recordId);
+      const deletion = deleteOperation(recordId, created!.versionTag);
+      await expectNoSuccess(kit, deletion, body);
+      expect(await kit.objects(), JSON.stringify(body)).toHaveLength(1);
+      expect(describeOutcome((await kit.attempt([deletion]))[0])).toBe('deleted deleted');
+    }
+  },
   'a compressed answer to a write that breaks off ends as one object': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: CUT_GZIP });
     const outcomes = await kit.deliver([kit.toCreate('a')]);
@@ -40,6 +72,26 @@ export const transport = group('transport', {
     expect(items.map((item) => item.item)).toEqual([kit.item(), kit.item()]);
   },
 });
+
+/** What something in between may answer with 200 in the server's place. */
+const NOTHING_PROVED = [
+  '',
+  'null',
+  '[]',
+  '{}',
+  '{"data":[{"id":',
+  '\u0000\u0001',
+  '{"items":"none","value":7,"results":{}}',
+];
+
+/** The operation's request is answered in the server's place, which never sees it. */
+async function expectNoSuccess(kit: AnyKit, operation: Operation<Item>, body: string): Promise<void> {
+  const answer = { status: 200, headers: { 'content-type': 'application/json' }, body };
+  kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'answer', answer } });
+  const [outcome] = await kit.attempt([operation]);
+  expect(outcome?.result, JSON.stringify(body)).toBe('failed');
+  expect(failure(outcome).retry).toBe('later');
+}
 
 function brokenReading(fault: ProxyFault): ContractCase['run'] {
   return async (kit) => {
