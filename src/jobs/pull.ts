@@ -1,22 +1,15 @@
 import { asMirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
-import type { Link, RemoteItem } from '../model/operations.ts';
 import { DAY_MS } from '../model/time.ts';
-import { IDENTITY_KEY_CHANGED } from '../state/epoch.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
-import type { TargetRecord } from '../state/targets.ts';
-import { adopt } from '../sync/adopt.ts';
-import { asItStands, withoutObject } from '../sync/audit.ts';
-import type { TargetState } from '../sync/diff.ts';
 import { confirmAll, noteMisses } from './confirm.ts';
 import { gapsOf } from './gaps.ts';
-import { inPieces } from './in-pieces.ts';
-import { endImpossibleWaits, laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { endImpossibleWaits } from './lanes.ts';
 import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
 import { noteProtection } from './note-protection.ts';
+import { openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { type Cycle, commitPlan, missingFrom, snapshotOf } from './plan.ts';
 import {
@@ -29,7 +22,7 @@ import {
 } from './plan-reminders.ts';
 import { planTargets } from './plan-targets.ts';
 import { reportRun, targetRun } from './report.ts';
-import { asOf, neededBy, streamsOf } from './streams.ts';
+import { asOf, streamsOf } from './streams.ts';
 import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -109,7 +102,9 @@ export async function planCycle(
   const besides = await readingsBesides(tenant, configured);
   const survey = await surveyClinic(tenant, configured, { besides, fresh: options.fresh ?? true }, signal);
   options.progress('reading the targets');
-  const { states, left } = await openStates(tenant, configured, survey, options.lease, signal);
+  const wentBackAt = await tenant.protection.wentBackAt();
+  const opening = { survey, lease: options.lease, wentBackAt };
+  const { states, left } = await openStates(tenant, configured, opening, signal);
   const absent = new Map<string, string[]>();
   const missing = new Map<string, string[]>();
   for (const [target, state] of states) {
@@ -163,203 +158,6 @@ function learnedOf({ survey, confirmations, plans }: Cycle): Learned {
 
 function activeTargets(tenant: OpenTenant): OpenTarget[] {
   return [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
-}
-
-/** A target whose own objects can't be read is left out of this cycle; the others go on. */
-async function openStates(
-  tenant: OpenTenant,
-  targets: readonly OpenTarget[],
-  survey: Survey,
-  lease: Lease | null,
-  signal: AbortSignal,
-): Promise<{ states: Map<OpenTarget, TargetState>; left: Cycle['left'] }> {
-  const states = new Map<OpenTarget, TargetState>();
-  const left: { target: string; code: string }[] = [];
-  for (const target of targets) {
-    const [unread] = neededBy(target).flatMap((name) => survey.streams.failed.get(name) ?? []);
-    if (unread !== undefined) {
-      left.push({ target: target.id, code: unread.code });
-      continue;
-    }
-    try {
-      const state = await openState(tenant, target, survey, lease, signal);
-      if (state === null) left.push({ target: target.id, code: 'resting' });
-      else states.set(target, state);
-    } catch (error) {
-      signal.throwIfAborted();
-      const failure = asMirrorError(error);
-      // Under another key everything would be written a second time, into every target.
-      if (failure.code === IDENTITY_KEY_CHANGED) throw failure;
-      left.push({ target: target.id, code: failure.code });
-      if (lease !== null) await noteTrouble(tenant, target, failure);
-    }
-  }
-  return { states, left };
-}
-
-/** @returns null while the target, which must be read first, asked to be left alone or is being written to */
-async function openState(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  survey: Survey,
-  lease: Lease | null,
-  signal: AbortSignal,
-): Promise<TargetState | null> {
-  let record = await tenant.records.read(target.id);
-  if (lease !== null && record.adoptedAt !== null && (await isReplaced(tenant, target, record, signal))) {
-    record = await tenant.records.read(target.id);
-  }
-  if (record.adoptedAt !== null) {
-    const state = { links: await tenant.links.read(target.id), pending: await tenant.outbox.pending(target.id) };
-    if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
-    return state;
-  }
-  if (lease === null && record.container === null) return await lookForState(tenant, target, survey, signal);
-  if (record.trouble?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
-  if (lease === null)
-    return { links: await readOwnLinks(tenant, target, record.container, survey, signal), pending: new Map() };
-  const lane = await tenant.leases.tryTake(laneLease(target.id));
-  if (lane === null) return null;
-  try {
-    return await rebuildLinks(tenant, target, record.container, survey, lane, signal);
-  } finally {
-    await lane.release();
-  }
-}
-
-/**
- * Whether the calendar is another one than the links speak of. Asked once in the life of a process, since the configuration may
- * have changed before it, and after trouble, which is over when the calendar answers and nothing waits for the lane to try.
- * While it can't be told, the links are believed.
- */
-async function isReplaced(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  { trouble, pausedUntil }: TargetRecord,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const rests = (pausedUntil ?? 0) > tenant.clock();
-  if (rests || (target.preparedContainer !== null && trouble === null)) return false;
-  const lane = await tenant.leases.tryTake(laneLease(target.id));
-  if (lane === null) return false;
-  try {
-    target.preparedContainer = null;
-    if ((await openCalendar(tenant, target, lane, signal)) === null) return true;
-    const { pending } = await tenant.outbox.counts(target.id);
-    if (trouble !== null && pending === 0) {
-      await tenant.records.write(target.id, { trouble: null, pausedUntil: null });
-    }
-    return false;
-  } catch (error) {
-    signal.throwIfAborted();
-    const failure = asMirrorError(error);
-    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
-    return false;
-  } finally {
-    await lane.release();
-  }
-}
-
-/** Reads the target's own objects into the link table, with the lane kept out. */
-async function rebuildLinks(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  known: string | null,
-  survey: Survey,
-  lane: Lease,
-  signal: AbortSignal,
-): Promise<TargetState> {
-  const container = await target.connector.prepare(known, signal);
-  target.preparedContainer = container;
-  const { links, adopted, ambiguous, revision } = await readOwn(tenant, target, container, survey, signal);
-  // Else every write would find a later one in the target, and give way to it.
-  await tenant.outbox.raiseRevision(target.id, revision, lane);
-  await tenant.links.fit(target.id, Math.max(links.size, expectedLinks(tenant, target, survey)), lane);
-  const marked = [...links.values()].filter(({ drift }) => drift !== null);
-  await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
-  await tenant.links.writeAll(target.id, [...links.values()], lane);
-  const adoptedAt = tenant.clock();
-  await tenant.records.write(target.id, {
-    cursor: null,
-    container,
-    adoptedAt,
-    ambiguous,
-    trouble: null,
-    comparableUnder: null,
-  });
-  await tenant.records.count(target.id, { adopted });
-  if (adopted > 0 && known === null) await tenant.protection.foundObjects();
-  tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
-  return { links, pending: await tenant.outbox.pending(target.id) };
-}
-
-/** How many records a target may come to hold: all of its stream, or its share of the appointments. */
-function expectedLinks(tenant: OpenTenant, target: OpenTarget, survey: Survey): number {
-  const records = snapshotOf(survey, target)?.records.size ?? 0;
-  return target.crm === null ? records / tenant.targets.size : records;
-}
-
-/**
- * For a look at a target that this state knows nothing of: what stands there of ours, since the state may have been lost. Where that can't
- * be asked the target counts as new.
- * @throws MirrorError `settings`, code `identity-key-changed`
- */
-async function lookForState(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  survey: Survey,
-  signal: AbortSignal,
-): Promise<TargetState> {
-  try {
-    const container = (await target.connector.locate?.(signal)) ?? null;
-    return { links: await readOwnLinks(tenant, target, container, survey, signal), pending: new Map() };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (asMirrorError(error).code === IDENTITY_KEY_CHANGED) throw error;
-    return { links: new Map(), pending: new Map() };
-  }
-}
-
-/** For a look only: no calendar is made, nothing is written. */
-async function readOwnLinks(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string | null,
-  survey: Survey,
-  signal: AbortSignal,
-): Promise<Map<string, Link>> {
-  return container === null ? new Map() : (await readOwn(tenant, target, container, survey, signal)).links;
-}
-
-/** Links as the objects tell. Where a link survived, it tells what was written, so what a person changed is known for that. */
-async function readOwn(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  container: string,
-  survey: Survey,
-  signal: AbortSignal,
-): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number; revision: number }> {
-  const remoteItems: RemoteItem<Item>[] = [];
-  for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
-  const { fromAt } = windowOf(target, survey.startedAt);
-  const { links: found, ambiguous, revision } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
-  const links = new Map(found.map((link) => [link.recordId, link]));
-  for (const survivor of (await tenant.links.read(target.id)).values()) {
-    const asFound = links.get(survivor.recordId);
-    links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : asItStands(survivor, asFound));
-  }
-  return { links, adopted: found.length, ambiguous, revision };
-}
-
-/** The table is laid out again only while the lane is out of it; when it is busy a later cycle does it. */
-async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number, lease: Lease): Promise<void> {
-  const lane = await tenant.leases.tryTake(laneLease(target.id));
-  if (lane === null) return;
-  try {
-    await tenant.links.fit(target.id, expected, lease);
-  } finally {
-    await lane.release();
-  }
 }
 
 /**

@@ -22,6 +22,8 @@ export interface Protection {
    * @returns null when all is known, as it is in a state that is new
    */
   doubt(options?: { lookOnly?: boolean }): Promise<Doubt | null>;
+  /** When Redis was last found to be older than it was; null for never. */
+  wentBackAt(): Promise<Instant | null>;
   /** Keeps a copy of all that is known in the data directory. To be called while there is no doubt. */
   copyOut(): Promise<void>;
   /** Objects of ours were found that this state knows nothing of: there was another before, unless this one has seen all its targets. */
@@ -122,6 +124,7 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
 
   return {
     doubt,
+    wentBackAt: async () => (await epoch.check()) || null,
     read,
     async restore(safeguards) {
       const returned = await putBack(safeguards);

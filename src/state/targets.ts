@@ -20,6 +20,8 @@ export interface TargetRecord {
   container: string | null;
   /** When its own objects were last read to rebuild links; null: links can't be trusted to be all. */
   adoptedAt: Instant | null;
+  /** When the state last went back before that; null when it never had. What was written since then has no links. */
+  wentBackAt: Instant | null;
   /** When reading began of the newest complete snapshot that was planned. */
   plannedAsOf: Instant | null;
   /** The newest such time at which nothing was pending, failing or held. */
@@ -205,6 +207,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
   return {
     container: fields.container ?? null,
     adoptedAt: number('adoptedAt'),
+    wentBackAt: number('wentBackAt'),
     plannedAsOf: number('plannedAsOf'),
     settledAsOf: number('settledAsOf'),
     lastPlannedAt: number('lastPlannedAt'),

@@ -9,6 +9,7 @@ const redis = useRedis();
 const UNTOUCHED: TargetRecord = {
   container: null,
   adoptedAt: null,
+  wentBackAt: null,
   plannedAsOf: null,
   settledAsOf: null,
   lastPlannedAt: null,
