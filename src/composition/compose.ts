@@ -217,7 +217,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     clock,
     log,
   });
-  const links = createLinkStore(redis, tenant.id);
+  const links = createLinkStore(redis, tenant.id, shared.room);
   const journalKeepMs = settings.journal.keepDays * DAY_MS;
   const connection = (id: string) => requireEntry(connections, id);
   const client = requireEntry(settings.clinicClients, tenant.clinic.client);

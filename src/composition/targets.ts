@@ -11,6 +11,7 @@ import type { TargetConfiguration, TenantConfiguration } from '../settings/confi
 import type { KeptChannel } from '../state/channels.ts';
 import { identityFingerprint } from '../state/epoch.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
+import { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
 
@@ -46,6 +47,7 @@ export function openTarget(target: TargetConfiguration, parts: ConnectorParts): 
     identity,
     supports: { ...supports, keys: keysOf?.(target.settings) ?? supports.keys },
     connector: openConnector(target, { mark: identity.mark, ...context }, parts),
+    fingerprints: new FingerprintMemory(),
     preparedContainer: null,
   };
 }

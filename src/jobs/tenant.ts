@@ -29,6 +29,7 @@ import type { TombstoneStore } from '../state/tombstones.ts';
 import type { UnansweredStore } from '../state/unanswered.ts';
 import type { Ledger } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
+import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { OpenTriggers } from './open-triggers.ts';
@@ -73,6 +74,8 @@ export interface OpenTarget {
   identity: TargetIdentity;
   supports: ConnectorSupports;
   connector: Connector<Item>;
+  /** What this process computed of records that may come again as they are. */
+  fingerprints: FingerprintMemory;
   /** The calendar that this process made sure of; null before the first time and after trouble. */
   preparedContainer: string | null;
 }

@@ -10,6 +10,7 @@ import type { AgendaIndex } from '../sync/agenda-index.ts';
 import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from '../sync/diff.ts';
 import { describeAppointment, exclusionOf } from '../sync/feed.ts';
 import { isSameContent } from '../sync/identity.ts';
+import type { KnownFingerprints } from '../sync/known-fingerprints.ts';
 import type { Mapped, MappingSource } from '../sync/mapping/contract.ts';
 import { project } from '../sync/project.ts';
 import type { Confirmation } from './absence.ts';
@@ -47,7 +48,7 @@ export interface Known {
 }
 
 /** The comparison of one target, but for what it compares with. */
-type Common = Omit<DiffInput, 'records' | 'describe' | 'rule'>;
+type Common = Omit<DiffInput, 'records' | 'describe' | 'rule' | 'fingerprints'>;
 
 /** A target's stream as its rules see it. */
 export interface TargetView {
@@ -80,7 +81,8 @@ export async function viewOf(
   const { survey, confirmations } = known;
   if (target.crm === null) {
     const listed = { snapshot: survey.snapshot, confirmation: confirmations.appointments };
-    const events = view(listed, describeAppointment, eventRule(tenant, target, known, pinned));
+    const rule = eventRule(tenant, target, known, pinned);
+    const events = view(listed, describeAppointment, rule, {}, knownFingerprints(target, known, pinned));
     const { agendas } = target.configuration;
     return agendas === 'all' ? events : { ...events, ...ofAgendas(agendas, target, known, pinned, events) };
   }
@@ -129,13 +131,15 @@ function view<Source extends { id: string }>(
   describe: (record: Source) => SourceRecord,
   rule: (record: Source, key: () => ItemKey) => Ruling,
   unusable: Readonly<Record<string, number>> = {},
+  fingerprints: KnownFingerprints<Source> | null = null,
 ): ComparableView<Source> {
   const found = new Set(confirmation.found.map(({ id }) => id));
   return {
     unusable,
     shows: (id) => snapshot.records.has(id) || found.has(id),
     countPassedOver: () => 0,
-    compare: (common, records = recordsOf({ snapshot, confirmation })) => diff({ ...common, records, describe, rule }),
+    compare: (common, records = recordsOf({ snapshot, confirmation })) =>
+      diff({ ...common, records, describe, rule, ...(fingerprints !== null && { fingerprints }) }),
   };
 }
 
@@ -192,6 +196,19 @@ function eventRule(
     const item = project(appointment, { title, fields, statuses: shown, language, zone }, directory, key);
     return item === null ? { leaveOut: 'status' } : { item };
   };
+}
+
+/** Of events, where nothing but the appointment and the catalogue decides what they are; null where names come from the list of patients. */
+function knownFingerprints(
+  { fingerprints }: OpenTarget,
+  { survey: { directory, clinic }, isForgotten }: Known,
+  pinned: ReadonlySet<string>,
+): KnownFingerprints<Appointment> | null {
+  if (directory.patients.size > 0) return null;
+  return fingerprints.under(
+    clinic.catalogue,
+    ({ id, patientId }) => !pinned.has(id) && (patientId === null || !isForgotten(patientId)),
+  );
 }
 
 /**

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { type Forgettable, KeptRoom } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -20,12 +22,14 @@ const BUCKETS_AT_ONCE = 32;
 export interface LinkLayout {
   generation: number;
   buckets: number;
+  /** Another one after each change of any link; null before the first. */
+  version: string | null;
 }
 
 /** The link tables of one tenant. */
 export interface LinkStore {
-  /** All links of a target by record id. */
-  read(target: string): Promise<Map<string, Link>>;
+  /** All links of a target by record id. The same map as before while none has changed. */
+  read(target: string): Promise<ReadonlyMap<string, Link>>;
   /** Those of the given records that have one. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
   count(target: string): Promise<number>;
@@ -60,46 +64,81 @@ export interface LinkStore {
   layout(target: string): Promise<LinkLayout>;
 }
 
-const WRITE = `${FENCE}
-for i = 2, #ARGV, 3 do redis.call('HSET', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]) end
+/**
+ * Gives a link table its next version, a number and what its writer calls the change: a Redis that went back in time may come to the same
+ * number again.
+ */
+export const TOUCH = `
+local function touch(meta, writer)
+  local number = string.match(redis.call('HGET', meta, 'version') or '', '^%d+') or '0'
+  redis.call('HSET', meta, 'version', (number + 1) .. ' ' .. writer)
+end`;
+
+/** What a writer calls one change of a link table. */
+export function changeName(): string {
+  return randomBytes(6).toString('base64url');
+}
+
+// KEYS of those that change links: lease, table, then buckets. ARGV: token, name of the change, then what each says.
+const CHANGE = `${FENCE}${TOUCH}
+touch(KEYS[2], ARGV[2])`;
+
+const WRITE = `${CHANGE}
+for i = 3, #ARGV, 3 do redis.call('HSET', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]) end
 return 1`;
 
 // A lane may write the same link meanwhile: only the time of one that still tells of the same item is set.
-const NOTE_TIMES = `${FENCE}
-for i = 2, #ARGV, 4 do
+const NOTE_TIMES = `${CHANGE}
+for i = 3, #ARGV, 4 do
   local bucket, id = KEYS[tonumber(ARGV[i])], ARGV[i + 1]
   local fingerprint, rest = string.match(redis.call('HGET', bucket, id) or '', '^([^\\t]*)\\t[^\\t]*(.*)$')
   if fingerprint == ARGV[i + 2] then redis.call('HSET', bucket, id, fingerprint .. '\\t' .. ARGV[i + 3] .. rest) end
 end
 return 1`;
 
-const REMOVE = `${FENCE}
-for i = 2, #ARGV, 2 do redis.call('HDEL', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) end
+const REMOVE = `${CHANGE}
+for i = 3, #ARGV, 2 do redis.call('HDEL', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) end
 return 1`;
 
 const UNLINK = `${FENCE}
 for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end
 return 1`;
 
-const FLIP = `${FENCE}
-redis.call('HSET', KEYS[2], 'generation', ARGV[2], 'buckets', ARGV[3])
+const FLIP = `${CHANGE}
+redis.call('HSET', KEYS[2], 'generation', ARGV[3], 'buckets', ARGV[4])
 return 1`;
 
-/** Opens the link tables of a tenant. */
-export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
+/** Links of one target as they were read. */
+interface KeptLinks extends Forgettable {
+  version: string;
+  links: ReadonlyMap<string, Link>;
+}
+
+/**
+ * Opens the link tables of a tenant.
+ * @param room for links that are kept until they change; by default none are
+ */
+export function createLinkStore(redis: RedisClient, tenant: string, room = new KeptRoom(0)): LinkStore {
+  const kept = new Map<string, KeptLinks>();
+  const tableOf = (target: string) => keys.linksMeta(tenant, target);
   const layout = (target: string) => readLayout(redis, tenant, target);
   const bucketKey = (target: string, { generation, buckets }: LinkLayout, recordId: string) =>
     keys.linksBucket(tenant, target, generation, bucketOf(recordId, buckets));
 
+  /** Runs a script that changes links. */
+  function change(script: string, named: KeyIndex, lease: Lease, args: readonly (string | number)[]): Promise<unknown> {
+    return fenced(redis.eval(script, named.keys.length, ...named.keys, lease.token, changeName(), ...args));
+  }
+
   async function write(target: string, at: LinkLayout, links: readonly Link[], lease: Lease): Promise<void> {
     for (const slice of slices(links, 500)) {
-      const named = new KeyIndex(lease.key);
+      const named = new KeyIndex(lease.key, tableOf(target));
       const tuples = slice.flatMap((link) => [
         named.position(bucketKey(target, at, link.recordId)),
         link.recordId,
         encodeLink(link),
       ]);
-      await fenced(redis.eval(WRITE, named.keys.length, ...named.keys, lease.token, ...tuples));
+      await change(WRITE, named, lease, tuples);
     }
   }
 
@@ -146,19 +185,29 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
   /** Writes a new generation beside the old one, then flips to it: a reader sees one or the other whole. */
   async function replace(target: string, links: readonly Link[], buckets: number, lease: Lease): Promise<void> {
     const before = await layout(target);
-    const after = { generation: before.generation + 1, buckets };
+    const after = { ...before, generation: before.generation + 1, buckets };
     // A process that died before its flip left part of a table under the same names.
     await remove(target, after, lease);
     await write(target, after, links, lease);
-    const meta = keys.linksMeta(tenant, target);
-    await fenced(redis.eval(FLIP, 2, lease.key, meta, lease.token, after.generation, after.buckets));
+    await change(FLIP, new KeyIndex(lease.key, tableOf(target)), lease, [after.generation, after.buckets]);
     await remove(target, before, lease);
   }
 
   return {
     layout,
     bucketKey,
-    read: async (target) => read(target, await layout(target)),
+    async read(target) {
+      const at = await layout(target);
+      const known = kept.get(target);
+      const links = known?.version === at.version ? known.links : await read(target, at);
+      if (at.version === null) return links;
+      // What changed while it was read has given the table another version by now.
+      const forget = known?.forget ?? (() => void kept.delete(target));
+      const entry: KeptLinks = Object.assign(known ?? { forget }, { version: at.version, links });
+      kept.set(target, entry);
+      room.use(entry, links.size);
+      return links;
+    },
     readSome,
     async count(target) {
       const pipeline = redis.pipeline();
@@ -203,22 +252,22 @@ export function createLinkStore(redis: RedisClient, tenant: string): LinkStore {
     async noteTimes(target, links, lease) {
       const at = await layout(target);
       for (const slice of slices(links, 500)) {
-        const named = new KeyIndex(lease.key);
+        const named = new KeyIndex(lease.key, tableOf(target));
         const tuples = slice.flatMap((link) => [
           named.position(bucketKey(target, at, link.recordId)),
           link.recordId,
           link.fingerprint,
           encodeTime(link),
         ]);
-        await fenced(redis.eval(NOTE_TIMES, named.keys.length, ...named.keys, lease.token, ...tuples));
+        await change(NOTE_TIMES, named, lease, tuples);
       }
     },
     async release(target, recordIds, lease) {
       const at = await layout(target);
       for (const slice of slices(recordIds, 500)) {
-        const named = new KeyIndex(lease.key);
+        const named = new KeyIndex(lease.key, tableOf(target));
         const tuples = slice.flatMap((id) => [named.position(bucketKey(target, at, id)), id]);
-        await fenced(redis.eval(REMOVE, named.keys.length, ...named.keys, lease.token, ...tuples));
+        await change(REMOVE, named, lease, tuples);
       }
     },
     clear: (target, lease) => replace(target, [], 1, lease),
@@ -260,8 +309,9 @@ export async function fenced<T>(answer: Promise<T>): Promise<T> {
 }
 
 async function readLayout(redis: RedisClient, tenant: string, target: string): Promise<LinkLayout> {
-  const [generation, buckets] = await redis.hmget(keys.linksMeta(tenant, target), 'generation', 'buckets');
-  return { generation: Number(generation ?? 0), buckets: Number(buckets ?? 1) };
+  const table = keys.linksMeta(tenant, target);
+  const [generation, buckets, version] = await redis.hmget(table, 'generation', 'buckets', 'version');
+  return { generation: Number(generation ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
 }
 
 function bucketsFor(links: number): number {

@@ -1,4 +1,5 @@
 import { FENCE } from './leases.ts';
+import { TOUCH } from './links.ts';
 
 // KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
 export const PUT = `${FENCE}
@@ -48,20 +49,21 @@ export const RAISE_REVISION = `${FENCE}${RAISE}
 raise(KEYS[2], ARGV[2])
 return 1`;
 
-// KEYS: lease, outbox, due, failing, journals, target, unseen, taken out, buckets and journals of runs… ARGV: token, now, journal's life,
-// target, whether what is taken out is noted, number, then (kind, recordId, revision, …5) tuples:
+// KEYS: lease, outbox, due, failing, journals, target, unseen, taken out, link table, buckets and journals of runs… ARGV: token, now,
+// journal's life, target, whether what is taken out is noted, number, name of the change, then (kind, recordId, revision, …5) tuples:
 // done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch |
 // superseded: bucket position, link, -, revision
 // What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
 // Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
 // A connection that fell silent is replaced, and what was sent over it is sent once more: the first copy may arrive after what came later.
 // So the numbers of one lease only grow, and what was overtaken does nothing.
-export const SETTLE = `${FENCE}${RAISE}
+export const SETTLE = `${FENCE}${RAISE}${TOUCH}
 local holder, number = string.match(redis.call('HGET', KEYS[6], 'settled') or '', '^(.*) (%d+)$')
 if holder == ARGV[1] and tonumber(number) >= tonumber(ARGV[6]) then return 0 end
 redis.call('HSET', KEYS[6], 'settled', ARGV[1] .. ' ' .. ARGV[6])
+touch(KEYS[9], ARGV[7])
 local follows = redis.call('HEXISTS', KEYS[6], 'cursor') == 1
-for i = 7, #ARGV, 8 do
+for i = 8, #ARGV, 8 do
   local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
   if kind == 'done' then
     local bucket = KEYS[tonumber(ARGV[i + 3])]

@@ -7,7 +7,7 @@ import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { encodeLink } from './link-format.ts';
-import { fenced, KeyIndex, type LinkStore } from './links.ts';
+import { changeName, fenced, KeyIndex, type LinkStore } from './links.ts';
 import { ABANDON, MARK_SENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
@@ -189,7 +189,7 @@ export function createOutbox(
       settled += 1;
       const { outbox, due, failing } = names(target);
       const others = [keys.journals(tenant), keys.target(tenant, target)];
-      others.push(keys.unseen(tenant, target), keys.takenOut(tenant, target));
+      others.push(keys.unseen(tenant, target), keys.takenOut(tenant, target), keys.linksMeta(tenant, target));
       const named = new KeyIndex(lease.key, outbox, due, failing, ...others);
       const tuples = settlements.flatMap((settlement) => {
         const { recordId, revision, run } = settlement.entry;
@@ -199,7 +199,7 @@ export function createOutbox(
         };
         return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places, now)];
       });
-      const head = [lease.token, now, journalKeepMs, target, noteTakenOut ? '1' : '0', settled];
+      const head = [lease.token, now, journalKeepMs, target, noteTakenOut ? '1' : '0', settled, changeName()];
       await fenced(redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
     },
     async takenOut(target, recordIds) {

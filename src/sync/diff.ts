@@ -4,6 +4,7 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { hasLeft, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
+import type { KnownFingerprints } from './known-fingerprints.ts';
 
 /** What the target was last given, and what is on its way to it. */
 export interface TargetState {
@@ -31,6 +32,8 @@ export interface DiffInput<Source = SourceRecord> {
   describe(record: Source): SourceRecord;
   /** @param key tells the record's key for this target, of the epoch that its object carries: computing one costs more than the rest */
   rule(record: Source, key: () => ItemKey): Ruling;
+  /** Of records whose ruling is an item; absent where none are kept. */
+  fingerprints?: KnownFingerprints<Source>;
   /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
   onLeftOut?(recordId: string, code: string): void;
   /** Told of each record whose waiting write is to be given up. */
@@ -102,7 +105,7 @@ export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   const settled = new Set<string>();
   yield* eachInPieces(input.records, (record) => {
     const described = input.describe(record);
-    const change = compare(described, (key) => input.rule(record, key), input, result);
+    const change = compare(record, described, input, result);
     if (change === 'leave') return;
     settled.add(described.id);
     if (change !== null) result.changes.push(change);
@@ -119,13 +122,14 @@ export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   return result;
 }
 
-type Comparison = Pick<DiffInput, 'state' | 'window' | 'identity' | 'restores' | 'onLeftOut' | 'onStopped'>;
+/** What the comparison of one record needs, whatever its source is. */
+type Comparison = Omit<DiffInput<unknown>, 'records' | 'describe' | 'rule' | 'fingerprints' | 'vanished'>;
 
 /** `leave`: this record says nothing about the target; null: it is as it should be. */
-function compare(
+function compare<Source>(
+  source: Source,
   record: SourceRecord,
-  rule: (key: () => ItemKey) => Ruling,
-  input: Comparison,
+  input: DiffInput<Source>,
   result: Diff,
 ): PlannedChange | null | 'leave' {
   const { id } = record;
@@ -134,16 +138,20 @@ function compare(
     const outside = outsideWindow(record, effective, input);
     if (outside !== 'compare') return outside;
   }
-  const ruling = rule(() => input.identity.key(id, input.state.links.get(id)?.epoch ?? 0));
-  if (!('item' in ruling)) return withoutItem(record, ruling, effective, input);
-  const fingerprint = input.identity.fingerprint(ruling.item);
-  const difference = differenceOf(effective, fingerprint);
-  const isByHand = difference?.reason === 'edited-by-hand' || difference?.reason === 'removed-by-hand';
-  if (difference === null || (isByHand && !input.restores(id))) {
+  const epoch = input.state.links.get(id)?.epoch ?? 0;
+  const asItIs = () => {
     result.unchanged += 1;
     noteTime(record, input.state, result);
     return null;
-  }
+  };
+  const known = input.fingerprints?.get(source, epoch) ?? null;
+  if (known !== null && standing(differenceOf(effective, known), id, input) === null) return asItIs();
+  const ruling = input.rule(source, () => input.identity.key(id, epoch));
+  if (!('item' in ruling)) return withoutItem(record, ruling, effective, input);
+  const fingerprint = input.identity.fingerprint(ruling.item);
+  input.fingerprints?.note(source, epoch, fingerprint);
+  const difference = standing(differenceOf(effective, fingerprint), id, input);
+  if (difference === null) return asItIs();
   const { reason, from } = difference;
   return {
     recordId: id,
@@ -180,14 +188,15 @@ function withoutItem(
   return absent(id, isCancelled ? 'cancelled' : 'excluded', effective);
 }
 
-/**
- * Null when the object is, or is about to be, as it should be.
- * @returns `from`: fingerprint of what it is, empty when it can't be read; null where there is none
- */
-function differenceOf(
-  effective: Effective | null,
-  fingerprint: string,
-): { reason: ReasonCode; from: string | null } | null {
+/** How an object differs from what it should be. */
+interface Difference {
+  reason: ReasonCode;
+  /** Fingerprint of what it is, empty when it can't be read; null where there is none. */
+  from: string | null;
+}
+
+/** Null when the object is, or is about to be, as it should be. */
+function differenceOf(effective: Effective | null, fingerprint: string): Difference | null {
   if (effective === null) return { reason: 'new', from: null };
   if (!isSameContent(effective.fingerprint, fingerprint)) {
     return { reason: 'content-changed', from: effective.fingerprint };
@@ -195,6 +204,12 @@ function differenceOf(
   if (effective.drift === null) return null;
   if (effective.drift === 'removed') return { reason: 'removed-by-hand', from: null };
   return { reason: 'edited-by-hand', from: effective.found ?? '' };
+}
+
+/** A difference that is to be written: what a person did stays where nothing restores it. */
+function standing(difference: Difference | null, recordId: string, { restores }: Comparison): Difference | null {
+  const isByHand = difference?.reason === 'edited-by-hand' || difference?.reason === 'removed-by-hand';
+  return isByHand && !restores(recordId) ? null : difference;
 }
 
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */

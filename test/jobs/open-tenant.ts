@@ -22,6 +22,7 @@ import { createTargetStore } from '../../src/state/targets.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
 import { createUnansweredStore } from '../../src/state/unanswered.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
 import type { ModelTarget } from './model-target.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
@@ -76,7 +77,8 @@ export function openEpoch(redis: RedisClient, clock: Clock, directory: string | 
 export function openTenant(choice: TenantChoice): OpenTenant {
   const { redis, clinic, clock } = choice;
   const id = choice.id ?? 'studio-rossi';
-  const links = createLinkStore(redis, id);
+  const room = new KeptRoom(100_000);
+  const links = createLinkStore(redis, id, room);
   const protection = createProtection({
     redis,
     tenant: choice.formerly ?? id,
@@ -105,7 +107,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     // Any later cycle is a second look.
     missedForMs: 0,
     leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),
-    memory: emptyStreamMemory(new KeptRoom(100_000)),
+    memory: emptyStreamMemory(room),
     protection,
     tombstones: createTombstoneStore(redis, choice.formerly ?? id, IDENTITY_KEY, protection),
     notifications: {
@@ -136,6 +138,7 @@ function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }
     identity,
     supports: model.supports,
     connector: model.open(identity.mark),
+    fingerprints: new FingerprintMemory(),
     preparedContainer: null,
   };
 }

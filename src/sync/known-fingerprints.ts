@@ -1,0 +1,34 @@
+/** Fingerprints of what records become in a target, as far as they are known. */
+export interface KnownFingerprints<Source> {
+  get(record: Source, epoch: number): string | null;
+  note(record: Source, epoch: number, fingerprint: string): void;
+}
+
+/**
+ * Keeps the fingerprints of what records become in one target for as long as the records are in memory: working one out costs a projection
+ * and six keyed hashes, and the record, its epoch and the context decide it.
+ */
+export class FingerprintMemory {
+  #context: string | null = null;
+  #known = new WeakMap<object, { epoch: number; fingerprint: string }>();
+
+  /**
+   * @param context tells all that a fingerprint depends on beside the record, its epoch and the target's configuration; under another one
+   *   nothing is known
+   * @param isKept whether a record's fingerprint depends on nothing else
+   */
+  under<Source extends object>(context: string, isKept: (record: Source) => boolean): KnownFingerprints<Source> {
+    if (context !== this.#context) this.#known = new WeakMap();
+    this.#context = context;
+    const all = this.#known;
+    return {
+      get(record, epoch) {
+        const known = all.get(record);
+        return known?.epoch === epoch && isKept(record) ? known.fingerprint : null;
+      },
+      note(record, epoch, fingerprint) {
+        if (isKept(record)) all.set(record, { epoch, fingerprint });
+      },
+    };
+  }
+}
