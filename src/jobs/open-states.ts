@@ -216,6 +216,7 @@ async function readOwn(
 
 /** The table is laid out again only while the lane is out of it; when it is busy a later cycle does it. */
 async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number, lease: Lease): Promise<void> {
+  if (!(await tenant.links.isCrowded(target.id, expected))) return;
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return;
   try {

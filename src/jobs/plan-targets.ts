@@ -22,12 +22,13 @@ export interface PlannedTargets {
  */
 export async function planTargets(
   tenant: OpenTenant,
-  input: Omit<Known, 'heldContacts' | 'byAgenda' | 'holds'>,
+  input: Omit<Known, 'heldContacts' | 'byAgenda' | 'holds' | 'generation'>,
   signal: AbortSignal,
 ): Promise<PlannedTargets> {
   const holds = await tenant.holds.list();
   const heldContacts = contactsIn(holds, tenant);
-  const known = { ...input, holds, heldContacts, byAgenda: indexByAgenda(input.survey.snapshot.records.values()) };
+  const byAgenda = indexByAgenda(input.survey.snapshot.records.values());
+  const known = { ...input, holds, heldContacts, byAgenda, generation: await tenant.generation.look() };
   const plans = new Map<OpenTarget, TargetPlan>();
   const failed: { target: string; code: string }[] = [];
   const configured = [...input.states.keys()];

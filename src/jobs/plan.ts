@@ -22,6 +22,8 @@ export interface TargetPlan {
   target: OpenTarget;
   /** Goes to the outbox. */
   passed: PlannedChange[];
+  /** Kinds of which a hold was open when it was planned. */
+  openHolds: ReadonlySet<Hold['kind']>;
   /** Kept back until a person decides, by kind of hold. */
   held: Readonly<Record<Hold['kind'], PlannedChange[]>>;
   /** Deletions that a person rejected. */
@@ -142,6 +144,7 @@ export async function planTarget(
   const holds = known.holds.filter((hold) => hold.target === target.id);
   const base = {
     target,
+    openHolds: new Set(holds.filter(({ state }) => state === 'open').map(({ kind }) => kind)),
     released: difference.released,
     timed: difference.timed,
     abandoned: [...givenUp(state.pending.values(), knowledge), ...stopped],
@@ -160,7 +163,8 @@ export async function planTarget(
   const snapshot = snapshotOf(survey, target);
   const isListed = snapshot === null ? () => false : listedIn(snapshot);
   const { changes } = difference;
-  const reading = await readingVerdict(tenant, target, { changes, state, window, isListed, record, holds });
+  const { generation } = known;
+  const reading = readingVerdict(target, { changes, state, window, isListed, record, holds, generation });
   if (reading !== null && reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = { ...base, ...withheldWhole('replaced', changes, isRefused), replaced: true, reading };
@@ -274,6 +278,7 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   const { id, configuration } = plan.target;
   for (const kind of HOLD_KINDS) {
     const recordIds = plan.held[kind].map(({ recordId }) => recordId);
+    if (recordIds.length === 0 && !plan.openHolds.has(kind)) continue;
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
   }

@@ -1,9 +1,10 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { TimeWindow } from '../model/time.ts';
+import type { GenerationLook } from '../state/generations.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { absentCandidates, type TargetState } from '../sync/diff.ts';
 import { type ReadingRecords, rewrites } from '../sync/replaced.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget } from './tenant.ts';
 
 /** What the verdict on a whole reading goes by. */
 export interface ReadingFor {
@@ -15,6 +16,8 @@ export interface ReadingFor {
   record: Pick<TargetRecord, 'comparableUnder'>;
   /** Of the target. */
   holds: readonly Hold[];
+  /** The configurations of the tenant, as of the cycle. */
+  generation: Pick<GenerationLook, 'number' | 'isOurs'>;
 }
 
 /** How a reading stands to one target. */
@@ -32,12 +35,11 @@ export interface ReadingVerdict {
  * follow the stream, is not written before a person decides, creates and updates included.
  * @returns null right after the configuration was changed: then it is the operator who changes everything
  */
-export async function readingVerdict(
-  tenant: OpenTenant,
+export function readingVerdict(
   target: OpenTarget,
-  { changes, state, window, isListed, record, holds }: ReadingFor,
-): Promise<ReadingVerdict | null> {
-  const { number, isOurs } = await tenant.generation.look();
+  { changes, state, window, isListed, record, holds, generation }: ReadingFor,
+): ReadingVerdict | null {
+  const { number, isOurs } = generation;
   const isReconfigured = record.comparableUnder !== null && !(isOurs && record.comparableUnder === number);
   if (isReconfigured) return null;
   const isNew = ({ recordId, reason }: PlannedChange) =>

@@ -5,6 +5,7 @@ import type { Hold } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, overlaps, type TimeWindow } from '../model/time.ts';
+import type { GenerationLook } from '../state/generations.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
 import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from '../sync/diff.ts';
@@ -41,6 +42,8 @@ export interface Known {
   doubt: Doubt | null;
   /** The appointments of the survey. */
   byAgenda: AgendaIndex;
+  /** The configurations of the tenant. */
+  generation: GenerationLook;
   /** Of all targets, as of the beginning: what is decided meanwhile counts in the next cycle. */
   holds: readonly Hold[];
   /** By target of contacts: patients whose contacts wait for a person's decision, or stay by it. */

@@ -75,9 +75,13 @@ export function createJournal(
   const pins = async (target: string, now: Instant) => {
     const pinned: Record<string, Instant> = {};
     for (const key of pinsOf(target)) {
-      await redis.zremrangebyscore(key, '-inf', now);
-      const scored = await redis.zrangebyscore(key, now, '+inf', 'WITHSCORES');
-      for (let at = 0; at < scored.length; at += 2) pinned[String(scored[at])] = Number(scored[at + 1]);
+      const scored = await redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES');
+      // The one that ends first comes first.
+      if (scored.length > 0 && Number(scored[1]) <= now) await redis.zremrangebyscore(key, '-inf', now);
+      for (let at = 0; at < scored.length; at += 2) {
+        const untilAt = Number(scored[at + 1]);
+        if (untilAt > now) pinned[String(scored[at])] = untilAt;
+      }
     }
     return pinned;
   };

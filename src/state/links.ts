@@ -57,6 +57,8 @@ export interface LinkStore {
   release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
   /** Forgets every link of a target whose calendar was replaced. */
   clear(target: string, lease: Lease): Promise<void>;
+  /** Whether so many links would crowd the table. */
+  isCrowded(target: string, expected: number): Promise<boolean>;
   /** Lays the table out for this many links when it is crowded; both writers must be kept out meanwhile. */
   fit(target: string, expected: number, lease: Lease): Promise<void>;
   /** Key of the bucket that holds a record's link, for scripts that write links with other things. */
@@ -159,6 +161,7 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
   }
 
   async function readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>> {
+    if (recordIds.length === 0) return new Map();
     const at = await layout(target);
     const pipeline = redis.pipeline();
     for (const recordId of recordIds) pipeline.hget(bucketKey(target, at, recordId), recordId);
@@ -250,6 +253,7 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     },
     writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
     async noteTimes(target, links, lease) {
+      if (links.length === 0) return;
       const at = await layout(target);
       for (const slice of slices(links, 500)) {
         const named = new KeyIndex(lease.key, tableOf(target));
@@ -263,6 +267,7 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
       }
     },
     async release(target, recordIds, lease) {
+      if (recordIds.length === 0) return;
       const at = await layout(target);
       for (const slice of slices(recordIds, 500)) {
         const named = new KeyIndex(lease.key, tableOf(target));
@@ -271,9 +276,10 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
       }
     },
     clear: (target, lease) => replace(target, [], 1, lease),
+    isCrowded: async (target, expected) => isTooMany(expected, await layout(target)),
     async fit(target, expected, lease) {
       const before = await layout(target);
-      if (expected <= before.buckets * CROWDED_BUCKET) return;
+      if (!isTooMany(expected, before)) return;
       const links = await read(target, before);
       await replace(target, [...links.values()], bucketsFor(expected), lease);
     },
@@ -312,6 +318,10 @@ async function readLayout(redis: RedisClient, tenant: string, target: string): P
   const table = keys.linksMeta(tenant, target);
   const [generation, buckets, version] = await redis.hmget(table, 'generation', 'buckets', 'version');
   return { generation: Number(generation ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
+}
+
+function isTooMany(links: number, { buckets }: LinkLayout): boolean {
+  return links > buckets * CROWDED_BUCKET;
 }
 
 function bucketsFor(links: number): number {

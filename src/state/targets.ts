@@ -123,11 +123,14 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
     },
     async write(target, fields) {
       const key = keys.target(tenant, target);
+      const told = Object.entries(fields);
+      const cleared = told.flatMap(([name, value]) => (value === null ? [name] : []));
+      const set = told.flatMap(([name, value]): [string, string | number][] =>
+        value === null ? [] : [[name, typeof value === 'object' ? JSON.stringify(value) : value]],
+      );
       const pipeline = redis.pipeline();
-      for (const [name, value] of Object.entries(fields)) {
-        if (value === null) pipeline.hdel(key, name);
-        else pipeline.hset(key, name, typeof value === 'object' ? JSON.stringify(value) : value);
-      }
+      if (cleared.length > 0) pipeline.hdel(key, ...cleared);
+      if (set.length > 0) pipeline.hset(key, Object.fromEntries(set));
       await pipeline.exec();
     },
     async count(target, counters) {
