@@ -1,6 +1,6 @@
 import { HOLD_KINDS, type Hold, type PlannedChange } from '../model/plan.ts';
 import type { Snapshot } from '../model/snapshots.ts';
-import { HOUR_MS, hasLeft, type TimeWindow } from '../model/time.ts';
+import { HOUR_MS, hasLeft, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
@@ -99,6 +99,11 @@ export function snapshotOf({ snapshot, streams }: Survey, { stream }: OpenTarget
   return stream === 'appointments' ? snapshot : (streams[stream]?.snapshot ?? null);
 }
 
+/** When a record of the target's stream begins; null for one that was not listed, or has no time. */
+function beginningIn({ snapshot }: Survey, { stream }: OpenTarget, recordId: string): Instant | null {
+  return stream === 'appointments' ? (snapshot.records.get(recordId)?.time.startAt ?? null) : null;
+}
+
 /** Plans one target: what differs, less what the guard keeps back. Writes nothing. */
 export async function planTarget(
   tenant: OpenTenant,
@@ -164,8 +169,9 @@ export async function planTarget(
   const isListed = snapshot === null ? () => false : listedIn(snapshot);
   const { changes } = difference;
   const { generation } = known;
-  const reading = readingVerdict(target, { changes, state, window, isListed, record, holds, generation });
-  if (reading !== null && reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
+  const startOf = (id: string) => beginningIn(survey, target, id);
+  const reading = readingVerdict(target, { changes, state, window, isListed, startOf, record, holds, generation });
+  if (reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = { ...base, ...withheldWhole('replaced', changes, isRefused), replaced: true, reading };
     return keepBackPeople(target, known, state, holds, withheld);

@@ -1,5 +1,5 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
-import type { TimeWindow } from '../model/time.ts';
+import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { GenerationLook } from '../state/generations.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { absentCandidates, type TargetState } from '../sync/diff.ts';
@@ -13,6 +13,8 @@ export interface ReadingFor {
   window: TimeWindow;
   /** Whether the reading shows a row of a record. */
   isListed: (recordId: string) => boolean;
+  /** When a record begins by the reading; null for one that it does not show, or that has no time. */
+  startOf: (recordId: string) => Instant | null;
   record: Pick<TargetRecord, 'comparableUnder'>;
   /** Of the target. */
   holds: readonly Hold[];
@@ -30,30 +32,37 @@ export interface ReadingVerdict {
   decided: 'approved' | 'rejected' | 'open' | null;
 }
 
+/** Neither another zone nor a whole day that was taken for another one moves a record so far. */
+const FAR_MS = DAY_MS;
+
 /**
  * How a reading stands to what a target holds. One that replaces nearly everything, of the target or of all targets of the tenant that
- * follow the stream, is not written before a person decides, creates and updates included.
- * @returns null right after the configuration was changed: then it is the operator who changes everything
+ * follow the stream, is not written before a person decides, creates and updates included. Right after the configuration was changed it
+ * is the operator who changes everything, and links that were rebuilt tell of other contents for many reasons: then it goes by when
+ * records begin, which is the clinic's alone.
  */
 export function readingVerdict(
   target: OpenTarget,
-  { changes, state, window, isListed, record, holds, generation }: ReadingFor,
-): ReadingVerdict | null {
+  { changes, state, window, isListed, startOf, record, holds, generation }: ReadingFor,
+): ReadingVerdict {
   const { number, isOurs } = generation;
   const isReconfigured = record.comparableUnder !== null && !(isOurs && record.comparableUnder === number);
-  if (isReconfigured) return null;
   const isNew = ({ recordId, reason }: PlannedChange) =>
     reason === 'new' && !state.links.has(recordId) && !state.pending.has(recordId);
-  // Links that were rebuilt tell of other contents for many reasons.
-  const isComparable = record.comparableUnder !== null && !isComputed(target);
+  const isComparable = record.comparableUnder !== null && !isReconfigured && !isComputed(target);
   const isRewritten = (change: PlannedChange) =>
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
+  const known = new Set(absentCandidates(state, window, () => false));
+  const isFarOff = (recordId: string) => {
+    const [before, now] = [state.pending.get(recordId) ?? state.links.get(recordId), startOf(recordId)];
+    return before !== undefined && now !== null && Math.abs(before.startAt - now) >= FAR_MS;
+  };
   const records = {
-    known: new Set(absentCandidates(state, window, () => false)),
+    known,
     unlisted: new Set(absentCandidates(state, window, isListed)),
-    added: idsOf(changes.filter(isNew)),
-    rewritten: idsOf(changes.filter(isRewritten)),
+    added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
+    rewritten: isComparable ? idsOf(changes.filter(isRewritten)) : new Set([...known].filter(isFarOff)),
   };
   return { records, decided: decisionOn(holds, changes) };
 }

@@ -581,8 +581,9 @@ describe('D5: a reading that replaces nearly everything', () => {
     await cycle(shown);
     expect(await stateOf(shown)).toMatchObject({ state: 'in-sync' });
     await redis.connect().flushall();
+    // As after another zone was set right.
     for (const [id, one] of world.clinic.appointments) {
-      world.clinic.appointments.set(id, appointmentOf(id, { inHours: 300 + (one.time.startAt - NOW) / HOUR_MS }));
+      world.clinic.appointments.set(id, appointmentOf(id, { inHours: 10 + (one.time.startAt - NOW) / HOUR_MS }));
     }
     await cycle(shown);
     // Kept back is what is of people, since the state was lost, and not the reading.
@@ -598,6 +599,42 @@ describe('D5: a reading that replaces nearly everything', () => {
     }
     await cycle(small.tenant);
     expect(await stateOf(small.tenant)).toMatchObject({ state: 'in-sync' });
+  });
+});
+
+describe('D5: a reading under the same ids that replaces nearly everything', () => {
+  const moveAll = ({ appointments }: ModelClinic, agendaId: string) => {
+    for (const [id, { time }] of [...appointments]) {
+      appointments.set(id, appointmentOf(id, { inHours: 100 + (time.startAt - NOW) / HOUR_MS, agendaId }));
+    }
+  };
+
+  test('is held right after the configuration was changed as well', async () => {
+    const { model, clinic, again } = open(20);
+    const others = { id: 'others', model: createModelTarget(), configuration: { agendas: ['a2'] } };
+    const opened = (configuration: TargetChoice['configuration']) =>
+      again({ targets: [{ model, configuration: { agendas: ['a1'], ...configuration } }, others] });
+    await cycle(opened({}));
+    const before = JSON.stringify(model.objects());
+    const changed = opened({ title: 'full' });
+    moveAll(clinic, 'a2');
+    await twoCycles(changed);
+    const held = (await changed.holds.list()).map(({ target, kind, recordIds }) => [target, kind, recordIds.length]);
+    expect(held).toEqual(expect.arrayContaining([['doctor', 'replaced', 20]]));
+    expect(JSON.stringify(model.objects())).toBe(before);
+    expect(others.model.objects()).toEqual([]);
+  });
+
+  test('is held when links were rebuilt from the calendar as well', async () => {
+    const { clinic, model, tenant } = open(20);
+    await cycle(tenant);
+    const before = JSON.stringify(model.objects());
+    await redis.connect().flushall();
+    await tenant.protection.accept();
+    moveAll(clinic, 'a1');
+    await twoCycles(tenant);
+    expect(await openHold(tenant)).toMatchObject({ kind: 'replaced' });
+    expect(JSON.stringify(model.objects())).toBe(before);
   });
 });
 
