@@ -8,6 +8,7 @@ import { type Composition, compose } from '../../src/composition/compose.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { loginDesk } from '../../src/main.ts';
@@ -24,7 +25,9 @@ export interface CycleWorld extends AsyncDisposable {
   tenant: OpenTenant;
   /** One reading and plan, without writing. */
   pull(): Promise<void>;
-  /** The same, and everything written. */
+  /** Writes what waits. */
+  push(): Promise<void>;
+  /** Reads, plans and writes everything. */
   sync(): Promise<void>;
 }
 
@@ -57,6 +60,12 @@ export async function openCycleWorld(size: { appointments: number; targets: numb
     async pull() {
       const run = await pullTenant(tenant, { wait: true }, NEVER);
       if (run?.error != null) throw new Error(`the cycle failed: ${run.error.code}`);
+    },
+    async push() {
+      const signals = { stop: NEVER, abort: NEVER };
+      for (const target of tenant.targets.values()) {
+        while ((await pushTarget(tenant, target, signals)).nextInMs === 0);
+      }
     },
     async sync() {
       const signals = { stop: NEVER, abort: NEVER };

@@ -1,5 +1,7 @@
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { DIALECT_NAMES, type DialectName } from './dialects/index.ts';
+import type { SimulatedWork } from './front-desk.ts';
 import { startClinicSandbox } from './index.ts';
 
 const { values } = parseArgs({
@@ -31,7 +33,18 @@ process.stdout.write(`${JSON.stringify({ baseUrl, authUrl, tenants, users, clien
 
 const everyMs = values['front-desk-every-ms'];
 if (everyMs !== undefined) sandbox.startFrontDesk({ everyMs: wholeNumber('front-desk-every-ms', everyMs) });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void sandbox.close());
+// Each line on standard input is work for the front desk, such as {"tenantId":"…","booked":2}; a line says what was done.
+const orders = createInterface(process.stdin).on('line', (line) => {
+  const { tenantId, ...work } = JSON.parse(line) as SimulatedWork & { tenantId: string };
+  process.stdout.write(`${JSON.stringify(sandbox.simulate(tenantId, work))}\n`);
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
+
+function end(): void {
+  // Else an open standard input keeps the process.
+  orders.close();
+  void sandbox.close();
+}
 
 function wholeNumber(name: string, text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
