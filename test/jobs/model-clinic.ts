@@ -106,6 +106,21 @@ function listOf<Source extends { id: string }>(list: readonly Source[], isPartia
     : { ...content, completeness: 'complete' };
 }
 
+/** What was given of each clinic's appointments, with their text of then. */
+const given = new WeakMap<ModelClinic, Map<string, { text: string; appointment: Appointment }>>();
+
+/** A copy; the same one as before while nothing of it has changed, as a process gives it that remembers what it read. */
+function asGivenBefore(clinic: ModelClinic, appointment: Appointment): Appointment {
+  const copies = given.get(clinic) ?? new Map<string, { text: string; appointment: Appointment }>();
+  given.set(clinic, copies);
+  const text = JSON.stringify(appointment);
+  const before = copies.get(appointment.id);
+  if (before?.text === text) return before.appointment;
+  const copy = structuredClone(appointment);
+  copies.set(appointment.id, { text, appointment: copy });
+  return copy;
+}
+
 function snapshotOf(
   clinic: ModelClinic,
   { window, agendaIds }: { window: TimeWindow; agendaIds: readonly string[] | null },
@@ -122,7 +137,7 @@ function snapshotOf(
   const content = {
     window,
     agendaIds: agendaIds === null ? null : [...agendaIds],
-    records: new Map(usable.map((appointment) => [appointment.id, structuredClone(appointment)])),
+    records: new Map(usable.map((appointment) => [appointment.id, asGivenBefore(clinic, appointment)])),
     setAside: rows.filter(({ id }) => clinic.unusable.has(id)).map(({ id }) => badTime(id)),
     unidentified: 0,
     pages: 1,

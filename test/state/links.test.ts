@@ -1,11 +1,13 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { KeptRoom } from '../../src/model/kept.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
-import { createLinkStore } from '../../src/state/links.ts';
+import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { useRedis } from '../support/redis.ts';
+import { copyState, goBackTo } from '../support/stored-state.ts';
 import { NOW, recordIds } from '../sync/arbitraries.ts';
 
 const TENANT = 'studio-rossi';
@@ -270,4 +272,55 @@ test('a link takes at most 80 bytes of Redis, its share of its bucket included',
   console.info(`a link takes ${bytes.toFixed(1)} bytes of Redis`);
   expect(bytes).toBeLessThanOrEqual(80);
   expect(await links.count('doctor')).toBe(count);
+});
+
+describe('links that are kept in memory', () => {
+  async function openKept(entries = 1_000) {
+    const { connection, lease, links: plain } = await open();
+    const links = createLinkStore(connection, TENANT, new KeptRoom(entries));
+    await links.writeAll('doctor', many(5), lease);
+    return { connection, lease, links, plain };
+  }
+
+  test('are the same map while none has changed, and cost one command', async () => {
+    const { connection, links } = await openKept();
+    const first = await links.read('doctor');
+    const commands = vi.spyOn(connection, 'sendCommand');
+    expect(await links.read('doctor')).toBe(first);
+    expect(commands).toHaveBeenCalledOnce();
+  });
+
+  test.each<[string, (links: LinkStore, lease: Lease) => Promise<void>]>([
+    ['written', (links, lease) => links.writeAll('doctor', [linkOf('new')], lease)],
+    ['released', (links, lease) => links.release('doctor', ['appointment-1'], lease)],
+    [
+      'given another time',
+      (links, lease) => links.noteTimes('doctor', [linkOf('appointment-1', { endAt: NOW + 60_000 })], lease),
+    ],
+    ['cleared', (links, lease) => links.clear('doctor', lease)],
+    ['laid out again', (links, lease) => links.fit('doctor', 10_000, lease)],
+  ])('are read again when one was %s, by whichever process', async (_, change) => {
+    const { lease, links, plain } = await openKept();
+    await links.read('doctor');
+    await change(plain, lease);
+    expect(await links.read('doctor')).toEqual(await plain.read('doctor'));
+  });
+
+  test('are read again when Redis went back and came to as many changes', async () => {
+    const { connection, lease, links, plain } = await openKept();
+    const before = await copyState(connection);
+    await links.writeAll('doctor', [linkOf('lost')], lease);
+    expect((await links.read('doctor')).has('lost')).toBe(true);
+    await goBackTo(connection, before);
+    await plain.writeAll('doctor', [linkOf('other')], lease);
+    expect([...(await links.read('doctor')).keys()].sort()).toEqual([
+      ...many(5).map(({ recordId }) => recordId),
+      'other',
+    ]);
+  });
+
+  test('are not kept where there is no room', async () => {
+    const { links } = await openKept(4);
+    expect(await links.read('doctor')).not.toBe(await links.read('doctor'));
+  });
 });

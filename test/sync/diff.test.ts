@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Link } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
 import { absentCandidates, type DiffInput, diff, outlying, type TargetState } from '../../src/sync/diff.ts';
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
+import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
 import { project } from '../../src/sync/project.ts';
 import { appointmentOf, asOfFirstVersion, EMPTY_DIRECTORY, NOW, STATUSES } from './arbitraries.ts';
 
@@ -511,5 +512,49 @@ describe('any two states of a clinic', () => {
         expect(changes.every(({ recordId }) => shown.has(recordId))).toBe(true);
       }),
     );
+  });
+});
+
+describe('fingerprints that are known', () => {
+  const memory = () => {
+    const kept = new FingerprintMemory();
+    return (context = 'catalogue') => kept.under<Appointment>(context, ({ id }) => id !== 'pinned');
+  };
+
+  test('make no other plan, whatever happened since', () => {
+    const drifts = fc.constantFrom<Link['drift']>(null, 'edited', 'removed');
+    fc.assert(
+      fc.property(clinics, clinics, fc.array(drifts), fc.boolean(), (earlier, later, drifted, restoring) => {
+        const under = memory();
+        const found = compare(earlier, {}, { fingerprints: under() });
+        const links = carriedOut(new Map(), found.changes);
+        for (const [index, [id, link]] of [...links].entries()) {
+          links.set(id, { ...link, drift: drifted[index] ?? null, epoch: index % 2 });
+        }
+        const both = [...earlier, ...later];
+        const changes = { restores: () => restoring };
+        const plain = compare(both, { links }, changes);
+        for (const context of ['catalogue', 'catalogue', 'another']) {
+          expect(compare(both, { links }, { ...changes, fingerprints: under(context) })).toEqual(plain);
+        }
+      }),
+    );
+  });
+
+  test('spare the rule and the hashing, for the same record in the same context alone', () => {
+    const under = memory();
+    const [one, pinned] = [appointmentOf('one'), appointmentOf('pinned')];
+    const links = written(one, pinned);
+    const rule = vi.fn(() => ({ leaveOut: 'nothing is ruled here' }));
+    const ruled = (appointments: Appointment[], context?: string) => {
+      rule.mockClear();
+      compare(appointments, { links }, { rule, fingerprints: under(context) });
+      return rule.mock.calls.length;
+    };
+    compare([one, pinned], { links }, { fingerprints: under() });
+    expect(ruled([one])).toBe(0);
+    expect(ruled([pinned])).toBe(1);
+    expect(ruled([{ ...one }])).toBe(1);
+    expect(ruled([one], 'another')).toBe(1);
   });
 });

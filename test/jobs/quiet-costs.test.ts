@@ -1,0 +1,57 @@
+import { expect, test, vi } from 'vitest';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle, pull, targetOf } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+const redis = useRedis({ appendOnly: false });
+/** What a cycle in which nothing changes may ask of Redis: for the tenant, and for each target. */
+const COMMANDS = { tenant: 20, target: 25 };
+
+/** A tenant in sync whose appointments lie in two calendars, and what one more cycle costs. */
+async function costsOf(
+  appointments: number,
+  change: (clinic: ReturnType<typeof createModelClinic>) => void = () => {},
+) {
+  const clinic = createModelClinic();
+  for (let index = 0; index < appointments; index += 1) {
+    const agendaId = index % 2 === 0 ? 'a1' : 'a2';
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 1 + (index % 500), agendaId }));
+  }
+  const connection = redis.connect();
+  await connection.flushall();
+  const targets = ['a1', 'a2'].map((id) => ({ id, model: createModelTarget(), configuration: { agendas: [id] } }));
+  const tenant = openTenant({ redis: connection, clinic, targets, clock: () => NOW });
+  await cycle(tenant);
+  await pull(tenant);
+  change(clinic);
+  const identities = ['a1', 'a2'].map((id) => targetOf(tenant, id).identity);
+  const [fingerprints, keys] = (['fingerprint', 'key'] as const).map((name) =>
+    identities.map((identity) => vi.spyOn(identity, name)),
+  );
+  const commands = vi.spyOn(connection, 'sendCommand');
+  const run = await pull(tenant);
+  expect(run.error).toBeNull();
+  const countOf = (spies: { mock: { calls: unknown[] } }[] = []) =>
+    spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  const unchanged = run.targets.reduce((sum, one) => sum + one.unchanged, 0);
+  return { unchanged, commands: commands.mock.calls.length, fingerprints: countOf(fingerprints), keys: countOf(keys) };
+}
+
+test('a cycle in which nothing changes computes no name and no fingerprint, and asks Redis as much for many records as for few', async () => {
+  const [few, many] = [await costsOf(4), await costsOf(1_500)];
+  expect([few.unchanged, many.unchanged]).toEqual([4, 1_500]);
+  expect(many.commands).toBe(few.commands);
+  for (const costs of [few, many]) expect(costs).toMatchObject({ fingerprints: 0, keys: 0 });
+  expect(few.commands).toBeLessThanOrEqual(COMMANDS.tenant + 2 * COMMANDS.target);
+});
+
+test('a cycle computes them for what changed alone', async () => {
+  const { fingerprints } = await costsOf(1_500, ({ appointments }) => {
+    for (const id of ['3', '700', '1499']) appointments.set(id, appointmentOf(id, { inHours: 90, agendaId: 'a2' }));
+  });
+  // One of them belonged to the other calendar, which forgets it without looking.
+  expect(fingerprints).toBe(3);
+});
