@@ -76,6 +76,8 @@ export async function pullTenant(
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
+    // Whoever is forgotten meanwhile stays in memory until the next cycle at most, however long the clinic can't be read.
+    tenant.memory.appointments.forget();
     const failure = asMirrorError(error);
     if (failure.code === SUPERSEDED) throw failure;
     tenant.log.warn(

@@ -17,6 +17,14 @@ import { project } from '../sync/project.ts';
 import type { Confirmation } from './absence.ts';
 import { gonePatients } from './gone-patients.ts';
 import { inPieces } from './in-pieces.ts';
+import {
+  activitySource,
+  describeInvoice,
+  describePatient,
+  invoiceSource,
+  patientSource,
+  startOfInvoice,
+} from './mapping-sources.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -95,7 +103,7 @@ export async function viewOf(
     case 'patients': {
       const listed = { snapshot: listOf(survey.streams.patients), confirmation: confirmations.patients };
       const map = isComputable(target, survey)
-        ? await mapperOf(mapping, recordsOf(listed), patientSource(target, known), signal)
+        ? await mapperOf(mapping, recordsOf(listed), patientSource(target, survey), signal)
         : () => ({ fault: 'history-unread' });
       return view(listed, describePatient, contactRule(target, known, pinned, counting(map, unusable)), unusable);
     }
@@ -344,58 +352,4 @@ async function mapperOf<Source extends { id: string }>(
   const mapped = await mapping.mapAll(sources, signal);
   const byId = new Map(ids.map((id, index) => [id, mapped[index]]));
   return ({ id }) => byId.get(id) ?? { fault: 'not-mapped' };
-}
-
-function patientSource({ crm }: OpenTarget, { survey }: Known): (patient: Patient) => MappingSource {
-  const ledger = crm?.ledger ?? null;
-  return (patient) => ({
-    stream: 'patients',
-    patient,
-    derived: ledger === null ? null : ledger.of(patient.id, survey.startedAt),
-  });
-}
-
-function activitySource({ directory }: Survey): (appointment: Appointment) => MappingSource {
-  const { agendas, locations, treatments } = directory;
-  return (appointment) => {
-    const agenda = agendas.get(appointment.agendaId);
-    const location = locations.get(appointment.locationId ?? agenda?.locationId ?? '');
-    return {
-      stream: 'appointments',
-      appointment,
-      agenda: agenda?.name ?? null,
-      location: location?.name ?? null,
-      treatment: treatments.get(appointment.treatmentId ?? '')?.name ?? null,
-    };
-  };
-}
-
-function invoiceSource(invoice: Invoice): MappingSource {
-  const { id, patientId, number, issueDate: date, currency, status, doctors } = invoice;
-  const [total, paid] = [amountOf(invoice.totalAmount), amountOf(invoice.paidAmount)];
-  return {
-    stream: 'invoices',
-    invoice: { id, patientId, number, date, total, paid, currency, doctors: [...doctors], status },
-  };
-}
-
-/** A patient has no time: they are there always. */
-function describePatient({ id }: Patient): SourceRecord {
-  return { id, startAt: 0, endAt: 1, isCancelled: false };
-}
-
-function describeInvoice(invoice: Invoice): SourceRecord {
-  const startAt = startOfInvoice(invoice);
-  return { id: invoice.id, startAt, endAt: startAt + DAY_MS, isCancelled: invoice.status === 'Cancelled' };
-}
-
-/** A decimal of the clinic as a number: two digits after the point, far below where numbers lose cents. */
-function amountOf(decimal: string | null): number | null {
-  const amount = decimal === null ? Number.NaN : Number(decimal);
-  return Number.isFinite(amount) ? amount : null;
-}
-
-/** By UTC: a deal's date need not be exact to the hour to be in a window. */
-function startOfInvoice({ issueDate }: Invoice): Instant {
-  return issueDate === null ? 0 : Date.parse(`${issueDate}T00:00:00Z`);
 }

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { MirrorError } from '../../src/model/errors.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, pull, targetOf } from './cycle.ts';
@@ -46,6 +47,23 @@ test('a cycle in which nothing changes computes no name and no fingerprint, and 
   expect(many.commands).toBe(few.commands);
   for (const costs of [few, many]) expect(costs).toMatchObject({ fingerprints: 0, keys: 0 });
   expect(few.commands).toBeLessThanOrEqual(COMMANDS.tenant + 2 * COMMANDS.target);
+});
+
+test('what a cycle keeps of the clinic is gone with the next one that can not read it', async () => {
+  const clinic = createModelClinic();
+  clinic.appointments.set('1', appointmentOf('1'));
+  const tenant = openTenant({
+    redis: redis.connect(),
+    clinic,
+    targets: [{ model: createModelTarget() }],
+    clock: () => NOW,
+  });
+  const forget = vi.spyOn(tenant.memory.appointments, 'forget');
+  await pull(tenant);
+  expect(forget).not.toHaveBeenCalled();
+  clinic.listError = new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' });
+  await pull(tenant);
+  expect(forget).toHaveBeenCalled();
 });
 
 test('a cycle computes them for what changed alone', async () => {
