@@ -49,7 +49,11 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
       end: (records) => {
         this.#pages = shown;
         this.#records = records;
-        this.#room.use(this, records.size);
+        // Of a clinic that does not filter, most rows lie beside the question.
+        this.#room.use(
+          this,
+          [...shown.values()].reduce((sum, { rows }) => sum + rows.length, 0),
+        );
       },
     };
   }

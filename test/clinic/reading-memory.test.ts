@@ -88,9 +88,9 @@ test('what was forgotten is read as if for the first time', async () => {
   expect(second.records.get('a')).not.toBe(first.records.get('a'));
 });
 
-test('keeps nothing where there is no room', async () => {
+test('keeps nothing where there is no room, also for rows beside the question', async () => {
   await using clinic = await open(new KeptRoom(1));
-  clinic.show(rowOf('a'), rowOf('b'));
+  clinic.show(rowOf('a'), { ...rowOf('b'), start: '2026-02-01T10:00:00Z' });
   await clinic.read();
   const parse = vi.spyOn(JSON, 'parse');
   await clinic.read();

@@ -124,13 +124,15 @@ async function updated(
 }
 
 /**
- * Whether an answer is one to a call about an object: it names it, says nothing, or just `true`, as EspoCRM does. Whoever stands before
- * the CRM may answer with 200 in its place.
+ * Whether an answer is one to a call about an object: it gives its id, says nothing, or just `true`, as EspoCRM does. Whoever stands
+ * before the CRM may answer with 200 in its place.
  */
 function speaksOf({ status, body }: CrmAnswer, id: string): boolean {
   if (status === 204 || body === true) return true;
   const tells = (value: unknown): boolean =>
-    typeof value === 'object' && value !== null ? Object.values(value).some(tells) : String(value) === id;
+    Object.entries(value ?? {}).some(([name, inner]) =>
+      typeof inner === 'object' ? tells(inner) : /id$/i.test(name) && String(inner) === id,
+    );
   return tells(body);
 }
 

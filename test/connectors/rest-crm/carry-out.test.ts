@@ -310,8 +310,10 @@ describe('a deletion', () => {
     }
     const looked = await carry(remove('6'), [{}], [answer(200, {}), nothing]);
     expect([looked.log, looked.outcome]).toEqual([['delete 7 if v7', 'get 7'], deletion('deleted')]);
-    const there = await carry(remove('6'), [{}], [answer(200, {}), shown()]);
-    expect(there.outcome).toMatchObject({ code: 'unexpected-answer', retry: 'later', ambiguous: true });
+    for (const nothingProved of [{}, [], null, '7', { value: 7 }, { id: 8 }]) {
+      const there = await carry(remove('6'), [{}], [answer(200, nothingProved), shown()]);
+      expect(there.outcome).toMatchObject({ code: 'unexpected-answer', retry: 'later', ambiguous: true });
+    }
   });
 
   test('of what is gone is done', async () => {
