@@ -158,6 +158,7 @@ async function pushBatch(
     tenant.clock(),
     lease,
   );
+  await tenant.protection.noteWriting();
   const signal = AbortSignal.any([abort, lease.signal, AbortSignal.timeout(APPLY_TIMEOUT_MS)]);
   signal.throwIfAborted();
   const rounds = chunks(operations, batchSize).map(async (batch) => {

@@ -9,6 +9,9 @@ export type SafeguardTable = (typeof SAFEGUARD_TABLES)[number];
 /** The tables of one tenant as they lie in Redis: keyed hashes and receipts, nobody's data. */
 export type Safeguards = Record<SafeguardTable, Record<string, string>>;
 
+/** What is counted in Redis and marked here: decisions before effects that can't be repeated, and writes to targets. */
+export type CounterName = 'decisions' | 'writes';
+
 /** One entry of a table that came, or with `value` null went. */
 export interface SafeguardChange {
   table: SafeguardTable;
@@ -22,9 +25,9 @@ export interface SafeguardChange {
  * the directory. All methods throw what the file system throws.
  */
 export interface DataDirectory {
-  /** The highest mark that any process left; 0 before the first. */
-  readMark(): Promise<number>;
-  leaveMark(mark: number, at: Instant): Promise<void>;
+  /** The highest mark of a counter that any process left; 0 before the first. */
+  readMark(counter: CounterName): Promise<number>;
+  leaveMark(counter: CounterName, mark: number, at: Instant): Promise<void>;
   /** Fingerprint of the identity key that the directory belongs to; null before the first. */
   readIdentity(): Promise<string | null>;
   keepIdentity(fingerprint: string): Promise<void>;
@@ -35,7 +38,8 @@ export interface DataDirectory {
   keepSafeguards(tenant: string, changes: readonly SafeguardChange[]): Promise<void>;
 }
 
-const MARKS = /^marks-\d{4}-\d\d-\d\d\.log$/;
+/** Files of marks, one a day. */
+const MARKS: Readonly<Record<CounterName, string>> = { decisions: 'marks', writes: 'writes' };
 const SAFEGUARDS = 'safeguards.log';
 /** Days of marks that are kept; only the last counts. */
 const KEPT_MARK_FILES = 3;
@@ -53,16 +57,22 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   await mkdir(path, { recursive: true });
   const safeguards = join(path, SAFEGUARDS);
   await append(safeguards, []);
-  const markFiles = async () => (await readdir(path)).filter((name) => MARKS.test(name)).sort();
-  for (const old of (await markFiles()).slice(0, -KEPT_MARK_FILES)) await unlink(join(path, old)).catch(() => {});
+  const markFiles = async (counter: CounterName) => {
+    const form = new RegExp(`^${MARKS[counter]}-\\d{4}-\\d\\d-\\d\\d\\.log$`);
+    return (await readdir(path)).filter((name) => form.test(name)).sort();
+  };
+  for (const counter of ['decisions', 'writes'] as const) {
+    const old = (await markFiles(counter)).slice(0, -KEPT_MARK_FILES);
+    for (const name of old) await unlink(join(path, name)).catch(() => {});
+  }
   const lines = async () => parse(await readFile(safeguards, 'utf8'));
   return {
-    async readMark() {
-      const marks = await Promise.all((await markFiles()).map((name) => lastMark(join(path, name))));
+    async readMark(counter) {
+      const marks = await Promise.all((await markFiles(counter)).map((name) => lastMark(join(path, name))));
       return Math.max(0, ...marks);
     },
-    leaveMark: (mark, at) =>
-      append(join(path, `marks-${new Date(at).toISOString().slice(0, 10)}.log`), [`${mark} ${at}`]),
+    leaveMark: (counter, mark, at) =>
+      append(join(path, `${MARKS[counter]}-${new Date(at).toISOString().slice(0, 10)}.log`), [`${mark} ${at}`]),
     async readIdentity() {
       for (const line of await lines()) if ('identity' in line) return line.identity;
       return null;

@@ -3,7 +3,7 @@ import type { Logger } from '../log/logger.ts';
 import { base32hex } from '../model/base32.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
-import { type DataDirectory, openDataDirectory } from './data-directory.ts';
+import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { createAwaitDurable, type Durability } from './durability.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -33,6 +33,10 @@ export interface StateEpoch {
   settle(): Promise<Instant | 0>;
   /** Looks whether the state went back. @returns as `settle` */
   check(): Promise<Instant | 0>;
+  /** Takes note, before it goes out, that something is written to a target. Does not wait for the disk of Redis. */
+  noteWriting(): Promise<void>;
+  /** When the state was last found to have lost decisions or writes; 0 for never. What targets hold is to be read again since then. */
+  lostAt(): Promise<Instant | 0>;
   /** @returns undefined where no directory is configured or it can't be used: that is told once, and all goes on without it */
   withDirectory<Result>(work: (directory: DataDirectory) => Promise<Result>): Promise<Result | undefined>;
   /** @throws MirrorError `settings`, code `identity-key-changed`, when Redis or the directory belongs to another identity key */
@@ -96,21 +100,34 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
   const awaitDurable = createAwaitDurable(writer, { replicas: parts.replicas });
   const directory = openOnce(parts.directory, log);
   const fingerprint = identityFingerprint(parts.identityKey);
-  let highest = 0;
+  const highest: Record<CounterName, number> = { decisions: 0, writes: 0 };
   let durability: Durability | null = null;
 
-  async function advance(client: RedisClient, by: 0 | 1) {
-    const known = Math.max(highest, (await directory.use((kept) => kept.readMark())) ?? 0);
+  async function advance(client: RedisClient, by: 0 | 1, name: CounterName = 'decisions') {
+    const known = Math.max(highest[name], (await directory.use((kept) => kept.readMark(name))) ?? 0);
     const now = clock();
-    const answer = (await client.eval(ADVANCE, 1, keys.epoch(), known, now, by)) as unknown[];
+    const key = name === 'decisions' ? keys.epoch() : keys.writes();
+    const answer = (await client.eval(ADVANCE, 1, key, known, now, by)) as unknown[];
     const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0] = answer.map(Number);
     if (wentBackAt === now) {
       log.error(
         { code: STATE_WENT_BACK, wentBackTo: wentBackTo || null },
-        'Redis is older than it was: it lost decisions',
+        `Redis is older than it was: it lost ${name}`,
       );
     }
     return { counter, at, now, wentBackAt };
+  }
+
+  async function look(name: CounterName): Promise<Instant | 0> {
+    const { counter, at, now, wentBackAt } = await advance(redis, 0, name);
+    if (now - at > SURELY_KEPT_MS) highest[name] = Math.max(highest[name], counter);
+    return wentBackAt;
+  }
+
+  async function noteNow(): Promise<void> {
+    const { counter, now } = await advance(redis, 1, 'writes');
+    await directory.use((kept) => kept.leaveMark('writes', counter, now));
+    highest.writes = Math.max(highest.writes, counter);
   }
 
   async function settleNow(): Promise<Instant | 0> {
@@ -120,18 +137,16 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
     // For those who ask in another process.
     if (durability !== before) await redis.hset(keys.epoch(), 'durability', durability);
     if (durability === 'late') throw notDurable();
-    await directory.use((kept) => kept.leaveMark(counter, now));
-    highest = Math.max(highest, counter);
+    await directory.use((kept) => kept.leaveMark('decisions', counter, now));
+    highest.decisions = Math.max(highest.decisions, counter);
     return wentBackAt;
   }
 
   return {
     settle: shared(settleNow),
-    async check() {
-      const { counter, at, now, wentBackAt } = await advance(redis, 0);
-      if (now - at > SURELY_KEPT_MS) highest = Math.max(highest, counter);
-      return wentBackAt;
-    },
+    check: () => look('decisions'),
+    noteWriting: shared(noteNow),
+    lostAt: async () => Math.max(await look('decisions'), await look('writes')),
     withDirectory: directory.use,
     async requireIdentity() {
       const known = [await redis.hget(keys.epoch(), 'identity'), await directory.use((kept) => kept.readIdentity())];

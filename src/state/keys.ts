@@ -50,6 +50,7 @@
  * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
  * | `cm:{T}:protection`                 | hash   | for ever          | planner, operator | planner, sender       |
  * | `cm:{clinic-mirror}:epoch`           | hash   | for ever          | whoever decides   | whoever decides       |
+ * | `cm:{clinic-mirror}:writes`          | hash   | for ever          | push              | push, pull            |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -117,6 +118,7 @@ export const keys = {
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   protection: (tenant: string) => tenantKey(tenant, 'protection'),
   epoch: () => `cm:${QUEUE_PREFIX}:epoch`,
+  writes: () => `cm:${QUEUE_PREFIX}:writes`,
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),

@@ -22,8 +22,10 @@ export interface Protection {
    * @returns null when all is known, as it is in a state that is new
    */
   doubt(options?: { lookOnly?: boolean }): Promise<Doubt | null>;
-  /** When Redis was last found to be older than it was; null for never. */
+  /** When Redis was last found to have lost decisions or writes; null for never. */
   wentBackAt(): Promise<Instant | null>;
+  /** Takes note, before it goes out, that something is written to a target: a state that lost that is found out. */
+  noteWriting(): Promise<void>;
   /** Keeps a copy of all that is known in the data directory. To be called while there is no doubt. */
   copyOut(): Promise<void>;
   /** Objects of ours were found that this state knows nothing of: there was another before, unless this one has seen all its targets. */
@@ -48,7 +50,7 @@ export interface ProtectionParts {
   redis: RedisClient;
   /** The id under which its state was first kept. */
   tenant: string;
-  epoch: Pick<StateEpoch, 'settle' | 'check' | 'withDirectory' | 'keepIdentity'>;
+  epoch: Pick<StateEpoch, 'settle' | 'check' | 'noteWriting' | 'lostAt' | 'withDirectory' | 'keepIdentity'>;
   clock: Clock;
   log: Logger;
 }
@@ -124,7 +126,8 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
 
   return {
     doubt,
-    wentBackAt: async () => (await epoch.check()) || null,
+    wentBackAt: async () => (await epoch.lostAt()) || null,
+    noteWriting: epoch.noteWriting,
     read,
     async restore(safeguards) {
       const returned = await putBack(safeguards);

@@ -86,31 +86,36 @@ describe('D11: Redis that goes back', () => {
     expect(await world.tenant.reminders?.optOuts.find(mark)).toMatchObject({ source: 'reply' });
   });
 
-  it('D11: what was written in the minute that it lost is found again, and goes when its record has gone', async () => {
-    const connection = redis.connect();
-    const [clinic, model] = [createModelClinic(), createModelTarget()];
-    const clock = { now: NOW };
-    const open = () =>
-      openTenant({ redis: connection, clinic, targets: [{ model }], clock: () => clock.now, dataDirectory });
-    for (const id of ['stays', 'moves', 'ends']) clinic.appointments.set(id, appointmentOf(id, { inHours: 5 }));
-    await cycle(open());
-    const before = await copyState(connection);
-    clinic.appointments.set('goes', appointmentOf('goes', { inHours: 6 }));
-    clinic.appointments.set('moves', appointmentOf('moves', { inHours: 7 }));
-    clinic.appointments.set('ends', appointmentOf('ends', { inHours: 5, status: 'cancelled' }));
-    const tenant = open();
-    await cycle(tenant);
-    expect(model.objects()).toHaveLength(3);
-    await tenant.protection.keep({ table: 'optOuts', name: 'somebody', value: '{}' });
-    await goBackTo(connection, before);
-    clinic.appointments.delete('goes');
-    clock.now += MINUTE_MS;
-    await twoCycles(open());
-    expect(model.objects()).toHaveLength(2);
-    const { reads, operations } = { reads: model.calls.read, operations: model.calls.operations };
-    await cycle(open());
-    expect(model.calls).toMatchObject({ read: reads, operations });
-  });
+  it.each(['a decision was lost as well', 'nothing else was lost'])(
+    'D11: what was written in the minute that it lost is found again, and goes when its record has gone: %s',
+    async (lost) => {
+      const connection = redis.connect();
+      const [clinic, model] = [createModelClinic(), createModelTarget()];
+      const clock = { now: NOW };
+      const open = () =>
+        openTenant({ redis: connection, clinic, targets: [{ model }], clock: () => clock.now, dataDirectory });
+      for (const id of ['stays', 'moves', 'ends']) clinic.appointments.set(id, appointmentOf(id, { inHours: 5 }));
+      await cycle(open());
+      const before = await copyState(connection);
+      clinic.appointments.set('goes', appointmentOf('goes', { inHours: 6 }));
+      clinic.appointments.set('moves', appointmentOf('moves', { inHours: 7 }));
+      clinic.appointments.set('ends', appointmentOf('ends', { inHours: 5, status: 'cancelled' }));
+      const tenant = open();
+      await cycle(tenant);
+      expect(model.objects()).toHaveLength(3);
+      if (lost.startsWith('a decision')) {
+        await tenant.protection.keep({ table: 'optOuts', name: 'somebody', value: '{}' });
+      }
+      await goBackTo(connection, before);
+      clinic.appointments.delete('goes');
+      clock.now += MINUTE_MS;
+      await twoCycles(open());
+      expect(model.objects()).toHaveLength(2);
+      const { reads, operations } = { reads: model.calls.read, operations: model.calls.operations };
+      await cycle(open());
+      expect(model.calls).toMatchObject({ read: reads, operations });
+    },
+  );
 
   it('D11: without a data directory, a process that saw more sends nothing until a person decides', async () => {
     const connection = redis.connect();
