@@ -1,5 +1,5 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
-import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import { type Instant, SECOND_MS, type TimeWindow } from '../model/time.ts';
 import type { GenerationLook } from '../state/generations.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { absentCandidates, type TargetState } from '../sync/diff.ts';
@@ -32,9 +32,6 @@ export interface ReadingVerdict {
   decided: 'approved' | 'rejected' | 'open' | null;
 }
 
-/** Neither another zone nor a whole day that was taken for another one moves a record so far. */
-const FAR_MS = DAY_MS;
-
 /**
  * How a reading stands to what a target holds. One that replaces nearly everything, of the target or of all targets of the tenant that
  * follow the stream, is not written before a person decides, creates and updates included. Right after the configuration was changed it
@@ -54,17 +51,33 @@ export function readingVerdict(
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
   const known = new Set(absentCandidates(state, window, () => false));
-  const isFarOff = (recordId: string) => {
-    const [before, now] = [state.pending.get(recordId) ?? state.links.get(recordId), startOf(recordId)];
-    return before !== undefined && now !== null && Math.abs(before.startAt - now) >= FAR_MS;
-  };
+  const isRewrittenByTime = () => movedApart([...known].map((id) => [id, shiftOf(id, state, startOf)]));
   const records = {
     known,
     unlisted: new Set(absentCandidates(state, window, isListed)),
     added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
-    rewritten: isComparable ? idsOf(changes.filter(isRewritten)) : new Set([...known].filter(isFarOff)),
+    rewritten: isComparable ? idsOf(changes.filter(isRewritten)) : isRewrittenByTime(),
   };
   return { records, decided: decisionOn(holds, changes) };
+}
+
+/** By how much a record begins later than it did; 0 for one that the reading does not show, or that has no time. */
+function shiftOf(recordId: string, { links, pending }: TargetState, startOf: ReadingFor['startOf']): number {
+  const [before, now] = [pending.get(recordId) ?? links.get(recordId), startOf(recordId)];
+  return before === undefined || now === null ? 0 : now - before.startAt;
+}
+
+/** A setting, such as the zone, moves many records by the same time: more than this share of those that moved. */
+const SHARED_SHIFT = 0.25;
+
+/** Records that moved, each by a time of its own. */
+function movedApart(shifts: readonly (readonly [recordId: string, shiftMs: number])[]): Set<string> {
+  // Links tell seconds.
+  const moved = shifts.filter(([, shiftMs]) => Math.abs(shiftMs) >= SECOND_MS);
+  const counts = new Map<number, number>();
+  for (const [, shiftMs] of moved) counts.set(shiftMs, (counts.get(shiftMs) ?? 0) + 1);
+  const isShared = (shiftMs: number) => (counts.get(shiftMs) ?? 0) > Math.max(1, moved.length * SHARED_SHIFT);
+  return new Set(moved.filter(([, shiftMs]) => !isShared(shiftMs)).map(([recordId]) => recordId));
 }
 
 function decisionOn(holds: readonly Hold[], changes: readonly PlannedChange[]): ReadingVerdict['decided'] {

@@ -605,7 +605,9 @@ describe('D5: a reading that replaces nearly everything', () => {
 describe('D5: a reading under the same ids that replaces nearly everything', () => {
   const moveAll = ({ appointments }: ModelClinic, agendaId: string) => {
     for (const [id, { time }] of [...appointments]) {
-      appointments.set(id, appointmentOf(id, { inHours: 100 + (time.startAt - NOW) / HOUR_MS, agendaId }));
+      // Each by another time, as somebody else's would be.
+      const inHours = 3 + Number(id) + (time.startAt - NOW) / HOUR_MS;
+      appointments.set(id, appointmentOf(id, { inHours, agendaId }));
     }
   };
 

@@ -59,6 +59,8 @@ export async function settle(scene: Scene): Promise<Settled> {
     let asked = 0;
     do {
       if (performance.now() - asked > ASK_AGAIN_MS) {
+        // A token of before the state went back may only now be found to be worth nothing.
+        if (scene.doubts.has('state-back')) await logInAgain(scene);
         for (const { tenant, target } of scene.touched.keys()) await operator.look(tenant, target);
         await operator.wake();
         asked = performance.now();
@@ -133,7 +135,8 @@ async function logInAgain(scene: Scene): Promise<void> {
     const connections = tenants.find(({ tenant }) => tenant === login.tenant)?.connections;
     const state = connections?.find(({ connection }) => connection === login.connection)?.state;
     if (state === undefined) continue;
-    if (revoked.has(login) || (state !== 'connected' && doubts.has('state-back'))) await operator.logIn(login);
+    const isLost = state !== 'connected' && doubts.has('state-back');
+    if (revoked.delete(login) || isLost) await operator.logIn(login);
   }
 }
 
