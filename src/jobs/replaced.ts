@@ -67,8 +67,8 @@ function shiftOf(recordId: string, { links, pending }: TargetState, startOf: Rea
   return before === undefined || now === null ? 0 : now - before.startAt;
 }
 
-/** A setting, such as the zone, moves many records by the same time: more than this share of those that moved. */
-const SHARED_SHIFT = 0.25;
+/** A setting, such as the zone, moves so many records by the same time: in summer and in winter perhaps by another. */
+const SHARED_SHIFT = { share: 0.3, count: 3 };
 
 /** Records that moved, each by a time of its own. */
 function movedApart(shifts: readonly (readonly [recordId: string, shiftMs: number])[]): Set<string> {
@@ -76,7 +76,8 @@ function movedApart(shifts: readonly (readonly [recordId: string, shiftMs: numbe
   const moved = shifts.filter(([, shiftMs]) => Math.abs(shiftMs) >= SECOND_MS);
   const counts = new Map<number, number>();
   for (const [, shiftMs] of moved) counts.set(shiftMs, (counts.get(shiftMs) ?? 0) + 1);
-  const isShared = (shiftMs: number) => (counts.get(shiftMs) ?? 0) > Math.max(1, moved.length * SHARED_SHIFT);
+  const many = Math.max(SHARED_SHIFT.count, moved.length * SHARED_SHIFT.share);
+  const isShared = (shiftMs: number) => (counts.get(shiftMs) ?? 0) >= many;
   return new Set(moved.filter(([, shiftMs]) => !isShared(shiftMs)).map(([recordId]) => recordId));
 }
 
