@@ -51,12 +51,12 @@ export function readingVerdict(
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
   const known = new Set(absentCandidates(state, window, () => false));
-  const isRewrittenByTime = () => movedApart([...known].map((id) => [id, shiftOf(id, state, startOf)]));
+  const rewrittenByTime = () => movedApart([...known].map((id) => [id, shiftOf(id, state, startOf)]));
   const records = {
     known,
     unlisted: new Set(absentCandidates(state, window, isListed)),
     added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
-    rewritten: isComparable ? idsOf(changes.filter(isRewritten)) : isRewrittenByTime(),
+    rewritten: isComparable ? idsOf(changes.filter(isRewritten)) : rewrittenByTime(),
   };
   return { records, decided: decisionOn(holds, changes) };
 }

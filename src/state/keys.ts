@@ -3,7 +3,7 @@
  *
  * | key                                  | type   | lifetime          | writer            | reader                |
  * |--------------------------------------|--------|-------------------|-------------------|-----------------------|
- * | `cm:{T}:links:<target>`              | hash   | target's          | planner           | planner, lane         |
+ * | `cm:{T}:links:<target>`              | hash   | target's          | lane, planner     | planner, lane         |
  * | `cm:{T}:links:<target>:<gen>:<n>`    | hash   | target's          | lane, planner     | planner, lane         |
  * | `cm:{T}:marked:<target>`             | set    | target's          | audit             | audit, status         |
  * | `cm:{T}:unseen:<target>`             | zset   | until read back   | lane              | audit                 |

@@ -20,7 +20,7 @@ export interface TargetRecord {
   container: string | null;
   /** When its own objects were last read to rebuild links; null: links can't be trusted to be all. */
   adoptedAt: Instant | null;
-  /** When the state last went back before that; null when it never had. What was written since then has no links. */
+  /** When the state had last gone back by then; null when it never had. What was written in the time that it lost has no links. */
   wentBackAt: Instant | null;
   /** When reading began of the newest complete snapshot that was planned. */
   plannedAsOf: Instant | null;

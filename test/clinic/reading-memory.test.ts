@@ -69,7 +69,7 @@ test('of a list whose pages shifted, records that are as they were are the very 
   expect(second.records.size).toBe(7);
 });
 
-test('the same bytes mean other records in another tenant, and as another type', async () => {
+test('the same bytes are read again in another tenant', async () => {
   await using clinic = await open();
   clinic.show(rowOf('a'));
   await clinic.read();
