@@ -219,6 +219,11 @@ export function loginDesk(composition: Composition): LoginDesk {
         remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
       });
     },
+    isUsed: (tenant, connection) =>
+      connection === CLINIC_CONNECTION ||
+      [...requireEntry(composition.estate.tenants, tenant).targets.values()].some(
+        ({ configuration }) => configuration.connection === connection,
+      ),
   };
 }
 

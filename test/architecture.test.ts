@@ -8,6 +8,7 @@ import {
   cycleBreaches,
   folderBreaches,
   lengthBreaches,
+  measuringBreaches,
   packageBreaches,
   purityBreaches,
   roomBreaches,
@@ -28,11 +29,14 @@ function filesBelow(folder: string): string[] {
     .sort();
 }
 
-describe('the project', () => {
-  const files = ['src', 'sandbox', 'demo']
-    .flatMap(filesBelow)
+function sourceFilesBelow(folder: string): SourceFile[] {
+  return filesBelow(folder)
     .filter((path) => path.endsWith('.ts'))
     .map((path) => sourceFile(path, readFileSync(root + path, 'utf8')));
+}
+
+describe('the project', () => {
+  const files = ['src', 'sandbox', 'demo'].flatMap(sourceFilesBelow);
 
   test('has source files to look at, and their imports are seen', () => {
     expect(files.filter(({ path }) => path.startsWith('src/')).length).toBeGreaterThan(0);
@@ -52,6 +56,10 @@ describe('the project', () => {
     ['no module keeps what changes', stateBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
+  });
+
+  test('no test measures the process that it shares', () => {
+    expect(measuringBreaches(sourceFilesBelow('test'))).toEqual([]);
   });
 });
 
@@ -182,6 +190,13 @@ describe('a breach is reported', () => {
       'demo/a.ts': source,
     });
     expect(consoleBreaches(files)).toEqual(['src/jobs/a.ts:1 uses console.log: use log/']);
+  });
+
+  test('a test that measures the process it shares, not a process that it started', () => {
+    const source = 'const before = process.memoryUsage().rss;';
+    expect(measuringBreaches(project({ 'test/a.test.ts': source, 'test/a-carrier.ts': source }))).toEqual([
+      'test/a.test.ts:1 measures a process that it shares: start one for it',
+    ]);
   });
 
   test('an import whose path is computed', () => {

@@ -12,6 +12,8 @@ export type { Revocation };
 export interface LoginDesk {
   /** @throws MirrorError `settings` for what is not configured, or is no login with tokens */
   target(tenant: string, connection: string): LoginTarget;
+  /** Whether anything would use the login: the reading of the clinic, or a target. */
+  isUsed(tenant: string, connection: string): boolean;
   pending: PendingLogins;
   clock: () => number;
   log: Logger;
@@ -36,7 +38,7 @@ export async function loginWithBrowser(
   show: (url: string) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
-  const target = desk.target(tenant, connection);
+  const target = usedTarget(desk, tenant, connection);
   return made(desk, await loginOnLoopback(target, desk.pending, (url) => show(url.href), signal));
 }
 
@@ -48,7 +50,7 @@ export async function loginWithDevice(
   show: (prompt: DevicePrompt) => void,
   signal: AbortSignal,
 ): Promise<LoginResult> {
-  const target = desk.target(tenant, connection);
+  const target = usedTarget(desk, tenant, connection);
   const { server, scopes } = target;
   const answer = await loginByDevice({ server, scopes, show, pause, clock: desk.clock }, signal);
   return made(desk, await storeLogin(target, answer, signal));
@@ -59,7 +61,7 @@ export async function loginWithDevice(
  * @returns the address for the browser, of whichever machine; good once, for ten minutes
  */
 export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connection: string): Promise<string> {
-  return (await beginLogin(desk.target(tenant, connection), desk.pending, desk.callbackUrl)).href;
+  return (await beginLogin(usedTarget(desk, tenant, connection), desk.pending, desk.callbackUrl)).href;
 }
 
 /** Ends a login: revoked at the provider as well as can be, forgotten here whatever the provider says. */
@@ -79,6 +81,18 @@ export async function completeRemoteLogin(desk: LoginDesk, callback: URL, signal
     }
   };
   return made(desk, await completeLogin(callback, desk.pending, find, signal));
+}
+
+/** What a login is made for. @throws MirrorError `settings` where nothing would use it: then there is no scope to ask the provider for */
+function usedTarget(desk: LoginDesk, tenant: string, connection: string): LoginTarget {
+  const target = desk.target(tenant, connection);
+  if (desk.isUsed(tenant, connection)) return target;
+  throw new MirrorError(`no target of tenant "${tenant}" uses the connection "${connection}"`, {
+    actor: 'settings',
+    code: 'login-not-used',
+    retry: 'never',
+    remedy: 'add the target that is to write through it to the tenant file first, then log in',
+  });
 }
 
 async function made(desk: LoginDesk, result: LoginResult): Promise<LoginResult> {

@@ -206,22 +206,3 @@ describe('a status', () => {
     expect(statusOf({ status: 'waiting', cancelled_at: '2026-03-29T08:55' })).toBe('cancelled');
   });
 });
-
-it('200,000 rows are mapped in a few seconds of processor time, naive times included', () => {
-  const start = Date.UTC(2026, 0, 1, 8);
-  const naive = (index: number, minutes: number) =>
-    new Date(start + (index % 300) * 86_400_000 + (index % 20) * 1_800_000 + minutes * 60_000)
-      .toISOString()
-      .slice(0, 19);
-  const rows = Array.from({ length: 200_000 }, (_, index) => ({
-    ...ROW,
-    id: `app-${index}`,
-    start: naive(index, 0),
-    end: naive(index, 30),
-  }));
-  const before = process.cpuUsage();
-  const mapped = rows.filter((row) => 'record' in documented(row));
-  const seconds = process.cpuUsage(before).user / 1e6;
-  expect(mapped).toHaveLength(200_000);
-  expect(seconds).toBeLessThan(20);
-});

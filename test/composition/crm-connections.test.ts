@@ -68,6 +68,7 @@ ${files.connections}
   const told: string[] = [];
   const desk: LoginDesk = {
     target: (_tenant, id) => connections.get(id)!.tokens!.login,
+    isUsed: () => true,
     pending: createLoginStore<PendingLogin>(redis.connect(), RING),
     clock: () => time.now,
     log: silentLogger,

@@ -1,4 +1,7 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
@@ -106,6 +109,26 @@ test('a permission that a person left out at Google is named, and nothing is wri
   await world.logIn({ connections: ['doctor-1'] });
   await world.cycle();
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
+});
+
+test('a login that no target uses is not begun, and the message says what to do first; it can be logged out', async () => {
+  const world = await startSmallWorld({ redisUrl: redis.url });
+  onTestFinished(() => world.close());
+  const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
+  const content = parse(await readFile(file, 'utf8')) as { connections: object };
+  const spare = { kind: 'google', client: 'main' };
+  await writeFile(file, stringify({ ...content, connections: { ...content.connections, spare } }));
+
+  for (const way of [[], ['--link'], ['--device']]) {
+    const { code, err } = await world.cli('login', 'clinic-1', 'spare', ...way);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('no target of tenant "clinic-1" uses the connection "spare"'),
+    ]);
+    expect(err).toContain('login-not-used');
+  }
+  expect((await world.cli('logout', 'clinic-1', 'spare')).code).toBe(0);
+  expect(world.google.counts.tokenRequests).toBe(0);
 });
 
 function metricsOf(world: SmallWorld): Promise<string> {

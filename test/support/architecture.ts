@@ -169,6 +169,17 @@ export function stateBreaches(files: readonly SourceFile[]): string[] {
     );
 }
 
+/** Test files share processes, so what a process holds or has used is what others left in it too. */
+export function measuringBreaches(files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .flatMap(({ path, tokens }) =>
+      ['process.memoryUsage', 'process.resourceUsage', 'process.cpuUsage'].flatMap((code) =>
+        linesWith(tokens, code).map((line) => `${path}:${line} measures a process that it shares: start one for it`),
+      ),
+    );
+}
+
 /** What begins with `const` or `let` outside every bracket, up to its semicolon. */
 function declarationsAtTheTop(tokens: readonly Token[]): Token[][] {
   const declarations: Token[][] = [];
