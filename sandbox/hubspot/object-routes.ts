@@ -27,19 +27,21 @@ export function readOne(context: Context): ApiAnswer {
   checkQuery(query, ['properties', 'associations', 'archived', 'idProperty']);
   const type = typeIn(context);
   const record = findOne(context, type, flagIn(query, 'archived'));
+  return { status: 200, body: withLinks(context, type, record) };
+}
+
+/** What a read shows: the properties that were asked for, and of the associations those that there are. */
+function withLinks(context: Context, type: ObjectType, record: StoredRecord): object {
   const resource = toResource(record, viewOf(context, type));
-  const links = (listIn(query, 'associations') ?? []).map((name) => linksTo(context, type, record, name));
+  const links = (listIn(context.query, 'associations') ?? []).map((name) => linksTo(context, type, record, name));
   const filled = links.filter(([, { results }]) => results.length > 0);
-  return {
-    status: 200,
-    body: filled.length === 0 ? resource : { ...resource, associations: Object.fromEntries(filled) },
-  };
+  return filled.length === 0 ? resource : { ...resource, associations: Object.fromEntries(filled) };
 }
 
 /** `GET /{object}`: by age, in pages. */
 export function listAll(context: Context): ApiAnswer {
   const { query, world, origin, url } = context;
-  checkQuery(query, ['limit', 'after', 'properties', 'archived']);
+  checkQuery(query, ['limit', 'after', 'properties', 'associations', 'archived']);
   const type = typeIn(context);
   const isArchived = flagIn(query, 'archived');
   const limit = limitIn(query, 10, 100);
@@ -50,7 +52,7 @@ export function listAll(context: Context): ApiAnswer {
     .filter(({ id, archivedAt }) => (archivedAt !== undefined) === isArchived && Number(id) > after)
     .sort((a, b) => Number(a.id) - Number(b.id));
   const page = rest.slice(0, limit);
-  const results = page.map((record) => toResource(record, viewOf(context, type)));
+  const results = page.map((record) => withLinks(context, type, record));
   if (rest.length <= limit) {
     return { status: 200, body: { results } };
   }

@@ -83,10 +83,10 @@ export async function completeRemoteLogin(desk: LoginDesk, callback: URL, signal
   return made(desk, await completeLogin(callback, desk.pending, find, signal));
 }
 
-/** What a login is made for. @throws MirrorError `settings` where nothing would use it: then there is no scope to ask the provider for */
+/** What a login is made for. @throws MirrorError `settings` where targets decide what the provider is asked for, and there is none */
 function usedTarget(desk: LoginDesk, tenant: string, connection: string): LoginTarget {
   const target = desk.target(tenant, connection);
-  if (desk.isUsed(tenant, connection)) return target;
+  if (target.scopes.length > 0 || desk.isUsed(tenant, connection)) return target;
   throw new MirrorError(`no target of tenant "${tenant}" uses the connection "${connection}"`, {
     actor: 'settings',
     code: 'login-not-used',

@@ -1,5 +1,5 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
-import { type Instant, SECOND_MS, type TimeWindow } from '../model/time.ts';
+import type { Instant, TimeWindow } from '../model/time.ts';
 import type { GenerationLook } from '../state/generations.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { absentCandidates, type TargetState } from '../sync/diff.ts';
@@ -51,12 +51,12 @@ export function readingVerdict(
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
   const known = new Set(absentCandidates(state, window, () => false));
-  const rewrittenByTime = () => movedApart([...known].map((id) => [id, shiftOf(id, state, startOf)]));
-  const records = {
+  const records: ReadingRecords = {
     known,
     unlisted: new Set(absentCandidates(state, window, isListed)),
     added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
-    rewritten: isComparable ? idsOf(changes.filter(isRewritten)) : rewrittenByTime(),
+    rewritten: idsOf(changes.filter(isRewritten)),
+    shifts: new Map(isComparable ? [] : [...known].map((id) => [id, shiftOf(id, state, startOf)])),
   };
   return { records, decided: decisionOn(holds, changes) };
 }
@@ -65,20 +65,6 @@ export function readingVerdict(
 function shiftOf(recordId: string, { links, pending }: TargetState, startOf: ReadingFor['startOf']): number {
   const [before, now] = [pending.get(recordId) ?? links.get(recordId), startOf(recordId)];
   return before === undefined || now === null ? 0 : now - before.startAt;
-}
-
-/** A setting, such as the zone, moves so many records by the same time: in summer and in winter perhaps by another. */
-const SHARED_SHIFT = { share: 0.3, count: 3 };
-
-/** Records that moved, each by a time of its own. */
-function movedApart(shifts: readonly (readonly [recordId: string, shiftMs: number])[]): Set<string> {
-  // Links tell seconds.
-  const moved = shifts.filter(([, shiftMs]) => Math.abs(shiftMs) >= SECOND_MS);
-  const counts = new Map<number, number>();
-  for (const [, shiftMs] of moved) counts.set(shiftMs, (counts.get(shiftMs) ?? 0) + 1);
-  const many = Math.max(SHARED_SHIFT.count, moved.length * SHARED_SHIFT.share);
-  const isShared = (shiftMs: number) => (counts.get(shiftMs) ?? 0) >= many;
-  return new Set(moved.filter(([, shiftMs]) => !isShared(shiftMs)).map(([recordId]) => recordId));
 }
 
 function decisionOn(holds: readonly Hold[], changes: readonly PlannedChange[]): ReadingVerdict['decided'] {

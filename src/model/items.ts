@@ -34,7 +34,7 @@ export interface CrmItem {
   contactKey: string | null;
   /**
    * How often that contact had to be made again, above 0: a new one under the same key has none of the old one's activities, so what
-   * belongs to it is written again.
+   * belongs to it is written again. Read back, 0 says that the object is joined with no contact although it should be.
    */
   contactGeneration?: number;
   /** Start of the appointment or date of the invoice, in whole seconds; 0 for a contact. */

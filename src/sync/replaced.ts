@@ -1,4 +1,5 @@
 import type { PlannedChange } from '../model/plan.ts';
+import { HOUR_MS, SECOND_MS } from '../model/time.ts';
 
 /** How a reading stands to what targets hold. */
 export interface ReadingFacts {
@@ -13,7 +14,10 @@ export interface ReadingFacts {
 }
 
 /** The same by ids of records, so that one that several targets hold counts once. */
-export type ReadingRecords = Readonly<Record<keyof ReadingFacts, ReadonlySet<string>>>;
+export interface ReadingRecords extends Readonly<Record<keyof ReadingFacts, ReadonlySet<string>>> {
+  /** Where contents can't be compared: by how many milliseconds known records begin later than they did; 0 for one without such a time. */
+  shifts: ReadonlyMap<string, number>;
+}
 
 /** Nearly everything. */
 const SHARE = 0.75;
@@ -26,14 +30,35 @@ const CONTENTS_FROM = 10;
  * @param all of one target, or of all targets of a tenant: calendars too small for a verdict of their own have one in common
  */
 export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
-  const count = (name: keyof ReadingFacts) => new Set(all.flatMap((records) => [...records[name]])).size;
+  const idsOf = (name: keyof ReadingFacts) => new Set(all.flatMap((records) => [...records[name]]));
+  const moved = movedApart(new Map(all.flatMap(({ shifts }) => [...shifts])));
   const facts = {
-    known: count('known'),
-    unlisted: count('unlisted'),
-    added: count('added'),
-    rewritten: count('rewritten'),
+    known: idsOf('known').size,
+    unlisted: idsOf('unlisted').size,
+    added: idsOf('added').size,
+    rewritten: new Set([...idsOf('rewritten'), ...moved]).size,
   };
   return replacesIds(facts) || replacesContents(facts);
+}
+
+/**
+ * What a setting, such as the zone, does to when records begin: it moves many by the same time, in summer and in winter perhaps by another,
+ * and most that moved by one of these; zones are at most 26 hours apart (UTC−12 to UTC+14).
+ */
+const SETTING_SHIFT = { share: 0.3, count: 3, longestMs: 26 * HOUR_MS };
+
+/** Records that moved, each by a time of its own, so that no setting did it. */
+export function movedApart(shifts: ReadonlyMap<string, number>): ReadonlySet<string> {
+  // Links tell seconds.
+  const moved = [...shifts].filter(([, shiftMs]) => Math.abs(shiftMs) >= SECOND_MS);
+  const counts = new Map<number, number>();
+  for (const [, shiftMs] of moved) counts.set(shiftMs, (counts.get(shiftMs) ?? 0) + 1);
+  const many = Math.max(SETTING_SHIFT.count, moved.length * SETTING_SHIFT.share);
+  const own = moved.filter(
+    ([, shiftMs]) => (counts.get(shiftMs) ?? 0) < many || Math.abs(shiftMs) > SETTING_SHIFT.longestMs,
+  );
+  const isOfSetting = moved.length - own.length >= moved.length * SHARE;
+  return new Set((isOfSetting ? own : moved).map(([recordId]) => recordId));
 }
 
 /** Whether known ids are gone while others came in their place, as with the rows of another tenant. */

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
-import type { Operation, Outcome } from '../../src/model/operations.ts';
+import type { Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
 import type { StreamName } from '../../src/model/streams.ts';
 import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
 import { type ContractKit, createKitOf, describeOutcome, keyOf, written } from './contract-kit.ts';
@@ -11,6 +11,8 @@ export interface CrmKit extends ContractKit<CrmItem, RemoteRow> {
   target: CrmTarget;
   /** An ordinary item with these values in place of its own, and belonging to another contact when one is given. */
   row(values: Partial<CrmValues>, belonging?: Partial<CrmTarget['belonging']>): CrmItem;
+  /** Whether what was read equals an item, to the fingerprint. */
+  isAs(read: RemoteItem<CrmItem>, item: CrmItem): boolean;
   /** A kit on another stream of the same account. */
   beside(stream: StreamName): Promise<CrmKit>;
   /**
@@ -58,6 +60,7 @@ export function createCrmKit(target: CrmTarget): CrmKit {
     ...kit,
     target,
     row,
+    isAs: (read, item) => read.item !== null && fingerprintOf(target, read.item) === fingerprintOf(target, item),
     beside: async (stream) => createCrmKit(await target.beside(stream)),
     async expectKept(operation, outcome) {
       const { stored = operation.item } = written(outcome ?? (await kit.attempt([operation]))[0]);

@@ -111,7 +111,7 @@ test('a permission that a person left out at Google is named, and nothing is wri
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
 });
 
-test('a login that no target uses is not begun, and the message says what to do first; it can be logged out', async () => {
+test('a login at Google that no target uses is not begun, and the message says what to do first; it can be logged out', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   const file = join(world.configDir, 'tenants', 'clinic-1.yaml');

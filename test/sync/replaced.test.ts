@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PlannedChange } from '../../src/model/plan.ts';
-import { type ReadingFacts, replacesContents, replacesIds, rewrites } from '../../src/sync/replaced.ts';
+import { movedApart, type ReadingFacts, replacesContents, replacesIds, rewrites } from '../../src/sync/replaced.ts';
 
 const factsOf = (given: Partial<ReadingFacts>): ReadingFacts => ({
   known: 0,
@@ -113,5 +113,37 @@ describe('D5: a change makes another thing of a record', () => {
     expect(rewrites(change('content-changed'), ['time'])).toBe(false);
     for (const reason of ['new', 'cancelled', 'vanished', 'edited-by-hand', 'removed-by-hand'] as const)
       expect(rewrites(change(reason, 'time'), null)).toBe(false);
+  });
+});
+
+describe('records that moved by a time of their own', () => {
+  const HOUR = 3_600_000;
+  const apart = (hours: readonly number[]) =>
+    movedApart(new Map(hours.map((shift, index) => [`r${index}`, shift * HOUR]))).size;
+  const times = (count: number, hours: number) => Array.from({ length: count }, () => hours);
+
+  test.each<[what: string, hours: readonly number[], count: number]>([
+    ['nothing moved', times(20, 0), 0],
+    ['less than a second, as links tell seconds', times(20, 0.9 / 3_600), 0],
+    ['a zone: all by one time', times(20, -6), 0],
+    ['a zone: by one time in summer, by another in winter', [...times(12, 5), ...times(8, 6)], 0],
+    ['a zone, and meanwhile some appointments by hand', [...times(15, 2), 1, 30, 49, 100, -7], 5],
+    ['all alike, but by more than zones are apart', times(20, 27), 20],
+    ['two, by the same time', [3, 3], 2],
+    ['each by its own', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10],
+    // Another clinic's rows under known ids: both begin on full hours, so that many are as far apart.
+    ['many alike, and as many not', [...times(10, -1), 72, 5, 29, 31, 6, 4, 99, 53, 13, -145], 20],
+  ])('%s', (_, hours, count) => {
+    expect(apart(hours)).toBe(count);
+  });
+
+  test('are told whatever the order, and only what moved', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -40, max: 40 }), { maxLength: 60 }), (hours) => {
+        const told = apart(hours);
+        expect(apart(hours.toReversed())).toBe(told);
+        expect(told).toBeLessThanOrEqual(hours.filter((shift) => shift !== 0).length);
+      }),
+    );
   });
 });

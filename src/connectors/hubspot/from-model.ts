@@ -19,6 +19,8 @@ export interface StoredRecord {
   isForeign: boolean;
   /** Strings as HubSpot tells them; null for what is empty, absent for what it didn't tell. */
   values: Readonly<Record<string, string | null>>;
+  /** In lists of what belongs to contacts: whether it is joined with any. */
+  hasContact?: boolean;
   /** With upserts: whether it was made by this one. */
   isNew: boolean | null;
   traceId: string | null;
@@ -100,10 +102,15 @@ export function toItem(
   return { properties: Object.fromEntries(properties.map(read)), ...belongingOf(belonging) };
 }
 
-/** A record of ours as the contract shows it; one without its stamp has no item. */
+/**
+ * A record of ours as the contract shows it; one without its stamp has no item. Stamp and values are written before it is joined with its
+ * contact, so one that is joined with nobody, because that broke off or somebody undid it, shows generation 0, as nothing is wanted.
+ */
 export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<CrmItem> {
   const { id: remoteId, key, stamp } = record;
-  const item = stamp === null ? null : toItem(scope.properties, record, stamp);
+  const isAlone = record.hasContact === false && stamp !== null && stamp.contactKey !== null;
+  const item =
+    stamp === null ? null : toItem(scope.properties, record, isAlone ? { ...stamp, contactGeneration: 0 } : stamp);
   const known = { key: key ?? '', locator: stamp?.locator ?? null, remoteId, versionTag: null, item };
   return { ...known, ...withRevision(stamp?.revision) };
 }

@@ -4,7 +4,7 @@ import { propertiesMissing, unexpectedAnswer } from './errors.ts';
 import { readRecord, type StoredRecord } from './from-model.ts';
 import { BATCH_SIZE, type ObjectName, PAGE_SIZE } from './limits.ts';
 import { readRefusal } from './refusals.ts';
-import { batchSchema, errorBodySchema, pageSchema } from './schemas.ts';
+import { batchSchema, errorBodySchema, joinedSchema, pageSchema } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
 
 /** Which records are read. */
@@ -61,9 +61,19 @@ function missingIds(entry: unknown): string[] {
   return error.context?.ids ?? [];
 }
 
-/** Every live record of the target's kind, in pages: everybody's, to be told apart by their stamps. */
+/**
+ * Every live record of the target's kind, in pages: everybody's, to be told apart by their stamps. Of what belongs to contacts it is told
+ * whether it has one (developers.hubspot.com, using object APIs, `associations`; batches by id or key can't be asked so).
+ */
 export async function* listRecords(client: HubSpotClient, scope: Scope): AsyncGenerator<StoredRecord[]> {
   const query = new URLSearchParams({ limit: String(PAGE_SIZE), properties: namesToRead(scope).join(',') });
+  const belongs = scope.object !== 'contacts';
+  if (belongs) query.set('associations', 'contacts');
+  const readListed = (answered: unknown): StoredRecord[] => {
+    const record = readRecord(scope, answered);
+    if (record === null) return [];
+    return [belongs ? { ...record, hasContact: joinedSchema.safeParse(answered).success } : record];
+  };
   for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
     if (after !== undefined) query.set('after', after);
     const path = `${scope.paths.objects(scope.object)}?${query}`;
@@ -72,7 +82,7 @@ export async function* listRecords(client: HubSpotClient, scope: Scope): AsyncGe
     if (!page.success) throw unexpectedAnswer();
     const next = page.data.paging?.next?.after;
     if (next !== undefined && next === after) throw unexpectedAnswer();
-    yield page.data.results.flatMap((record) => readRecord(scope, record) ?? []);
+    yield page.data.results.flatMap(readListed);
     after = next;
   }
 }

@@ -91,5 +91,10 @@ export const pageSchema = z.object({
   paging: z.object({ next: z.object({ after: z.string().min(1) }).optional() }).nullish(),
 });
 
+/** A record of a list that is joined with a contact, of any type; one that is not has no such part. */
+export const joinedSchema = z.object({
+  associations: z.object({ contacts: z.object({ results: z.array(z.unknown()).min(1) }) }),
+});
+
 /** One association that was made. */
 export const associationSchema = z.object({ from: z.object({ id: z.string() }) });

@@ -52,6 +52,25 @@ describe('a meeting', () => {
     });
   });
 
+  test('that a person parted from its contact shows so in a reading, and is joined again by the next write', async () => {
+    const { world, contacts, target, keyOf } = await open();
+    const item = meeting(keyOf('anna'));
+    await target.write(target.create('visit', item), target.create('alone', meeting(null)));
+    const path = `/crm/v4/objects/meetings/${world.record(target, 'meetings', 'visit')!.id}/associations/contacts`;
+    await fetch(`${world.sandbox.url}${path}/${idOf(world, contacts, 'anna')}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${world.sandbox.issuePrivateToken()}` },
+    });
+
+    expect((await target.readAll()).map((remote) => remote.item)).toEqual([
+      { ...item, contactGeneration: 0 },
+      meeting(null),
+    ]);
+    await target.write(target.create('visit', item));
+    expect((await target.readAll())[0]?.item).toEqual(item);
+    expect(contactsOf(world, target, 'visit')).toEqual([idOf(world, contacts, 'anna')]);
+  });
+
   test('whose contact is not there waits, and the others go on', async () => {
     const { world, contacts, target, keyOf } = await open();
     const [late, other] = [

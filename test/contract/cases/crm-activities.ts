@@ -83,6 +83,24 @@ export const crmActivities = group<CrmKit>('activities and their contacts', {
     written(outcome);
     expect((await kit.object('a')).contactIds).toEqual([remoteId]);
   },
+  'an activity whose write broke off at any request reads as written only when it has its contact': async (
+    patients,
+  ) => {
+    const kit = await patients.beside('appointments');
+    const { key, remoteId } = await createContact(patients, 'p1');
+    for (let after = 0, isWhole = false; !isWhole; after += 1) {
+      const recordId = `r${after}`;
+      const item = kit.row({}, { contactKey: key });
+      kit.target.proxy.forget();
+      kit.target.proxy.add({ url: /./, after, fault: { kind: 'cut' } });
+      await kit.attempt([kit.toCreate(recordId, item)]).catch(() => []);
+      kit.target.proxy.clear();
+      isWhole = kit.target.proxy.requests.length <= after;
+      const read = (await kit.readAll()).find((one) => one.key === keyOf(recordId));
+      if (read === undefined || !kit.isAs(read, item)) continue;
+      expect((await kit.object(recordId)).contactIds, `broken off at request ${after + 1}`).toEqual([remoteId]);
+    }
+  },
 });
 
 function belongs(stream: StreamName): ContractCase<CrmKit>['run'] {

@@ -33,6 +33,18 @@ describe('one association', () => {
     expect(list.body).toEqual({ results: [{ toObjectId: meeting, associationTypes }] });
   });
 
+  it('shows in a list that asks for it, where there is one', async () => {
+    const bench = await startBench();
+    const { contact, meeting } = people(bench);
+    bench.sandbox.add('meetings', { hs_timestamp: '0' });
+    await bench.call('PUT', `/crm/v4/objects/meetings/${meeting}/associations/default/contacts/${contact}`);
+    const { body } = await bench.call('GET', '/crm/v3/objects/meetings?associations=contacts');
+    expect(body.results.map(({ associations }: { associations?: object }) => associations)).toEqual([
+      { contacts: { results: [{ id: contact, type: 'meeting_to_contact' }] } },
+      undefined,
+    ]);
+  });
+
   it('carries a label, and with it the plain type', async () => {
     const bench = await startBench();
     const { contact, company } = people(bench);
