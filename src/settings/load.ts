@@ -13,7 +13,7 @@ import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { listYamlFiles } from './list-files.ts';
 import { secretSchemas } from './secret-reference.ts';
 import { type Settings, settingsSchema } from './settings-schema.ts';
-import { buildTenant, checkDoubleTenants, readTenantFiles } from './tenants.ts';
+import { buildTenant, findDoubleTenants, readTenantFiles } from './tenants.ts';
 import { keysAt, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** File of the daemon's own settings, in the configuration directory. */
@@ -52,10 +52,8 @@ export function loadConfiguration(options: LoadOptions): Configuration {
     },
   });
   const rivals = options.mode === 'strict' ? tenants : tenants.filter((tenant) => tenant.faults.length === 0);
-  const read = tenants.map((tenant) => ({
-    ...tenant,
-    faults: [...tenant.faults, ...checkDoubleTenants(tenant, rivals)],
-  }));
+  const doublesOf = findDoubleTenants(rivals);
+  const read = tenants.map((tenant) => ({ ...tenant, faults: [...tenant.faults, ...doublesOf(tenant)] }));
   const everyFault = [
     ...settings.faults,
     ...[...profiles.broken.values()].flat(),

@@ -87,7 +87,7 @@ export function tenantSchema(secrets: SecretSchemas) {
   return z.strictObject({
     name: text.describe('What people call the clinic'),
     language: z.enum(['it', 'en']).describe('Language of titles and pages'),
-    zone: zone.describe("The clinic's time zone, an IANA name"),
+    zone: zone().describe("The clinic's time zone, an IANA name"),
     paused: z.boolean().default(false).describe('Nothing is read or written for this tenant'),
     formerly: name
       .optional()

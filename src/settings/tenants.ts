@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { z } from 'zod';
 import type { TargetConfiguration, TenantConfiguration } from './configuration.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
 import { checkFile, faultAt } from './describe-issue.ts';
@@ -23,10 +24,21 @@ export interface ReadTenant {
   faults: ConfigurationFault[];
 }
 
+interface Schemas {
+  tenant: ReturnType<typeof tenantSchema>;
+  /** Of the reminder channels' own parts, by kind. */
+  channels: ReadonlyMap<string, z.ZodType>;
+}
+
 /** Reads every file of `tenants/` below the configuration directory. */
 export function readTenantFiles(dir: string, secrets: SecretSchemas, known: KnownNames): ReadTenant[] {
   const listed = listYamlFiles(join(dir, 'tenants'));
-  const read = listed.files.map((file) => readTenantFile(file, secrets, known));
+  // Made once: making them takes longer than checking a file.
+  const schemas: Schemas = {
+    tenant: tenantSchema(secrets),
+    channels: new Map([...known.reminderChannels].map(([kind, module]) => [kind, module.settingsSchema(secrets)])),
+  };
+  const read = listed.files.map((file) => readTenantFile(file, schemas, known));
   const stray = listed.faults.map((fault): ReadTenant => withoutFile(fault.file, [fault]));
   return [...read, ...stray];
 }
@@ -35,12 +47,12 @@ function withoutFile(id: string, faults: ConfigurationFault[]): ReadTenant {
   return { id, file: null, value: null, vendorSettings: new Map(), channelSettings: new Map(), faults };
 }
 
-function readTenantFile({ id, fileName }: NamedFile, secrets: SecretSchemas, known: KnownNames): ReadTenant {
+function readTenantFile({ id, fileName }: NamedFile, schemas: Schemas, known: KnownNames): ReadTenant {
   const read = readYamlFile(fileName);
   if ('faults' in read) return withoutFile(id, read.faults);
-  const checked = checkFile(read.file, tenantSchema(secrets));
+  const checked = checkFile(read.file, schemas.tenant);
   const vendor = readVendorSettings(read.file, known);
-  const channels = readChannelSettings(read.file, known, secrets);
+  const channels = readChannelSettings(read.file, schemas);
   const ownFaults = 'faults' in checked ? checked.faults : [];
   return {
     id,
@@ -67,14 +79,14 @@ function readVendorSettings(file: YamlFile, known: KnownNames) {
 }
 
 /** Each reminder channel's own part, checked by its module; channels of an unknown kind are passed over here. */
-function readChannelSettings(file: YamlFile, known: KnownNames, secrets: SecretSchemas) {
+function readChannelSettings(file: YamlFile, schemas: Schemas) {
   const settings = new Map<string, unknown>();
   const faults: ConfigurationFault[] = [];
   for (const id of keysAt(file, ['reminders', 'channels'])) {
     const at = ['reminders', 'channels', id];
-    const module = known.reminderChannels.get(String(file.valueAt([...at, 'kind'])));
-    if (module === undefined) continue;
-    const checked = checkFile(file, module.settingsSchema(secrets), [...at, 'settings']);
+    const schema = schemas.channels.get(String(file.valueAt([...at, 'kind'])));
+    if (schema === undefined) continue;
+    const checked = checkFile(file, schema, [...at, 'settings']);
     if ('faults' in checked) faults.push(...checked.faults);
     else settings.set(id, checked.value);
   }
@@ -84,23 +96,29 @@ function readChannelSettings(file: YamlFile, known: KnownNames, secrets: SecretS
 /**
  * Two files for one clinic would each write its appointments: the later file, by name, is at fault.
  * @param rivals tenants that will be used; one that is set aside hurts no other
+ * @returns the faults of a tenant
  */
-export function checkDoubleTenants(tenant: ReadTenant, rivals: readonly ReadTenant[]): ConfigurationFault[] {
-  const [client, clinicId] = clinicOf(tenant);
-  if (tenant.file === null || typeof client !== 'string' || typeof clinicId !== 'string') return [];
-  const twin = rivals.find((other) => {
-    const [otherClient, otherClinicId] = clinicOf(other);
-    return other.id < tenant.id && otherClient === client && otherClinicId === clinicId;
-  });
-  if (twin === undefined) return [];
-  const message = `the tenant ${twin.id} is the same clinic`;
-  return [
-    faultAt(tenant.file, ['clinic', 'tenantId'], message, 'keep one file for one clinic, with all of its targets'),
-  ];
+export function findDoubleTenants(rivals: readonly ReadTenant[]): (tenant: ReadTenant) => ConfigurationFault[] {
+  const firsts = new Map<string, string>();
+  for (const rival of rivals) {
+    const clinic = clinicOf(rival);
+    if (clinic === null) continue;
+    const first = firsts.get(clinic);
+    if (first === undefined || rival.id < first) firsts.set(clinic, rival.id);
+  }
+  return (tenant) => {
+    const first = firsts.get(clinicOf(tenant) ?? '');
+    if (tenant.file === null || first === undefined || first >= tenant.id) return [];
+    const message = `the tenant ${first} is the same clinic`;
+    const remedy = 'keep one file for one clinic, with all of its targets';
+    return [faultAt(tenant.file, ['clinic', 'tenantId'], message, remedy)];
+  };
 }
 
-function clinicOf(tenant: ReadTenant): [client: unknown, clinicId: unknown] {
-  return [tenant.file?.valueAt(['clinic', 'client']), tenant.file?.valueAt(['clinic', 'tenantId'])];
+/** The same text for the same clinic; null where the file does not tell. */
+function clinicOf({ file }: ReadTenant): string | null {
+  const named = [file?.valueAt(['clinic', 'client']), file?.valueAt(['clinic', 'tenantId'])];
+  return named.every((part) => typeof part === 'string') ? JSON.stringify(named) : null;
 }
 
 /** A tenant without faults, with the settings' defaults put in. */
