@@ -1,4 +1,5 @@
-import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import { offsetMs } from '../model/zones.ts';
 
 /** What to do with a local time that a clock change skips or repeats. */
 export interface LocalTimeRules {
@@ -16,34 +17,11 @@ export interface Zone {
   startOfDay(dateMs: number): Instant;
 }
 
-/** Clock changes fall on quarters of an hour in UTC, so one offset holds for a whole quarter. */
-const QUARTER_MS = 15 * MINUTE_MS;
-const REMEMBERED_QUARTERS = 50_000;
 const START_OF_DAY: LocalTimeRules = { gap: 'later', overlap: 'earlier' };
 
-/** A zone whose offsets are remembered, since asking Intl costs some microseconds and lists have 200,000 rows. */
+/** Local time of a zone by its name; what its offsets are is known once for all that use it. */
 export function createZone(name: string): Zone {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: name,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  const offsets = new Map<number, number>();
-
-  function offsetAt(instant: Instant): number {
-    const quarter = Math.floor(instant / QUARTER_MS);
-    const known = offsets.get(quarter);
-    if (known !== undefined) return known;
-    if (offsets.size >= REMEMBERED_QUARTERS) offsets.clear();
-    const offset = wallTime(format, quarter * QUARTER_MS) - quarter * QUARTER_MS;
-    offsets.set(quarter, offset);
-    return offset;
-  }
+  const offsetAt = (instant: Instant) => offsetMs(name, instant);
 
   function instantOf(wallMs: number, rules: LocalTimeRules): Instant | null {
     const before = offsetAt(wallMs - DAY_MS);
@@ -62,11 +40,4 @@ export function createZone(name: string): Zone {
 function choose(rule: 'earlier' | 'later' | 'set-aside', earlier: Instant, later: Instant): Instant | null {
   if (rule === 'set-aside') return null;
   return rule === 'earlier' ? earlier : later;
-}
-
-function wallTime(format: Intl.DateTimeFormat, instant: Instant): number {
-  const parts: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
-  for (const { type, value } of format.formatToParts(instant)) parts[type] = Number(value);
-  const { year = 1970, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
-  return Date.UTC(year, month - 1, day, hour, minute, second);
 }

@@ -2,8 +2,8 @@ import { type Instant, MINUTE_MS } from './time.ts';
 
 /** Offsets change at most on a quarter of an hour, so one look-up serves a whole quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** Bound of the cache of one zone: about 200 days of quarters. */
-const CACHE_LIMIT = 20_000;
+/** Bound of what is known of one zone: over a year of quarters, since lists reach so far. */
+const CACHE_LIMIT = 50_000;
 
 interface ZoneCache {
   format: Intl.DateTimeFormat;
