@@ -2,6 +2,7 @@ import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { RecordOf } from '../settings/clinic-fields.ts';
 import { tenantInfo as shape } from '../settings/clinic-places.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { addressOf } from './addresses.ts';
 import { send } from './call.ts';
 import type { ClinicContext } from './context.ts';
@@ -22,8 +23,8 @@ export interface AccountCalls {
 
 /** Prepares the calls under the context's profile. */
 export function createAccountCalls(context: ClinicContext): AccountCalls {
-  const { profile } = context;
-  const map = compileRecords(shape, profile.tenantInfo.fields, profile);
+  const { profile, compiled } = context;
+  const map = compiled.of(compileTenantInfo);
   return {
     async userInfo(signal) {
       const label = 'clinic.userinfo';
@@ -43,4 +44,8 @@ export function createAccountCalls(context: ClinicContext): AccountCalls {
       });
     },
   };
+}
+
+function compileTenantInfo(profile: ClinicProfile) {
+  return compileRecords(shape, profile.tenantInfo.fields, profile);
 }

@@ -2,6 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import type { TimeWindow } from '../model/time.ts';
 import type { RecordOf } from '../settings/clinic-fields.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { payment, statusChange } from '../settings/clinic-registry.ts';
 import { addressOf } from './addresses.ts';
 import { type AppointmentValues, type BookedAppointment, compileBookings } from './bookings.ts';
@@ -52,18 +53,18 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment, Appoi
 
 /** Prepares the calls under the context's profile. */
 export function createAppointmentCalls(context: ClinicContext): AppointmentCalls {
-  const { profile } = context;
+  const { profile, compiled } = context;
   const zone = createZone(profile.zone);
   const { list, read, create, update, remove } = createResourceCalls<
     'appointments',
     BookedAppointment,
     AppointmentValues
   >(context, 'appointments', {
-    map: compileBookings(profile),
+    map: compiled.of(compileBookings),
     twinOf: appointmentTwin(profile, zone),
   });
-  const writeStatus = compileWriter(statusChange, profile.appointments.statusChange, profile);
-  const writePayment = compileWriter(payment, profile.appointments.payment, profile);
+  const writeStatus = compiled.of(compileStatusChange);
+  const writePayment = compiled.of(compilePayment);
 
   /** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
   async function step(
@@ -137,4 +138,12 @@ function unreadable(label: string): MirrorError {
     retry: 'never',
     remedy: 'correct appointments.fields in the clinic profile',
   });
+}
+
+function compileStatusChange(profile: ClinicProfile) {
+  return compileWriter(statusChange, profile.appointments.statusChange, profile);
+}
+
+function compilePayment(profile: ClinicProfile) {
+  return compileWriter(payment, profile.appointments.payment, profile);
 }

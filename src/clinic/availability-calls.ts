@@ -1,10 +1,7 @@
 import type { Instant, TimeWindow } from '../model/time.ts';
-import type { FieldPaths, Shape } from '../settings/clinic-fields.ts';
-import { RESOURCES } from '../settings/clinic-resources.ts';
 import type { ClinicContext } from './context.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
-import { compileRecords } from './records.ts';
-import type { ClinicRecord } from './resource-calls.ts';
+import { type ClinicRecord, compileMapper } from './resource-calls.ts';
 import type { Mapped } from './rows.ts';
 import { listCalls } from './windows.ts';
 import { createZone } from './zone.ts';
@@ -34,15 +31,10 @@ export interface AvailabilityCalls {
 
 /** Prepares the calls under the context's profile. What the clinic sends beside the question is left out here. */
 export function createAvailabilityCalls(context: ClinicContext): AvailabilityCalls {
-  const { profile } = context;
+  const { profile, compiled } = context;
   const { availabilities } = profile;
   const zone = createZone(profile.zone);
-  const map = compileRecords<Shape>(
-    RESOURCES.availabilities,
-    availabilities.fields as FieldPaths<Shape>,
-    profile,
-    availabilities.words,
-  ) as (row: unknown) => Mapped<Slot>;
+  const map = compiled.of(compileMapper, 'availabilities') as (row: unknown) => Mapped<Slot>;
 
   async function* slots(tenantId: string, question: SlotQuestion, signal: AbortSignal, segments?: string[]) {
     const given = new Set<string>();

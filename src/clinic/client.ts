@@ -60,17 +60,17 @@ export interface ClinicClient extends InvoiceReader, ReportReader {
   readAppointment: Get<Appointment>;
 }
 
-/** Opens the client of one clinic login. The profile is compiled here, once. */
+/** Opens the client of one clinic login. */
 export function createClinicClient(context: ClinicContext): ClinicClient {
-  const { profile } = context;
+  const { profile, compiled } = context;
   const zone = createZone(profile.zone);
   const account = createAccountCalls(context);
   const rows = {
-    locations: compileLocationRows(profile),
-    agendas: compileAgendaRows(profile),
-    treatments: compileTreatmentRows(profile),
-    patients: compilePatientRows(profile),
-    appointments: compileAppointmentRows(profile),
+    locations: compiled.of(compileLocationRows),
+    agendas: compiled.of(compileAgendaRows),
+    treatments: compiled.of(compileTreatmentRows),
+    patients: compiled.of(compilePatientRows),
+    appointments: compiled.of(compileAppointmentRows),
   };
 
   function catalogue<Model extends { id: string }>(

@@ -3,6 +3,7 @@ import type { HttpDoor } from '../http/door.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import type { CompiledProfile } from './compiled.ts';
 
 /** Gives the Authorization header of the clinic login. Both throw an `authorization` MirrorError when a person must act. */
 export interface ClinicAuthorization {
@@ -15,6 +16,8 @@ export interface ClinicAuthorization {
 /** What the client works with. */
 export interface ClinicContext {
   profile: ClinicProfile;
+  /** What is made of that profile, for all who work under it. */
+  compiled: CompiledProfile;
   /** Address of the API without the version, such as `https://api.example.org`. */
   baseUrl: string;
   http: HttpDoor;

@@ -1,9 +1,8 @@
 import type { Lookup } from '../model/snapshots.ts';
-import { RESOURCES } from '../settings/clinic-resources.ts';
 import type { ClinicContext } from './context.ts';
 import { readOne } from './reading.ts';
-import { compileRecords } from './records.ts';
-import { type ClinicRecord, createResourceCalls, type ResourceCalls } from './resource-calls.ts';
+import { type ClinicRecord, compileMapper, createResourceCalls, type ResourceCalls } from './resource-calls.ts';
+import type { Mapped } from './rows.ts';
 
 type PriceList = ClinicRecord<'priceLists'>;
 
@@ -15,8 +14,7 @@ export interface PriceListCalls extends ResourceCalls<PriceList> {
 /** Prepares the calls under the context's profile. */
 export function createPriceListCalls(context: ClinicContext): PriceListCalls {
   const { list, read } = createResourceCalls(context, 'priceLists');
-  const { fields, words } = context.profile.priceLists;
-  const map = compileRecords(RESOURCES.priceLists, fields, context.profile, words);
+  const map = context.compiled.of(compileMapper, 'priceLists') as (row: unknown) => Mapped<PriceList>;
   return {
     list,
     read,

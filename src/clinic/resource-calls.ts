@@ -2,6 +2,7 @@ import type { HttpResponse } from '../http/door.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Lookup } from '../model/snapshots.ts';
 import type { FieldPaths, RecordOf, Shape } from '../settings/clinic-fields.ts';
+import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { RESOURCES, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf } from './addresses.ts';
 import { type ClinicCall, send } from './call.ts';
@@ -85,12 +86,9 @@ export function createResourceCalls<
   name: Name,
   manners: Partial<ResourceManners<Model, Values>> = {},
 ): ResourceTools<Model, Values> {
-  const { profile } = context;
-  const shape: Shape = RESOURCES[name];
-  const { words } = profile[name];
-  const fields = profile[name].fields as FieldPaths<Shape>;
-  const map = manners.map ?? (compileRecords(shape, fields, profile, words) as (row: unknown) => Mapped<Model>);
-  const writer = compileWriter(shape, fields, profile, words);
+  const { profile, compiled } = context;
+  const map = manners.map ?? (compiled.of(compileMapper, name) as (row: unknown) => Mapped<Model>);
+  const writer = compiled.of(compileWriterOf, name);
   const write = (values: Values, base?: JsonObject) => writer({ ...values }, base);
   const labelOf = (verb: string) => `clinic.${name}.${verb}`;
   const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
@@ -155,6 +153,17 @@ export function createResourceCalls<
       return !accepts(await call('remove', segmentsOf(name, tenantId, id), { method: 'DELETE', signal, accepts }));
     },
   };
+}
+
+/** Prepares the mapping of a list's rows, as the API has them. */
+export function compileMapper(profile: ClinicProfile, name: ResourceName) {
+  const { fields, words } = profile[name];
+  return compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
+}
+
+function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
+  const { fields, words } = profile[name];
+  return compileWriter<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
 }
 
 /** The members that a change touched, each whole. */

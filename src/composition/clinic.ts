@@ -1,3 +1,4 @@
+import { CompiledProfile } from '../clinic/index.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import { requireTenant } from '../control/estate.ts';
 import { createHttpDoor } from '../http/door.ts';
@@ -16,10 +17,12 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
   const { tenant, connections } = requireEntry(composed, id);
   const connection = requireEntry(connections, CLINIC_CONNECTION);
   const client = requireEntry(configuration.settings.clinicClients, tenant.configuration.clinic.client);
+  const profile = requireEntry(configuration.profiles, client.profile);
   return {
     tenantId: tenant.clinic.tenantId,
     context: {
-      profile: requireEntry(configuration.profiles, client.profile),
+      profile,
+      compiled: new CompiledProfile(profile),
       baseUrl: client.baseUrl,
       http: createHttpDoor({ userAgent: 'clinic-mirror', clock: estate.clock }),
       budget: connection.budget,

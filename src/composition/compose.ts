@@ -1,5 +1,5 @@
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
-import { type ClinicContext, createClinicClient } from '../clinic/index.ts';
+import { type ClinicContext, CompiledProfile, createClinicClient } from '../clinic/index.ts';
 import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
@@ -135,6 +135,7 @@ export function compose(options: CompositionOptions): Composition {
     evaluate,
     remotes: new SharedState(),
     room: new KeptRoom(KEPT_ENTRIES),
+    compiled: new Map([...configuration.profiles].map(([name, profile]) => [name, new CompiledProfile(profile)])),
   };
   const composed = new Map(
     [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
@@ -174,6 +175,8 @@ interface Shared extends CompositionOptions {
   evaluate: EvaluateExpressions;
   remotes: SharedState;
   room: KeptRoom;
+  /** By profile. */
+  compiled: ReadonlyMap<string, CompiledProfile>;
   clock: Clock;
   redis: RedisClient;
   writer: RedisClient;
@@ -234,6 +237,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, priority, pauseWaitMs);
   const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
+    compiled: requireEntry(shared.compiled, client.profile),
     baseUrl: client.baseUrl,
     http,
     budget: share(shared.priority, LONGEST_PAUSE_MS),

@@ -1,4 +1,5 @@
 import { type ClinicApi, createClinicApi } from '../../src/clinic/api.ts';
+import { CompiledProfile } from '../../src/clinic/compiled.ts';
 import type { ClinicContext } from '../../src/clinic/context.ts';
 import type { SerialiseSection } from '../../src/clinic/invoice-calls.ts';
 import type { ListPage } from '../../src/clinic/lists.ts';
@@ -32,6 +33,7 @@ export function openApi(
   return createClinicApi(
     {
       profile,
+      compiled: new CompiledProfile(profile),
       baseUrl,
       http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
       budget: null,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { z } from 'zod';
 import { createClinicClient } from '../../src/clinic/client.ts';
+import { CompiledProfile } from '../../src/clinic/compiled.ts';
 import type { ClinicContext } from '../../src/clinic/context.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -27,6 +28,7 @@ export function openClient(baseUrl: string, profile: ClinicProfile, more: Partia
   const tokens = { current: 'token-1', renewed: 0 };
   const client = createClinicClient({
     profile,
+    compiled: new CompiledProfile(profile),
     baseUrl,
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     budget: null,

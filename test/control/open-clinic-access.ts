@@ -1,6 +1,6 @@
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
 import type { ClinicContext } from '../../src/clinic/context.ts';
-import { createClinicClient } from '../../src/clinic/index.ts';
+import { CompiledProfile, createClinicClient } from '../../src/clinic/index.ts';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import type { ClinicAccess } from '../../src/control/clinic.ts';
 import { createHttpDoor } from '../../src/http/door.ts';
@@ -17,6 +17,7 @@ export function openClinicAccess(
   const header = async () => `Bearer ${token}`;
   const context: ClinicContext = {
     profile,
+    compiled: new CompiledProfile(profile),
     baseUrl: sandbox.baseUrl,
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     budget: null,
