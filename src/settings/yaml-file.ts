@@ -34,17 +34,27 @@ export function readYamlFile(fileName: string): { file: YamlFile } | { faults: C
   } catch (error) {
     return { faults: [fileFault(fileName, unreadable(error))] };
   }
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error', version: '1.2' });
+  const { document, lines } = parseYaml(text);
   const problems = [...document.errors, ...document.warnings];
   if (problems.length > 0) return { faults: problems.map((problem) => yamlFault(fileName, problem, lines)) };
-  return readDocument(fileName, document, lines);
+  return readDocument(fileName, text, { document, lines });
+}
+
+interface ParsedYaml {
+  document: Document;
+  lines: LineCounter;
+}
+
+function parseYaml(text: string): ParsedYaml {
+  const lines = new LineCounter();
+  const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error', version: '1.2' } as const;
+  return { document: parseDocument(text, options), lines };
 }
 
 function readDocument(
   name: string,
-  document: Document,
-  lines: LineCounter,
+  text: string,
+  { document, lines }: ParsedYaml,
 ): { file: YamlFile } | { faults: ConfigurationFault[] } {
   const dangling = danglingAliases(name, document, lines);
   if (dangling.length > 0) return { faults: dangling };
@@ -58,11 +68,16 @@ function readDocument(
     const remedy = 'fill it in, or remove it';
     return { faults: [fileFault(name, { message: 'the file is empty', remedy })] };
   }
+  let parsed: ParsedYaml | undefined;
   return {
     file: {
       name,
       value,
-      lineOf: (path) => lines.linePos(offsetOf(document, path)).line,
+      lineOf(path) {
+        // Only faults ask, and a document takes some hundred times the memory of its text.
+        parsed ??= parseYaml(text);
+        return parsed.lines.linePos(offsetOf(parsed.document, path)).line;
+      },
       valueAt: (path) => valueAt(value, path),
     },
   };
