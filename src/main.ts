@@ -27,6 +27,7 @@ import type { JobHandlers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
+import { slices } from './model/slices.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
@@ -53,6 +54,8 @@ const EPOCH_CHECK_MS = 5 * SECOND_MS;
 /** Tenants that are read at once, and those among them that wait for the budget of one clinic client. */
 const PULL_CONCURRENCY = 12;
 const PULLS_PER_CLIENT = 4;
+/** Tenants that are scheduled at once when the daemon starts. */
+const TENANTS_AT_ONCE = 100;
 /** Logins that are looked after at once. */
 const REFRESH_CONCURRENCY = 2;
 /** Tenants whose targets are read back at once. */
@@ -113,7 +116,9 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
     await Promise.all([workers.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
   });
   // In the order in which processes read their configuration: the one that was started last is the newest.
-  for (const tenant of composition.estate.tenants.values()) await tenant.generation.join();
+  for (const some of slices([...composition.estate.tenants.values()], TENANTS_AT_ONCE)) {
+    await Promise.all(some.map((tenant) => tenant.generation.join()));
+  }
   await schedule(composition);
   opened.defer(keepReleasing(composition));
   log.info({ port: server.port, tenants: composition.estate.tenants.size }, 'the daemon runs');
@@ -304,10 +309,11 @@ function handlersOf(composition: Composition): JobHandlers {
 
 /** Lanes with something to write get a turn; those with nothing are left alone, so a quiet cycle asks no target anything. */
 async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<void> {
-  for (const target of tenant.targets.values()) {
-    const dueAt = await tenant.outbox.nextDueAt(target.id);
-    if (dueAt !== null) await queues.wake(tenant.id, target.id, Math.max(0, dueAt - tenant.clock()));
+  async function wakeLane(target: string): Promise<void> {
+    const dueAt = await tenant.outbox.nextDueAt(target);
+    if (dueAt !== null) await queues.wake(tenant.id, target, Math.max(0, dueAt - tenant.clock()));
   }
+  await Promise.all([...tenant.targets.keys()].map(wakeLane));
 }
 
 /** Schedules every tenant, forgets those that are gone, and begins with one pull each. */
@@ -321,21 +327,20 @@ async function schedule({ queues, estate, configuration, redis }: Composition): 
   await queues.keepOnly('triggers', new Set([...running].filter((id) => estate.tenants.get(id)?.triggers != null)));
   await queues.keepOnly('refresh-tokens', all);
   await queues.keepOnly('channels', all);
-  for (const tenant of all) {
-    if (estate.tenants.get(tenant)?.triggers === null) await keepTriggers(redis, tenant, []);
-    await queues.repeat('refresh-tokens', tenant, tokenCheckEverySeconds * SECOND_MS);
-    await queues.repeat('channels', tenant, channelCheckEverySeconds * SECOND_MS);
-    await queues.keepChannels(tenant);
+  async function scheduleTenant({ id, triggers, configuration: { paused } }: OpenTenant): Promise<void> {
+    if (triggers === null) await keepTriggers(redis, id, []);
+    await queues.repeat('refresh-tokens', id, tokenCheckEverySeconds * SECOND_MS);
+    await queues.repeat('channels', id, channelCheckEverySeconds * SECOND_MS);
+    await queues.keepChannels(id);
+    if (paused) return;
+    await queues.repeat('pull', id, pullEverySeconds * SECOND_MS);
+    await queues.repeat('audit', id, auditEverySeconds * SECOND_MS);
+    await queues.pullNow(id);
+    if (triggers === null) return;
+    await queues.repeat('triggers', id, triggers.file.everyMinutes * MINUTE_MS);
+    await queues.wakeTriggers(id, 0, { read: true });
   }
-  for (const tenant of running) {
-    await queues.repeat('pull', tenant, pullEverySeconds * SECOND_MS);
-    await queues.repeat('audit', tenant, auditEverySeconds * SECOND_MS);
-    await queues.pullNow(tenant);
-    const { triggers = null } = estate.tenants.get(tenant) ?? {};
-    if (triggers === null) continue;
-    await queues.repeat('triggers', tenant, triggers.file.everyMinutes * MINUTE_MS);
-    await queues.wakeTriggers(tenant, 0, { read: true });
-  }
+  for (const some of slices([...estate.tenants.values()], TENANTS_AT_ONCE)) await Promise.all(some.map(scheduleTenant));
 }
 
 function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch, publicUrl: string): AdminVerbs {

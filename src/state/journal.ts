@@ -1,9 +1,9 @@
 import type { ReasonCode } from '../model/operations.ts';
+import { slices } from '../model/slices.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { keysLike } from './scan.ts';
-import { slices } from './slices.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */
 export type JournalEffect = 'updated' | 'deleted';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { type Forgettable, KeptRoom } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
+import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
 import { decodeLink, encodeLink, encodeTime } from './link-format.ts';
 import type { RedisClient } from './redis.ts';
-import { slices } from './slices.ts';
 
 /**
  * Links per bucket that a new table is laid out for. A hash of at most 128 small fields stays a listpack in Redis

@@ -2,6 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
+import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
@@ -11,7 +12,6 @@ import { changeName, fenced, KeyIndex, type LinkStore } from './links.ts';
 import { ABANDON, MARK_SENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
-import { slices } from './slices.ts';
 
 /** An entry as the lane takes it: the wanted item opened. */
 export interface OutboxEntry extends PendingChange {

@@ -1,8 +1,8 @@
+import { slices } from '../model/slices.ts';
 import type { AnswerLink } from './answers.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { keysLike } from './scan.ts';
-import { slices } from './slices.ts';
 
 /** What reminders of a patient left behind. */
 export interface TracedReminders {

@@ -1,10 +1,10 @@
+import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
 import { FENCE, type Lease } from './leases.ts';
 import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import { keysLike } from './scan.ts';
-import { slices } from './slices.ts';
 
 /** What holds keys in a tenant: its targets and connections, and itself (null), each with the kinds of its keys. */
 export type KeyHolders = Map<RemovablePart | null, Set<string>>;

@@ -1,8 +1,8 @@
+import { slices } from '../model/slices.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { slices } from './slices.ts';
 import type { TargetGap } from './target-gaps.ts';
 
 /** Why a target stands still, in words that every surface repeats. */

@@ -1,8 +1,9 @@
 import type { ItemKey } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
 import type { HubSpotClient } from './client.ts';
 import { unexpectedAnswer } from './errors.ts';
 import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
-import { readRecords, slices } from './records.ts';
+import { readRecords } from './records.ts';
 import { associationSchema, batchSchema, errorBodySchema } from './schemas.ts';
 import type { Scope } from './scope.ts';
 

@@ -1,10 +1,11 @@
 import type { Operation } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { requireNothing, unexpectedAnswer } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { readRecords, slices } from './records.ts';
+import { readRecords } from './records.ts';
 import { batchSchema } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
 import type { Settle } from './writing.ts';

@@ -1,3 +1,4 @@
+import { slices } from '../../model/slices.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { propertiesMissing, unexpectedAnswer } from './errors.ts';
@@ -85,11 +86,4 @@ export async function* listRecords(client: HubSpotClient, scope: Scope): AsyncGe
     yield page.data.results.flatMap(readListed);
     after = next;
   }
-}
-
-/** A list in slices of at most `size`. */
-export function slices<Element>(list: readonly Element[], size: number): Element[][] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
-    list.slice(index * size, (index + 1) * size),
-  );
 }

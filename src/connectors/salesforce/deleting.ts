@@ -1,13 +1,14 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
 import { fromStamp, isStampOfAnother } from '../stamp.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { Part } from './client.ts';
 import type { RecordForm } from './description.ts';
 import { answerMissing, isGone, isRace, keyAmbiguous, refusalOf, rowErrorOf, unexpectedAnswer } from './errors.ts';
 import { COLLECTION_SIZE, COMPOSITE_PARTS, QUERY_KEYS } from './limits.ts';
-import { quoted, runQueries, type Scope, slices } from './reading.ts';
+import { quoted, runQueries, type Scope } from './reading.ts';
 import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
 
 /** An operation that deletes. */

@@ -1,5 +1,6 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
@@ -93,13 +94,6 @@ export function wholeResult(answer: WireAnswer | null): SeenRecord[] {
 /** A text in SOQL (SOQL and SOSL Reference, Quoted String Escape Sequences). */
 export function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, '\\$&')}'`;
-}
-
-/** A list in pieces of at most `size`. */
-export function slices<Entry>(list: readonly Entry[], size: number): Entry[][] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
-    list.slice(index * size, (index + 1) * size),
-  );
 }
 
 function queryPath(soql: string): string {

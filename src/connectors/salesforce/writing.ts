@@ -1,6 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { Part } from './client.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from './errors.ts';
 import { toRemoteItem, toRow, type Write } from './from-model.ts';
 import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, LEAST_ROWS, MAX_HALVINGS } from './limits.ts';
-import { byKeyQuery, queryPart, type Scope, slices, wholeResult } from './reading.ts';
+import { byKeyQuery, queryPart, type Scope, wholeResult } from './reading.ts';
 import { type RowResult, rowResultsSchema } from './schemas.ts';
 
 /** Collections of one composite call: each is followed by the query that reads back what became of it. */
