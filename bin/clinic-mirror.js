@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an older Node gets as far as starting the pinned one.
+import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { becomeNode, noSuitableNode, pinnedNode, runningNodeSuffices } from './pinned-node.js';
 
@@ -10,6 +11,8 @@ if (runningNodeSuffices()) {
       if (process.listenerCount(signal) === 1) process.exit(130);
     });
   }
+  // Halves the time until a command does something. In a folder of ours, since whoever could write there could change what runs.
+  enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)));
   await import('../src/cli.ts');
 } else {
   const node = pinnedNode();
