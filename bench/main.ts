@@ -2,15 +2,16 @@ import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { measureQuiet } from './cycle/quiet.ts';
 import type { Figure } from './figure.ts';
+import { measureStart } from './start/start.ts';
 
-const USAGE = `npm run bench -- [--only quiet] [--appointments 100000] [--targets 60] [--json]
+const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--json]
 
-Measures what a cycle costs against the smallest program that could do the same outside work, the clinic in another process and
-a private Redis with its append-only file on. Figures go to standard output, progress to standard error. The exit code is 0
+quiet: what a cycle costs against the smallest program that could do the same outside work, the clinic in another process and a
+private Redis with its append-only file on. start: until the daemon runs with so many tenants, and until a command is done. Figures go to standard output, progress to standard error. The exit code is 0
 when every goal was met, 1 when one was not, 2 for what is not understood.`;
 
 /** What can be named by --only: measurements by the names of the figures that they give first. */
-const MEASUREMENTS = { quiet: measureQuiet };
+const MEASUREMENTS = { quiet: measureQuiet, start: measureStart };
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -18,11 +19,13 @@ async function main(): Promise<number> {
       only: { type: 'string' },
       appointments: { type: 'string', default: '100000' },
       targets: { type: 'string', default: '60' },
+      tenants: { type: 'string', default: '5000' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const size = { appointments: Number(values.appointments), targets: Number(values.targets) };
+  const { appointments, targets, tenants } = values;
+  const size = { appointments: Number(appointments), targets: Number(targets), tenants: Number(tenants) };
   const names = values.only?.split(',') ?? Object.keys(MEASUREMENTS);
   const isKnown = (name: string): name is keyof typeof MEASUREMENTS => name in MEASUREMENTS;
   const isUsable = Object.values(size).every((count) => Number.isInteger(count) && count > 0) && names.every(isKnown);

@@ -3,20 +3,10 @@ import { readTextFile, writeNewFile } from './cli/files.ts';
 import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
-import { openBackups } from './composition/backup.ts';
-import { openClinicAccess } from './composition/clinic.ts';
-import { compose } from './composition/compose.ts';
-import { connectors } from './connectors/registry.ts';
-import { createLogger } from './log/create-logger.ts';
-import { loginDesk, startDaemon } from './main.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
-import { reminderChannels } from './reminders/channels/registry.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
-import { loadConfiguration, loadProfile } from './settings/load.ts';
-import { renderConfigurationSummary } from './settings/summary.ts';
-import { checkRedis } from './state/redis.ts';
 
 /** A container engine kills ten seconds after its signal; a Redis that went away would keep us longer. */
 const END_DEADLINE_MS = 9 * SECOND_MS;
@@ -36,7 +26,12 @@ function interrupt(): void {
   deadline.unref();
 }
 
-function load({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Configuration {
+async function load({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Promise<Configuration> {
+  const [{ loadConfiguration }, { connectors }, { reminderChannels }] = await Promise.all([
+    import('./settings/load.ts'),
+    import('./connectors/registry.ts'),
+    import('./reminders/channels/registry.ts'),
+  ]);
   return loadConfiguration({ dir: config, env: process.env, connectors, reminderChannels, mode });
 }
 
@@ -46,22 +41,35 @@ const outside: CliOutside = {
   err: (message) => process.stderr.write(`${message}\n`),
   read: (file) => (file === undefined ? text(process.stdin) : readTextFile(file)),
   write: writeNewFile,
-  profile: ({ config }, name) => loadProfile(config, name),
+  async profile({ config }, name) {
+    const { loadProfile } = await import('./settings/load.ts');
+    return loadProfile(config, name);
+  },
   progress: () => createProgress(process.stderr),
   exit: (code) => {
     process.exitCode = code;
   },
-  checkConfiguration(options) {
+  async checkConfiguration(options) {
+    const { renderConfigurationSummary } = await import('./settings/summary.ts');
     const faults: ConfigurationFault[] = [];
     try {
-      return { faults, text: renderConfigurationSummary(load(options, 'strict')) };
+      return { faults, text: renderConfigurationSummary(await load(options, 'strict')) };
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       return { faults: error.faults, text: error.message };
     }
   },
   async withEstate(options, work) {
-    const configuration = load(options, 'set-aside');
+    const configuration = await load(options, 'set-aside');
+    const [{ compose }, { checkRedis }, { loginDesk }, { openClinicAccess }, { openBackups }, { createLogger }] =
+      await Promise.all([
+        import('./composition/compose.ts'),
+        import('./state/redis.ts'),
+        import('./main.ts'),
+        import('./composition/clinic.ts'),
+        import('./composition/backup.ts'),
+        import('./log/create-logger.ts'),
+      ]);
     // Standard output is for the answer; what goes wrong is told once, at the end.
     const log = createLogger({ level: 'error', destination: process.stderr });
     const composition = compose({ configuration, log, priority: 'interactive' });
@@ -83,7 +91,11 @@ const outside: CliOutside = {
     }
   },
   async run(options) {
-    const configuration = load(options, 'set-aside');
+    const configuration = await load(options, 'set-aside');
+    const [{ createLogger }, { startDaemon }] = await Promise.all([
+      import('./log/create-logger.ts'),
+      import('./main.ts'),
+    ]);
     const log = createLogger({ level: configuration.settings.log.level });
     const daemon = await startDaemon(configuration, log, interrupted.signal);
     if (!interrupted.signal.aborted) {

@@ -79,9 +79,9 @@ describe('docs/operating.md', () => {
 const unusedOutside: CliOutside = {
   withEstate: () => Promise.reject(new Error('unused')),
   run: () => Promise.reject(new Error('unused')),
-  checkConfiguration: () => ({ faults: [], text: '' }),
+  checkConfiguration: async () => ({ faults: [], text: '' }),
   signal: AbortSignal.abort(),
-  profile: () => clinicProfileSchema.parse({}),
+  profile: async () => clinicProfileSchema.parse({}),
   read: () => Promise.reject(new Error('unused')),
   write: () => Promise.reject(new Error('unused')),
   out: () => {},

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { acceptLoss, type Backups, type Restored } from '../control/backups.ts';
+import type { Backups, Restored } from '../control/backups.ts';
 import type { Estate } from '../control/estate.ts';
 import { renderTime } from './table.ts';
 
@@ -33,6 +33,7 @@ export function addBackups(program: Command, { withEstate, withBackups, read, ou
     )
     .action((tenant: string) =>
       withEstate(async (estate) => {
+        const { acceptLoss } = await import('../control/backups.ts');
         const { changed } = await acceptLoss(estate, tenant);
         out(changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.');
       }),

@@ -1,20 +1,8 @@
 import { Readable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isJsonObject, type JsonObject } from '../clinic/rows.ts';
-import {
-  CLINIC_RESOURCES,
-  CLINIC_WRITES,
-  type ClinicAccess,
-  type ClinicQuestion,
-  type ClinicRows,
-  operationOf,
-  previewWrite,
-  readClinic,
-  readClinicPdf,
-  readClinicRaw,
-  writeClinic,
-} from '../control/clinic.ts';
-import { probeClinic } from '../control/probe.ts';
+import type { ClinicAccess, ClinicRows } from '../control/clinic.ts';
+import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import type { Progress } from '../jobs/pull.ts';
 import { MirrorError } from '../model/errors.ts';
 import { keepProposal, type ProfileCommands } from './profile-commands.ts';
@@ -82,6 +70,7 @@ export function addProbe(clinic: Command, given: ClinicCommands & ProbeCommands)
     .option('--json', 'as JSON')
     .action((tenant: string, choice: { write?: string; json?: boolean }) =>
       given.withClinic(tenant, async (access) => {
+        const { probeClinic } = await import('../control/probe.ts');
         const progress = given.progress();
         const probe = await probeClinic(access, progress, given.signal).finally(() => progress.end());
         given.print(choice.json, probe, `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);
@@ -99,6 +88,7 @@ async function act(
   given: ClinicCommands,
 ): Promise<void> {
   const { err, out, signal } = given;
+  const { previewWrite, readClinicPdf, writeClinic } = await import('../control/clinic.ts');
   const verb = choice.write ?? 'read';
   const values = await dataOf(choice.data, given);
   const question = { resource, verb, ids, values, parameters: choice.param ?? [], pdf: choice.pdf ?? null };
@@ -124,6 +114,7 @@ async function show(
   { json, raw, limit = SHOWN }: Choice,
   { out, err, signal }: ClinicCommands,
 ): Promise<void> {
+  const { readClinic, readClinicRaw } = await import('../control/clinic.ts');
   const pages = raw === true ? readClinicRaw(access, question, signal) : readClinic(access, question, signal);
   const isSingle = question.resource === 'userInfo' || question.resource === 'tenantInfo' || isRead(question);
   const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Estate } from '../control/estate.ts';
-import { followAgain, forgetPatient, listReceipts, previewForgetting } from '../control/forget.ts';
 import type { Progress } from '../jobs/pull.ts';
 import { renderForgetPreview, renderReceipt, renderReceipts } from './render-forget.ts';
 
@@ -40,6 +39,7 @@ export function addForget(program: Command, given: ForgetCommand): void {
     .option('--json', 'as JSON, each whole')
     .action((tenant: string, { json }: { json?: boolean }) =>
       given.withEstate(async (estate) => {
+        const { listReceipts } = await import('../control/forget.ts');
         const receipts = await listReceipts(estate, tenant);
         given.print(json, { receipts }, renderReceipts(receipts));
       }),
@@ -53,6 +53,7 @@ async function forget(
   { dryRun, yes, undo, json }: Choice,
   { print, signal, ...given }: ForgetCommand,
 ): Promise<void> {
+  const { followAgain, forgetPatient, previewForgetting } = await import('../control/forget.ts');
   if (undo === true) {
     const result = await followAgain(estate, tenant, patient);
     const says = result.changed ? 'The patient is followed again.' : 'There was no tombstone.';

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Estate } from '../control/estate.ts';
-import { tenantHealth } from '../control/health.ts';
 import type { Progress } from '../jobs/pull.ts';
 import { renderHealth } from './render-health.ts';
 
@@ -21,6 +20,7 @@ export function addHealth(program: Command, { withEstate, print, progress, signa
     .option('--json', 'as JSON, with every record')
     .action((tenant: string, target: string | undefined, { json }: { json?: boolean }) =>
       withEstate(async (estate) => {
+        const { tenantHealth } = await import('../control/health.ts');
         const shown = progress();
         const view = await tenantHealth(estate, tenant, { target, progress: shown }, signal).finally(() => shown.end());
         print(json, view, renderHealth(view));

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { checkSpecification, type ProfileCheck } from '../control/check-spec.ts';
+import type { ProfileCheck } from '../control/check-spec.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { renderProfileCheck } from './render-check-spec.ts';
 
 /** What the commands on profiles need of the command line. */
 export interface ProfileCommands {
   /** A profile of the configuration; of the built-in `documented` there need be no file. */
-  profile(name: string): ClinicProfile;
+  profile(name: string): Promise<ClinicProfile>;
   read(file: string): Promise<string>;
   write(file: string, text: string): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
@@ -23,7 +23,8 @@ export function addProfiles(program: Command, given: ProfileCommands): void {
     .option('--write <file>', 'write the proposed profile there')
     .option('--json', 'as JSON')
     .action(async (file: string, choice: { profile?: string; write?: string; json?: boolean }) => {
-      const profile = given.profile(choice.profile ?? 'documented');
+      const { checkSpecification } = await import('../control/check-spec.ts');
+      const profile = await given.profile(choice.profile ?? 'documented');
       const check = checkSpecification(await given.read(file), profile);
       given.print(choice.json, check, renderProfileCheck(check));
       await keepProposal(check, choice.write, given);

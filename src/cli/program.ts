@@ -1,23 +1,9 @@
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
-import { auditNow } from '../control/audit.ts';
 import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { Estate } from '../control/estate.ts';
-import { explain } from '../control/explain.ts';
-import { decideHold, listHolds } from '../control/holds.ts';
-import {
-  beginRemoteLogin,
-  type LoginDesk,
-  loginWithBrowser,
-  loginWithDevice,
-  logOut,
-  type Revocation,
-} from '../control/logins.ts';
-import { planTenant } from '../control/plan.ts';
-import { status } from '../control/status.ts';
-import { isWhole, syncTenant } from '../control/sync.ts';
-import { listRuns, releaseRun, undoRun } from '../control/undo.ts';
+import type { LoginDesk, Revocation } from '../control/logins.ts';
 import type { Progress } from '../jobs/pull.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { addBackups } from './backup-commands.ts';
@@ -42,11 +28,11 @@ export interface CliOutside {
   /** Runs the daemon until it is told to end. */
   run(options: GlobalOptions): Promise<void>;
   /** Checks the configuration; `faults` 0 when it can be used. */
-  checkConfiguration(options: GlobalOptions): { faults: readonly object[]; text: string };
+  checkConfiguration(options: GlobalOptions): Promise<{ faults: readonly object[]; text: string }>;
   /** Ends with the signal that a person gives (Ctrl-C). */
   signal: AbortSignal;
   /** One profile of the configuration. @throws ConfigurationError */
-  profile(options: GlobalOptions, name: string): ClinicProfile;
+  profile(options: GlobalOptions, name: string): Promise<ClinicProfile>;
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
   /** Makes a file; one that is there stays as it is, and that is thrown. */
@@ -79,7 +65,7 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
   'nothing-to-revoke': 'There was no login.',
 };
 
-/** Builds the command line. */
+/** Builds the command line. What a command does is loaded when it does it: help and a mistyped option should not wait. */
 export function createProgram(outside: CliOutside): Command {
   const program = new Command('clinic-mirror')
     .description('Keeps calendars and a CRM in step with a clinic management system.')
@@ -104,8 +90,8 @@ export function createProgram(outside: CliOutside): Command {
     .command('check')
     .description('check every file and name all faults at once')
     .option('--json', 'as JSON')
-    .action(({ json }: { json?: boolean }) => {
-      const { faults, text } = outside.checkConfiguration(options());
+    .action(async ({ json }: { json?: boolean }) => {
+      const { faults, text } = await outside.checkConfiguration(options());
       print(json, { ok: faults.length === 0, faults }, text);
       if (faults.length > 0) outside.exit(2);
     });
@@ -128,6 +114,7 @@ export function createProgram(outside: CliOutside): Command {
     .description('end a login: revoke it at the provider and forget it here')
     .action((tenant: string, connection: string | undefined) =>
       outside.withEstate(options(), async ({ desk }) => {
+        const { logOut } = await import('../control/logins.ts');
         const name = connection ?? 'clinic';
         outside.out(
           `${REVOCATIONS[await logOut(desk, tenant, name, outside.signal)]} The login of ${name} is forgotten here.`,
@@ -141,6 +128,7 @@ export function createProgram(outside: CliOutside): Command {
     .option('--json', 'as JSON, with every line')
     .action((tenant: string, { json }: { json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { planTenant } = await import('../control/plan.ts');
         const progress = outside.progress();
         const plan = await planTenant(estate, tenant, progress, outside.signal).finally(() => progress.end());
         print(json, plan, renderPlan(plan));
@@ -153,6 +141,7 @@ export function createProgram(outside: CliOutside): Command {
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { isWhole, syncTenant } = await import('../control/sync.ts');
         const progress = outside.progress();
         const signals = { stop: outside.signal, abort: outside.signal };
         const result = await syncTenant(estate, tenant, progress, signals).finally(() => progress.end());
@@ -167,6 +156,7 @@ export function createProgram(outside: CliOutside): Command {
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { auditNow } = await import('../control/audit.ts');
         const progress = outside.progress();
         const view = await auditNow(estate, tenant, progress, outside.signal).finally(() => progress.end());
         print(json, view, renderAudit(view));
@@ -179,6 +169,7 @@ export function createProgram(outside: CliOutside): Command {
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { status } = await import('../control/status.ts');
         const view = await status(estate, tenant);
         print(json, view, renderStatus(view));
       }),
@@ -190,6 +181,7 @@ export function createProgram(outside: CliOutside): Command {
     .option('--json', 'as JSON')
     .action((tenant: string, appointment: string, { json }: { json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { explain } = await import('../control/explain.ts');
         const view = await explain(estate, tenant, appointment, outside.signal);
         print(json, view, renderExplanation(view));
       }),
@@ -234,6 +226,7 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { listHolds } = await import('../control/holds.ts');
         const list = await listHolds(estate, tenant);
         print(json, { holds: list }, renderHolds(list));
       }),
@@ -248,6 +241,7 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
       .option('--items <number>', 'only if it still has this many', Number)
       .action((tenant: string, id: string, { items }: { items?: number }) =>
         outside.withEstate(options(), async ({ estate }) => {
+          const { decideHold } = await import('../control/holds.ts');
           const { hold } = await decideHold(estate, tenant, id, decision, items ?? null);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
@@ -264,6 +258,7 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { listRuns } = await import('../control/undo.ts');
         const runs = await listRuns(estate, tenant);
         print(json, { runs }, renderRuns(runs));
       }),
@@ -277,6 +272,7 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
     .option('--json', 'as JSON, with every line')
     .action((run: string, choice: { tenant?: string; dryRun?: boolean; release?: boolean; json?: boolean }) =>
       outside.withEstate(options(), async ({ estate }) => {
+        const { releaseRun, undoRun } = await import('../control/undo.ts');
         if (choice.release === true) {
           const result = await releaseRun(estate, run, { tenant: choice.tenant });
           return print(choice.json, result, `${result.released} items of ${result.tenant} go by the rules again.`);
@@ -294,6 +290,7 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
 }
 
 async function showLink(outside: CliOutside, desk: LoginDesk, tenant: string, connection: string): Promise<void> {
+  const { beginRemoteLogin } = await import('../control/logins.ts');
   const url = await beginRemoteLogin(desk, tenant, connection);
   outside.err('Open this address in a browser within ten minutes. The page at the end says how the login went.\n');
   outside.out(url);
@@ -306,6 +303,7 @@ async function login(
   connection: string,
   device: boolean,
 ): Promise<void> {
+  const { loginWithBrowser, loginWithDevice } = await import('../control/logins.ts');
   const result = device
     ? await loginWithDevice(
         desk,

@@ -1,13 +1,5 @@
 import { Argument, type Command } from 'commander';
 import type { Estate } from '../control/estate.ts';
-import {
-  explainReminders,
-  optOut,
-  previewDay,
-  reopenChannel,
-  settledReminders,
-  upcomingReminders,
-} from '../control/reminders.ts';
 import type { AddressKind } from '../model/reminders.ts';
 import { renderReminderExplanation, renderReminders } from './render-reminders.ts';
 
@@ -37,6 +29,7 @@ export function addReminders(program: Command, given: ReminderCommands): void {
     .option('--json', 'as JSON')
     .action((tenant: string, { day, json }: { day?: string | true; json?: boolean }) =>
       withEstate(async (estate) => {
+        const { previewDay, upcomingReminders } = await import('../control/reminders.ts');
         const list =
           day === undefined
             ? await upcomingReminders(estate, tenant)
@@ -51,6 +44,7 @@ export function addReminders(program: Command, given: ReminderCommands): void {
     .option('--json', 'as JSON')
     .action((tenant: string, { limit, json }: { limit?: number; json?: boolean }) =>
       withEstate(async (estate) => {
+        const { settledReminders } = await import('../control/reminders.ts');
         const list = await settledReminders(estate, tenant, limit !== undefined && limit >= 1 ? limit : SHOWN);
         print(json, list, renderReminders(list, 'Nothing was sent or dropped yet.'));
       }),
@@ -61,6 +55,7 @@ export function addReminders(program: Command, given: ReminderCommands): void {
     .option('--json', 'as JSON')
     .action((tenant: string, appointment: string, { json }: { json?: boolean }) =>
       withEstate(async (estate) => {
+        const { explainReminders } = await import('../control/reminders.ts');
         const view = await explainReminders(estate, tenant, appointment, signal);
         print(json, view, renderReminderExplanation(view));
       }),
@@ -76,6 +71,7 @@ function addUpkeep(reminders: Command, { withEstate, out, read }: ReminderComman
     .option('--lift', 'forget that the address was opted out')
     .action((tenant: string, kind: AddressKind, { lift }: { lift?: boolean }) =>
       withEstate(async (estate) => {
+        const { optOut } = await import('../control/reminders.ts');
         const address = (await read()).trim();
         const { changed } = await optOut(estate, tenant, { kind, address, lift: lift === true });
         out(changed ? (lift === true ? 'The opt-out is lifted.' : 'The address is opted out.') : 'It was so already.');
@@ -86,6 +82,7 @@ function addUpkeep(reminders: Command, { withEstate, out, read }: ReminderComman
     .description('use a channel again that was closed because the other side was gone')
     .action((tenant: string, channel: string) =>
       withEstate(async (estate) => {
+        const { reopenChannel } = await import('../control/reminders.ts');
         const { changed } = await reopenChannel(estate, tenant, channel);
         out(changed ? `The channel ${channel} is used again.` : `The channel ${channel} was not closed.`);
       }),

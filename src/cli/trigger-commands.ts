@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { Estate } from '../control/estate.ts';
-import { listTriggers, reopenEndpoint } from '../control/triggers.ts';
 import { renderTriggers } from './render-triggers.ts';
 
 /** What the commands on triggers need of the command line. */
@@ -21,6 +20,7 @@ export function addTriggers(program: Command, { withEstate, print, out, signal }
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
       withEstate(async (estate) => {
+        const { listTriggers } = await import('../control/triggers.ts');
         const list = await listTriggers(estate, tenant);
         print(json, list, renderTriggers(list));
       }),
@@ -31,6 +31,7 @@ export function addTriggers(program: Command, { withEstate, print, out, signal }
     .option('--skip', 'never send what is there by now')
     .action((tenant: string, endpoint: string, { skip }: { skip?: boolean }) =>
       withEstate(async (estate) => {
+        const { reopenEndpoint } = await import('../control/triggers.ts');
         const { closed } = await reopenEndpoint(estate, tenant, endpoint, { skip: skip === true }, signal);
         const was = closed === null ? 'was not closed' : 'is used again';
         const next = skip === true ? 'What is there by now is not sent.' : 'What waits for it is tried now.';

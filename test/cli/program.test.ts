@@ -60,9 +60,9 @@ async function run(
       });
     },
     run: async (options) => void ran.configs.push(options.config),
-    checkConfiguration: () => ({ faults: given.faults ?? [], text: 'the summary' }),
+    checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
     signal: NEVER,
-    profile: () => clinicProfileSchema.parse({}),
+    profile: async () => clinicProfileSchema.parse({}),
     read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
     write: async (file, content) => {
       ran.written[file] = typeof content === 'string' ? content : await text(content);

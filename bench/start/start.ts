@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { startRedis } from '../../tools/redis.ts';
+import type { Figure } from '../figure.ts';
+import { SECRETS, writeTenants } from './world.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
+const GOALS = { startSeconds: 2, idleMegabytes: 120, helpSeconds: 0.25, helpMegabytes: 70, statusSeconds: 0.5 };
+/** After this time a process that has nothing to do has done what comes after its start. */
+const SETTLE_MS = 5_000;
+const TIMES = 3;
+
+/** How long the daemon takes until it runs, and what it holds then, for tenants whom nobody has logged in; and the command line beside it. */
+export async function measureStart({ tenants }: { tenants: number }, say: (text: string) => void): Promise<Figure[]> {
+  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  say(`start: writing the files of ${tenants} tenants …`);
+  await writeTenants(dir, tenants);
+  const redis = await startRedis();
+  stack.defer(() => redis.stop());
+  const env = { ...process.env, ...SECRETS, REDIS_URL: redis.url };
+  say('start: for the first time …');
+  await daemonOnce(dir, env);
+  say('start: unchanged since then …');
+  const daemon = await daemonOnce(dir, env);
+  say('start: the command line …');
+  const help = await leastOf(() => commandOnce(['--help'], env));
+  const status = await leastOf(() => commandOnce(['-c', dir, 'status', 'clinic-0'], env));
+  const figure = (name: string, ours: number, goal: number, unit: string, n: number): Figure => ({
+    ...{ name, value: ours, goal, met: ours <= goal, floor: null, ours, unit, n },
+  });
+  return [
+    figure('start', daemon.seconds, GOALS.startSeconds, 's', tenants),
+    figure('start idle', daemon.megabytes, GOALS.idleMegabytes, 'MB', tenants),
+    figure('cli help', help.seconds, GOALS.helpSeconds, 's', 1),
+    figure('cli help', help.megabytes, GOALS.helpMegabytes, 'MB', 1),
+    figure('cli status', status.seconds, GOALS.statusSeconds, 's', tenants),
+  ];
+}
+
+interface Taken {
+  seconds: number;
+  megabytes: number;
+}
+
+/** From exec to the line that says that it runs; its memory when it has settled. */
+async function daemonOnce(dir: string, env: NodeJS.ProcessEnv): Promise<Taken> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [PROGRAM, '-c', dir, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  await using _ended = { [Symbol.asyncDispose]: () => end(child) };
+  const lines = createInterface(child.stdout);
+  for await (const line of lines) {
+    if (!line.includes('"the daemon runs"')) continue;
+    const seconds = (performance.now() - startedAt) / 1_000;
+    lines.on('line', () => {});
+    child.stdout.resume();
+    await pause(SETTLE_MS);
+    return { seconds, megabytes: residentMegabytes(child) };
+  }
+  throw new Error('the daemon ended');
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+}
+
+/** Wall time of a whole command, and the most memory that it had. */
+async function commandOnce(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Taken> {
+  const startedAt = performance.now();
+  const report = "process.on('exit', () => process.stderr.write('\\nmost ' + process.resourceUsage().maxRSS))";
+  const hook = `data:text/javascript,${encodeURIComponent(report)}`;
+  const child = spawn(process.execPath, ['--import', hook, PROGRAM, ...args], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let told = '';
+  child.stderr.on('data', (chunk) => {
+    told += chunk;
+  });
+  await once(child, 'close');
+  const seconds = (performance.now() - startedAt) / 1_000;
+  return { seconds, megabytes: Number(/most (\d+)$/.exec(told)?.[1]) / 1_024 };
+}
+
+async function leastOf(measure: () => Promise<Taken>): Promise<Taken> {
+  const all: Taken[] = [];
+  for (let time = 0; time < TIMES; time += 1) all.push(await measure());
+  const least = (of: (taken: Taken) => number) => Math.min(...all.map(of));
+  return { seconds: least(({ seconds }) => seconds), megabytes: least(({ megabytes }) => megabytes) };
+}
+
+function residentMegabytes({ pid }: ChildProcess): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) / 1_024;
+}
