@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PlannedChange } from '../../src/model/plan.ts';
-import { movedApart, type ReadingFacts, replacesContents, replacesIds, rewrites } from '../../src/sync/replaced.ts';
+import {
+  movedApart,
+  type ReadingFacts,
+  type ReadingRecords,
+  replacesContents,
+  replacesIds,
+  replacesNearlyAll,
+  rewrites,
+} from '../../src/sync/replaced.ts';
 
 const factsOf = (given: Partial<ReadingFacts>): ReadingFacts => ({
   known: 0,
@@ -106,6 +114,7 @@ describe('D5: a change makes another thing of a record', () => {
     expect(rewrites(change('excluded'), null)).toBe(true);
     expect(rewrites(change('content-changed', 'title', 'time'), ['time'])).toBe(true);
     expect(rewrites(change('content-changed', 'lastname'), null)).toBe(true);
+    expect(rewrites(change('content-changed', 'time'), ['time', 'owner'])).toBe(true);
   });
 
   test('not when only texts differ, nor when somebody changed the object, nor when it is new or gone', () => {
@@ -125,6 +134,9 @@ describe('records that moved by a time of their own', () => {
   test.each<[what: string, hours: readonly number[], count: number]>([
     ['nothing moved', times(20, 0), 0],
     ['less than a second, as links tell seconds', times(20, 0.9 / 3_600), 0],
+    ['a second, each its own', [1 / 3_600, -1 / 3_600], 2],
+    ['a zone as far off as zones are', times(20, 26), 0],
+    ['a zone by three times, each of three in ten', [...times(3, 1), ...times(3, 2), ...times(3, 3), 90], 1],
     ['a zone: all by one time', times(20, -6), 0],
     ['a zone: by one time in summer, by another in winter', [...times(12, 5), ...times(8, 6)], 0],
     ['a zone, and meanwhile some appointments by hand', [...times(15, 2), 1, 30, 49, 100, -7], 5],
@@ -145,5 +157,69 @@ describe('records that moved by a time of their own', () => {
         expect(told).toBeLessThanOrEqual(hours.filter((shift) => shift !== 0).length);
       }),
     );
+  });
+});
+
+describe('a reading of several targets is weighed as one', () => {
+  const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => `r${first + index}`);
+  const recordsOf = (given: { [Name in keyof ReadingRecords]?: Iterable<unknown> }): ReadingRecords => ({
+    known: new Set(),
+    unlisted: new Set(),
+    added: new Set(),
+    rewritten: new Set(),
+    shifts: new Map(),
+    ...(given as Partial<ReadingRecords>),
+  });
+  const HOUR = 3_600_000;
+
+  test('ids that are gone in each, with others in their place', () => {
+    const one = recordsOf({
+      known: new Set(idsFrom(0, 3)),
+      unlisted: new Set(idsFrom(0, 3)),
+      added: new Set(['a', 'b']),
+    });
+    const other = recordsOf({
+      known: new Set(idsFrom(3, 3)),
+      unlisted: new Set(idsFrom(3, 3)),
+      added: new Set(['c', 'd', 'e']),
+    });
+    expect([replacesNearlyAll([one]), replacesNearlyAll([other]), replacesNearlyAll([one, other])]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  test('a record that two hold counts once', () => {
+    const ids = new Set(idsFrom(0, 6));
+    const records = recordsOf({ known: ids, rewritten: ids });
+    expect(replacesNearlyAll([records, records])).toBe(false);
+    const others = new Set(idsFrom(6, 6));
+    expect(replacesNearlyAll([records, recordsOf({ known: others, rewritten: others })])).toBe(true);
+  });
+
+  test('rewritten in one, moved in the other: contents of the second could not be compared', () => {
+    const [ids, others] = [idsFrom(0, 6), idsFrom(6, 6)];
+    const shifts = new Map(others.map((id, index) => [id, (index + 1) * HOUR]));
+    const all = [
+      recordsOf({ known: new Set(ids), rewritten: new Set(ids) }),
+      recordsOf({ known: new Set(others), shifts }),
+    ];
+    expect(all.map((records) => replacesNearlyAll([records]))).toEqual([false, false]);
+    expect(replacesNearlyAll(all)).toBe(true);
+  });
+
+  test('shifts that are alike in one target and not in the others excuse nothing', () => {
+    const [ids, others] = [idsFrom(0, 12), idsFrom(12, 14)];
+    const alike = recordsOf({ known: new Set(ids), shifts: new Map(ids.map((id) => [id, -HOUR])) });
+    const apart = recordsOf({
+      known: new Set(others),
+      shifts: new Map(others.map((id, index) => [id, index < 9 ? (index + 30) * HOUR : 0])),
+    });
+    expect([replacesNearlyAll([alike]), replacesNearlyAll([apart]), replacesNearlyAll([alike, apart])]).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 });
