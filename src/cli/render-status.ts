@@ -31,12 +31,17 @@ function renderRemoved(removed: readonly RemovedStatus[], indent = ''): string[]
 }
 
 /** What keeps decisions from being lost, where something does not. */
-function renderState({ durability, directory, wentBackAt, wentBackTo }: Status['state']): string[] {
+function renderState({ durability, directory, wentBackAt, wentBackTo, writesLostAt }: Status['state']): string[] {
   const lines: string[] = [];
   if (wentBackAt !== null) {
     const since = wentBackTo === null ? '' : `, to what it was at ${renderTime(wentBackTo)}`;
     lines.push(
       `state-went-back: noticed at ${renderTime(wentBackAt)}${since}; reminders due until then are not sent again`,
+    );
+  }
+  if (writesLostAt !== null) {
+    lines.push(
+      `lost memory of writes: noticed at ${renderTime(writesLostAt)}; targets are read again before they count as in sync`,
     );
   }
   if (directory !== 'kept') {

@@ -17,6 +17,8 @@ export interface EpochView {
   /** When Redis was last found to be older than what was known outside of it, and what it was as of; null: never, or not known. */
   wentBackAt: Instant | null;
   wentBackTo: Instant | null;
+  /** When Redis was last found to have lost the memory of writes to targets; null: never. Targets are read again for it. */
+  writesLostAt: Instant | null;
 }
 
 /**
@@ -160,12 +162,14 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
     },
     async view() {
       const { wentBackAt, wentBackTo, durability } = await redis.hgetall(keys.epoch());
+      const writesLostAt = await redis.hget(keys.writes(), 'wentBackAt');
       await directory.get();
       return {
         durability: (durability as Durability | undefined) ?? null,
         directory: directory.state(),
         wentBackAt: Number(wentBackAt) || null,
         wentBackTo: Number(wentBackTo) || null,
+        writesLostAt: Number(writesLostAt) || null,
       };
     },
   };

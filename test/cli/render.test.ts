@@ -143,6 +143,7 @@ const statuses: fc.Arbitrary<Status> = fc.record({
     directory: fc.constantFrom('none', 'kept', 'failed'),
     wentBackAt: times,
     wentBackTo: times,
+    writesLostAt: times,
   }),
   tenants: fc.array(
     fc.record({

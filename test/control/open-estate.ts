@@ -16,7 +16,15 @@ export function openEstate(choice: EstateChoice): Estate & { pulled: string[] } 
     tenants: new Map(choice.tenants.map((tenant) => [tenant.id, tenant])),
     setAside: choice.setAside ?? [],
     connections: async () => [...(choice.connections ?? [])],
-    epoch: { view: async () => ({ durability: 'durable', directory: 'kept', wentBackAt: null, wentBackTo: null }) },
+    epoch: {
+      view: async () => ({
+        durability: 'durable',
+        directory: 'kept',
+        wentBackAt: null,
+        wentBackTo: null,
+        writesLostAt: null,
+      }),
+    },
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,

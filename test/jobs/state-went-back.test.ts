@@ -10,7 +10,7 @@ import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, twoCycles } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import { openEpoch, openTenant } from './open-tenant.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
@@ -109,7 +109,10 @@ describe('D11: Redis that goes back', () => {
       await goBackTo(connection, before);
       clinic.appointments.delete('goes');
       clock.now += MINUTE_MS;
+      const { view } = openEpoch(connection, () => clock.now, dataDirectory);
+      expect(await view()).toMatchObject({ writesLostAt: null });
       await twoCycles(open());
+      expect(await view()).toMatchObject({ writesLostAt: clock.now });
       expect(model.objects()).toHaveLength(2);
       const { reads, operations } = { reads: model.calls.read, operations: model.calls.operations };
       await cycle(open());
