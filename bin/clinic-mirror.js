@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // Plain JavaScript, so that an older Node gets as far as starting the pinned one.
-import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { becomeNode, noSuitableNode, pinnedNode, runningNodeSuffices } from './pinned-node.js';
 
@@ -12,6 +11,8 @@ if (runningNodeSuffices()) {
     });
   }
   // Halves the time until a command does something. In a folder of ours, since whoever could write there could change what runs.
+  // Imported here, since an older Node has no such function and would refuse the whole file.
+  const { enableCompileCache } = await import('node:module');
   enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)));
   await import('../src/cli.ts');
 } else {
