@@ -251,6 +251,39 @@ describe('an update', () => {
     expect(outcome).toEqual({ ...asItWas('updated'), versionTag: null });
   });
 
+  test('whose answer does not speak of the record is looked at: written where it says what it should', async () => {
+    for (const unclear of [{}, [], { value: '7' }, { idle: '7' }]) {
+      const { log, outcome } = await carry(update(), [{ item: OLD }], [answer(200, unclear), shown({ etag: 'v8' })]);
+      expect([log, outcome]).toEqual([['update 7 if v7', 'get 7'], wrote('updated', { versionTag: 'v8' })]);
+    }
+    const told = await carry(update(), [{ item: OLD }], [answer(200, { details: { personId: 7 } })]);
+    expect([told.log, told.outcome]).toMatchObject([['update 7 if v7'], { result: 'written' }]);
+  });
+
+  test.each<[what: string, found: CrmAnswer]>([
+    ['is as it was', shown({ item: OLD })],
+    ['is gone', nothing],
+    ['is another one under another key', shown(STRANGER)],
+    ['is another one, as it was, under another key', shown({ ...STRANGER, item: OLD })],
+  ])('whose answer does not speak of the record has not happened where the record %s', async (_, found) => {
+    const { outcome } = await carry(update(), [{ item: OLD }], [answer(200, {}), found]);
+    expect(outcome).toMatchObject({ code: 'unexpected-answer', retry: 'later', ambiguous: true });
+  });
+
+  test('whose answer does not speak of the record is looked for by key where the CRM can’t be asked by id', async () => {
+    const unclear = answer(200, {});
+    const carried = (found: CrmAnswer) => carry(update(), [{ item: OLD }], [unclear, found], { reads: false });
+    const { log, calls, outcome } = await carried(listed({ etag: 'v8' }));
+    expect([log, outcome]).toEqual([['update 7 if v7', 'find'], wrote('updated', { versionTag: 'v8' })]);
+    expect(calls[1]?.values.key).toBe(KEY);
+    expect((await carried(listed({ id: '9' }, { etag: 'v8' }))).outcome).toEqual(
+      wrote('updated', { versionTag: 'v8' }),
+    );
+    for (const found of [listed(), listed({ id: '9' }), listed({ id: '9' }, { item: OLD })]) {
+      expect((await carried(found)).outcome).toMatchObject({ code: 'unexpected-answer', ambiguous: true });
+    }
+  });
+
   test('of a record that goes between look and write makes it again', async () => {
     const { log, outcome } = await carry(update(), [{ item: OLD }], [nothing, shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['update 7 if v7', 'create'], wrote('recreated', { remoteId: '9' })]);
