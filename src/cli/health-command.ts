@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Estate } from '../control/estate.ts';
-import type { Progress } from '../jobs/pull.ts';
+import type { Progress } from '../model/progress.ts';
 import { renderHealth } from './render-health.ts';
 
 /** What the command needs of the command line. */

@@ -4,7 +4,7 @@ import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { Estate } from '../control/estate.ts';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
-import type { Progress } from '../jobs/pull.ts';
+import type { Progress } from '../model/progress.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';

@@ -1,5 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress';
-import type { Progress } from '../jobs/pull.ts';
+import type { Progress } from '../model/progress.ts';
 
 /** Progress on standard error: a bar in a terminal, one line a step elsewhere. */
 export function createProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {

@@ -23,11 +23,14 @@ export interface RememberedReading<Model> {
  */
 export class ReadingMemory<Model extends { id: string }> implements Forgettable {
   readonly #room: KeptRoom;
+  readonly #onForget: () => void;
   #pages: ReadonlyMap<string, KeptPage<Mapped<Model>>> = new Map();
   #records: ReadonlyMap<string, Model> = new Map();
 
-  constructor(room: KeptRoom) {
+  /** @param onForget told when it is forgotten, for what others keep of the same records */
+  constructor(room: KeptRoom, onForget: () => void = () => {}) {
     this.#room = room;
+    this.#onForget = onForget;
   }
 
   /** @param place what the meaning of the same bytes depends on, such as the clinic's tenant */
@@ -61,6 +64,7 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
   forget(): void {
     this.#pages = new Map();
     this.#records = new Map();
+    this.#onForget();
   }
 }
 

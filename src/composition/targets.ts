@@ -49,6 +49,7 @@ export function openTarget(target: TargetConfiguration, parts: ConnectorParts): 
     connector: openConnector(target, { mark: identity.mark, ...context }, parts),
     fingerprints: new FingerprintMemory(),
     preparedContainer: null,
+    settled: null,
   };
 }
 

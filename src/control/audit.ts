@@ -1,5 +1,5 @@
 import { auditTarget } from '../jobs/audit.ts';
-import type { Progress } from '../jobs/pull.ts';
+import type { Progress } from '../model/progress.ts';
 import type { DriftReport } from '../state/targets.ts';
 import { type Estate, pausedError, requireTenant } from './estate.ts';
 

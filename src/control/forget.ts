@@ -1,9 +1,9 @@
 import { type Erasure, erasedSoFar, forgetRecords, reachOf, removeNotes } from '../jobs/forget.ts';
 import { findRecords, type PatientRecords } from '../jobs/forget-records.ts';
-import type { Progress } from '../jobs/pull.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { ForgetNote, ForgetReceipt } from '../model/forgetting.ts';
+import type { Progress } from '../model/progress.ts';
 import { type Estate, pausedError, requireTenant } from './estate.ts';
 import { resumeTargets } from './resume.ts';
 import { drainTarget } from './sync.ts';

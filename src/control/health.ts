@@ -1,8 +1,9 @@
-import { type Progress, planCycle } from '../jobs/pull.ts';
+import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { PendingChange } from '../model/plan.ts';
+import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import { type Estate, requireTenant } from './estate.ts';
 

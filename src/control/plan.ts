@@ -1,5 +1,6 @@
-import { type Progress, planCycle } from '../jobs/pull.ts';
+import { planCycle } from '../jobs/plan-cycle.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import { type Estate, requireTenant } from './estate.ts';
 

@@ -1,6 +1,7 @@
-import { type Progress, pullTenant } from '../jobs/pull.ts';
+import { pullTenant } from '../jobs/pull.ts';
 import { pushTarget, type StopSignals } from '../jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type Estate, pausedError, requireTenant } from './estate.ts';

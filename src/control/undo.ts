@@ -1,8 +1,8 @@
-import type { Progress } from '../jobs/pull.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { entriesOfRun, lookAtRun, type Recoverable, type Recovery } from '../jobs/undo.ts';
 import { MirrorError } from '../model/errors.ts';
+import type { Progress } from '../model/progress.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { JournaledRun } from '../state/journal.ts';
 import { type Estate, pausedError, requireTenant } from './estate.ts';

@@ -1,10 +1,10 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { ForgetNote } from '../model/forgetting.ts';
+import type { Progress } from '../model/progress.ts';
 import type { Appointment } from '../model/records.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { TracedReminders } from '../state/reminder-traces.ts';
-import type { Progress } from './pull.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** How far back the clinic is asked for a patient's appointments: as long as records of care are kept in most places. Our choice. */

@@ -3,6 +3,7 @@ import type { ErasedTarget, ErasedTraces } from '../model/forgetting.ts';
 import type { CrmItem, Item } from '../model/items.ts';
 import type { ItemKey, Link, RemoteItem } from '../model/operations.ts';
 import type { PlannedChange } from '../model/plan.ts';
+import type { Progress } from '../model/progress.ts';
 import { slices } from '../model/slices.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import { PLAN_LEASE } from '../state/generations.ts';
@@ -10,7 +11,6 @@ import type { Lease } from '../state/leases.ts';
 import { HIGHEST_EPOCH } from '../sync/identity.ts';
 import { findNewer, type PatientRecords } from './forget-records.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
-import type { Progress } from './pull.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** How long a cycle, or a lane, that is under way is waited for. */

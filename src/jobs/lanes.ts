@@ -40,12 +40,14 @@ export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
  * Ends waits that a clock dated which ran ahead and has been put back since, or another machine's: what began in a time to come. Else a
  * target would stand still until then.
  */
-export async function endImpossibleWaits(tenant: OpenTenant, target: OpenTarget): Promise<void> {
+export async function endImpossibleWaits(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<void> {
   const now = tenant.clock();
-  const { pausedUntil, pausedAt } = await tenant.records.read(target.id);
-  const isImpossible = (pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS || (pausedAt ?? 0) > now + CLOCK_TOLERANCE_MS;
-  if (pausedUntil !== null && isImpossible) await tenant.records.write(target.id, { pausedUntil: null });
-  await tenant.outbox.takeBack(target.id, now, CLOCK_TOLERANCE_MS);
+  for (const [target, { record, pending }] of await tenant.records.look(targets.map(({ id }) => id))) {
+    const { pausedUntil, pausedAt } = record;
+    const isImpossible = (pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS || (pausedAt ?? 0) > now + CLOCK_TOLERANCE_MS;
+    if (pausedUntil !== null && isImpossible) await tenant.records.write(target, { pausedUntil: null });
+    if (pending > 0) await tenant.outbox.takeBack(target, now, CLOCK_TOLERANCE_MS);
+  }
 }
 
 /**

@@ -1,6 +1,5 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
-import { indexByAgenda } from '../sync/agenda-index.ts';
 import { holdAll } from '../sync/guard.ts';
 import { replacesNearlyAll } from '../sync/replaced.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
@@ -22,13 +21,12 @@ export interface PlannedTargets {
  */
 export async function planTargets(
   tenant: OpenTenant,
-  input: Omit<Known, 'heldContacts' | 'byAgenda' | 'holds' | 'generation'>,
+  input: Omit<Known, 'heldContacts' | 'holds' | 'generation'>,
   signal: AbortSignal,
 ): Promise<PlannedTargets> {
   const holds = await tenant.holds.list();
   const heldContacts = contactsIn(holds, tenant);
-  const byAgenda = indexByAgenda(input.survey.snapshot.records.values());
-  const known = { ...input, holds, heldContacts, byAgenda, generation: await tenant.generation.look() };
+  const known = { ...input, holds, heldContacts, generation: await tenant.generation.look() };
   const plans = new Map<OpenTarget, TargetPlan>();
   const failed: { target: string; code: string }[] = [];
   const configured = [...input.states.keys()];

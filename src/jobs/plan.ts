@@ -13,6 +13,7 @@ import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
 import { type ReadingVerdict, readingVerdict } from './replaced.ts';
+import type { Basis } from './settled.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { type Confirmations, type Known, viewOf } from './views.ts';
@@ -45,6 +46,8 @@ export interface TargetPlan {
   abandoned: string[];
   /** Pinned records that left the window: they would be read alone for weeks. */
   outlived: string[];
+  /** A person put records back that the rules leave out. */
+  hasPins: boolean;
   unchanged: number;
   /** Records that the rules leave out or as they are, by the rule's code. */
   leftOut: Readonly<Record<string, number>>;
@@ -62,6 +65,10 @@ export interface Cycle {
   plans: TargetPlan[];
   /** Absent records of each target. */
   missing: ReadonlyMap<string, readonly string[]>;
+  /** Those for which nothing was planned because the same was before; their plans are among the others. */
+  settled: readonly OpenTarget[];
+  /** What was known before the states of targets were opened. */
+  basis: Basis;
   /** Targets that could not be read, or asked to be left alone: nothing is planned for them. */
   left: readonly { target: string; code: string }[];
   /** By target, and by rule of reminders: what of it could not be read or is not known. */
@@ -154,6 +161,7 @@ export async function planTarget(
     timed: difference.timed,
     abandoned: [...givenUp(state.pending.values(), knowledge), ...stopped],
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
+    hasPins: pinned.size > 0,
     leftOut,
     leftOutRecords,
     unusable: view.unusable,
@@ -200,6 +208,13 @@ function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[],
 }
 
 const NONE_HELD = { 'first-run': [], replaced: [], people: [], cancelled: [], vanished: [] };
+
+/** A plan that does nothing. */
+export const NOTHING_PLANNED = {
+  ...{ openHolds: new Set<Hold['kind']>(), approved: new Set<string>(), held: NONE_HELD, reading: null },
+  ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
+  ...{ hasPins: false, replaced: false, doubtsReading: false, leftOut: {}, leftOutRecords: new Map(), unusable: {} },
+} satisfies Partial<TargetPlan>;
 
 /** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
 function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: TargetState): string[] {

@@ -1,41 +1,25 @@
 import { asMirrorError } from '../model/errors.ts';
+import type { Progress } from '../model/progress.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
-import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
-import { confirmAll, noteMisses } from './confirm.ts';
-import { gapsOf } from './gaps.ts';
+import { noteMisses } from './confirm.ts';
 import { endImpossibleWaits } from './lanes.ts';
-import { keepLedgers } from './ledgers.ts';
 import { differsByHand } from './marks.ts';
 import { noteProtection } from './note-protection.ts';
-import { openStates } from './open-states.ts';
-import { nextOutside } from './outside.ts';
-import { type Cycle, commitPlan, missingFrom, snapshotOf } from './plan.ts';
-import {
-  absentReminded,
-  type Learned,
-  planReminders,
-  REMINDERS,
-  remindedReading,
-  resumeReminders,
-} from './plan-reminders.ts';
-import { planTargets } from './plan-targets.ts';
+import { type Cycle, commitPlan, snapshotOf, type TargetPlan } from './plan.ts';
+import { activeTargets, planCycle } from './plan-cycle.ts';
+import { type Learned, planReminders, resumeReminders } from './plan-reminders.ts';
 import { reportRun, targetRun } from './report.ts';
+import { settle } from './settled.ts';
 import { asOf, streamsOf } from './streams.ts';
-import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
+import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** How long a person's command waits for a cycle that is under way. */
 const LEASE_WAIT_MS = 60_000;
 /** How long a rejection keeps the same records from being held again. */
 const REJECTION_MS = 7 * DAY_MS;
-
-/** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
-const PINNED_READ_ALONE = 50;
-
-/** Progress for whoever watches: a word and, where known, how far. */
-export type Progress = (step: string, done?: number, total?: number) => void;
 
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
@@ -64,13 +48,16 @@ export async function pullTenant(
     await resumeReminders(tenant);
     if (activeTargets(tenant).length === 0 && tenant.reminders === null)
       return await reportRun(tenant, startedAt, null, null);
-    for (const target of activeTargets(tenant)) await endImpossibleWaits(tenant, target);
+    await endImpossibleWaits(tenant, activeTargets(tenant));
     const progress = options.progress ?? (() => {});
     const cycle = await planCycle(tenant, { lease, progress, fresh: options.wait }, guarded);
-    await noteProtection(tenant, activeTargets(tenant), cycle.doubt);
-    for (const plan of cycle.plans) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
+    const isMoving = (target: OpenTarget) => !cycle.settled.includes(target);
+    await noteProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
+    const moving = cycle.plans.filter(({ target }) => isMoving(target));
+    for (const plan of moving) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
+    await settle(tenant, cycle, lease);
     await noteMisses(tenant, cycle);
-    await noteFreshness(tenant, cycle);
+    await noteFreshness(tenant, cycle, moving);
     const isForeign = cycle.plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
     if (!isForeign) await planReminders(tenant, learnedOf(cycle));
     return await reportRun(tenant, startedAt, cycle, null);
@@ -90,66 +77,6 @@ export async function pullTenant(
   }
 }
 
-/**
- * Reads the clinic and plans every target.
- * @param options.lease null to look only: nothing at all is written, adoption included
- */
-export async function planCycle(
-  tenant: OpenTenant,
-  options: { lease: Lease | null; progress: Progress; fresh?: boolean },
-  signal: AbortSignal,
-): Promise<Cycle> {
-  const configured = activeTargets(tenant);
-  options.progress('reading the clinic');
-  const besides = await readingsBesides(tenant, configured);
-  const survey = await surveyClinic(tenant, configured, { besides, fresh: options.fresh ?? true }, signal);
-  options.progress('reading the targets');
-  const wentBackAt = await tenant.protection.wentBackAt();
-  const opening = { survey, lease: options.lease, wentBackAt };
-  const { states, left } = await openStates(tenant, configured, opening, signal);
-  const absent = new Map<string, string[]>();
-  const missing = new Map<string, string[]>();
-  for (const [target, state] of states) {
-    const pinned = await tenant.journal.pinned(target.id, tenant.clock());
-    const unlisted = missingFrom(survey, target, state, pinned);
-    const outside = { survey, state, targets: states.size, note: options.lease !== null };
-    absent.set(target.id, unlisted);
-    missing.set(target.id, [...unlisted, ...(await nextOutside(tenant, target, outside, unlisted))]);
-  }
-  const asked = new Map(missing).set(REMINDERS, await remindersMissing(tenant, survey));
-  const questions = new Set([...asked.values()].flat()).size;
-  if (questions > 0) options.progress('reading absent records alone', 0, questions);
-  const confirmations = await confirmAll(tenant, survey, asked, signal);
-  options.progress('planning');
-  await keepLedgers(tenant, survey, confirmations, signal);
-  // After the targets were opened: what was found there may tell that the state was lost.
-  const doubt = await tenant.protection.doubt({ lookOnly: options.lease === null });
-  const known = { survey, confirmations, absent, missing, states, isForgotten: await tenant.tombstones.load(), doubt };
-  const { plans, failed } = await planTargets(tenant, known, signal);
-  const gaps = gapsOf(tenant, configured, survey);
-  // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
-  if ([...gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
-  return { survey, confirmations, plans, missing, left: [...left, ...failed], gaps, doubt };
-}
-
-/** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */
-async function readingsBesides(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<Reading[]> {
-  const now = tenant.clock();
-  const readings = tenant.reminders === null ? [] : [remindedReading(tenant.reminders, now)];
-  for (const target of targets) {
-    const { size } = await tenant.journal.pinned(target.id, now);
-    if (size > PINNED_READ_ALONE) readings.push({ window: windowOf(target, now), agendas: 'all' });
-  }
-  return readings;
-}
-
-/** Appointments that wait for a reminder and that a complete list did not show. */
-async function remindersMissing(tenant: OpenTenant, { snapshot }: Survey): Promise<string[]> {
-  if (snapshot.completeness !== 'complete') return [];
-  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
-  return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
-}
-
 /** A reading that a target doubts takes no reminder back: whether its appointment is there is asked again when it is due. */
 function learnedOf({ survey, confirmations, plans }: Cycle): Learned {
   const { found, vanished: gone } = confirmations.appointments;
@@ -158,17 +85,13 @@ function learnedOf({ survey, confirmations, plans }: Cycle): Learned {
   return { records: survey.snapshot.records, found, vanished, place: survey.directory };
 }
 
-function activeTargets(tenant: OpenTenant): OpenTarget[] {
-  return [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
-}
-
 /**
  * A target with absent records that nobody could read alone is as fresh as it was before; so is one whose first run was not
  * approved, one whose reading replaces nearly everything, and one whose calendar was replaced meanwhile. With gaps it is so but for them:
  * its clock stands, the rest is as of now.
  */
-async function noteFreshness(tenant: OpenTenant, cycle: Cycle): Promise<void> {
-  const { survey, plans } = cycle;
+async function noteFreshness(tenant: OpenTenant, cycle: Cycle, plans: readonly TargetPlan[]): Promise<void> {
+  const { survey } = cycle;
   for (const plan of plans) {
     const gaps = cycle.gaps.get(plan.target.id) ?? [];
     await tenant.records.write(plan.target.id, { gaps: gaps.length === 0 ? null : gaps });

@@ -1,6 +1,7 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxEntry, Settlement } from '../state/outbox.ts';
@@ -9,7 +10,6 @@ import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/ident
 import { approvedUnplanned } from './decided.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { differsByHand } from './marks.ts';
-import type { Progress } from './pull.ts';
 import { nextTry } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';

@@ -4,6 +4,7 @@ import type { KeptRoom } from '../model/kept.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
+import type { AgendaIndex } from '../sync/agenda-index.ts';
 import { createDoubted, type Doubted } from './doubt.ts';
 
 /** What was read of a stream, and when the reading began. */
@@ -44,13 +45,21 @@ export interface StreamMemory extends StreamReadings {
   historySize: Doubted;
   /** What each cycle reads again. */
   appointments: ReadingMemory<Appointment>;
+  /** Those of the last reading by agenda; null when none is kept. */
+  byAgenda: AgendaIndex | null;
   /** Whether the appointments that were read last lacked names of patients: the list of patients is then read before them. */
   lacksNames: boolean;
 }
 
 /** Nothing is read yet. @param room for what is kept of appointments between two cycles */
 export function emptyStreamMemory(room: KeptRoom): StreamMemory {
-  const appointments = new ReadingMemory<Appointment>(room);
-  const nothing = { patients: null, invoices: null, history: null, lacksNames: false };
-  return { ...nothing, appointments, failures: new Map(), historySize: createDoubted() };
+  const memory: StreamMemory = {
+    ...{ patients: null, invoices: null, history: null, byAgenda: null, lacksNames: false },
+    appointments: new ReadingMemory<Appointment>(room, () => {
+      memory.byAgenda = null;
+    }),
+    failures: new Map(),
+    historySize: createDoubted(),
+  };
+  return memory;
 }

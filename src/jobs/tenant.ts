@@ -31,6 +31,7 @@ import type { Ledger } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
 import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
+import type { Settled } from '../sync/settled.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { OpenTriggers } from './open-triggers.ts';
 import type { StreamMemory } from './stream-memory.ts';
@@ -78,6 +79,8 @@ export interface OpenTarget {
   fingerprints: FingerprintMemory;
   /** The calendar that this process made sure of; null before the first time and after trouble. */
   preparedContainer: string | null;
+  /** What this process remembers of the last plan, when that had nothing to do. */
+  settled: Settled | null;
 }
 
 /** How a tenant's targets are told of changes. */

@@ -2,6 +2,8 @@ import { slices } from '../model/slices.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
+import { FENCE, type Lease } from './leases.ts';
+import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import type { TargetGap } from './target-gaps.ts';
 
@@ -56,6 +58,24 @@ export interface TargetRecord {
   ambiguous: number;
 }
 
+/** A target as it stands in the state at a moment. */
+export interface TargetLook {
+  record: TargetRecord;
+  /** Version of its table of links; null before the first. */
+  linksVersion: string | null;
+  /** Entries in its outbox. */
+  pending: number;
+}
+
+/** What a plan notes of targets for which it had nothing to do. */
+export interface SettledNote {
+  plannedAt: Instant;
+  /** Number of the configuration. */
+  plannedUnder: number;
+  /** When the reading began; null when it was not whole, so that it tells of no freshness. */
+  asOf: Instant | null;
+}
+
 /** What is known, as of the last audit, to be done to our objects by hand. */
 export interface DriftReport {
   checkedAt: Instant;
@@ -87,6 +107,15 @@ export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted';
 /** The target records of one tenant. */
 export interface TargetStore {
   read(target: string): Promise<TargetRecord>;
+  /** Targets as they stand, by id, in one go. */
+  look(targets: readonly string[]): Promise<Map<string, TargetLook>>;
+  /**
+   * Notes that targets have nothing to do; one whose links, outbox or trouble are not as they were looked at is left as it is, in the same
+   * step. Fenced by the planner's lease.
+   * @param looked targets with the version of their links
+   * @throws MirrorError `conflict`, code `lease-lost`
+   */
+  settle(looked: ReadonlyMap<string, string>, note: SettledNote, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears one. */
   write(target: string, fields: Partial<Omit<TargetRecord, TargetCounter>>): Promise<void>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
@@ -113,6 +142,24 @@ const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
 const GONE_KEPT_MS = 7 * DAY_MS;
 const MISSES_KEPT_MS = 7 * DAY_MS;
 
+/** Targets in one script: each takes some tens of microseconds. */
+const SETTLED_AT_ONCE = 100;
+/** Commands for one target's look. */
+const LOOK_COMMANDS = 3;
+
+// KEYS: lease, then target, links and outbox of each. ARGV: token, planned at, under, as of ('' for none), then the links' version of each.
+const SETTLE = `${FENCE}
+for i = 2, #KEYS, 3 do
+  local target, links, outbox = KEYS[i], KEYS[i + 1], KEYS[i + 2]
+  local isAsLooked = redis.call('HGET', links, 'version') == ARGV[4 + (i + 1) / 3] and redis.call('HLEN', outbox) == 0
+  if isAsLooked and redis.call('HEXISTS', target, 'adoptedAt') == 1 and redis.call('HEXISTS', target, 'trouble') == 0 then
+    redis.call('HSET', target, 'lastPlannedAt', ARGV[2], 'plannedUnder', ARGV[3], 'comparableUnder', ARGV[3])
+    redis.call('HDEL', target, 'gaps')
+    if ARGV[4] ~= '' then redis.call('HSET', target, 'plannedAsOf', ARGV[4], 'settledAsOf', ARGV[4]) end
+  end
+end
+return 1`;
+
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted'];
 
 /** Opens the target records of a tenant. */
@@ -120,6 +167,40 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
   return {
     async read(target) {
       return recordOf(await redis.hgetall(keys.target(tenant, target)));
+    },
+    async look(targets) {
+      const pipeline = redis.pipeline();
+      for (const target of targets) {
+        pipeline.hgetall(keys.target(tenant, target));
+        pipeline.hget(keys.linksMeta(tenant, target), 'version');
+        pipeline.hlen(keys.outbox(tenant, target));
+      }
+      const answers = (await pipeline.exec()) ?? [];
+      for (const [error] of answers) if (error !== null) throw error;
+      return new Map(
+        targets.map((target, index) => {
+          const [fields, linksVersion, pending] = answers.slice(index * LOOK_COMMANDS).map(([, answer]) => answer);
+          return [
+            target,
+            {
+              record: recordOf(fields as Record<string, string>),
+              linksVersion: (linksVersion as string | null) ?? null,
+              pending: Number(pending),
+            },
+          ];
+        }),
+      );
+    },
+    async settle(looked, { plannedAt, plannedUnder, asOf }, lease) {
+      for (const slice of slices([...looked], SETTLED_AT_ONCE)) {
+        const places = slice.flatMap(([target]) => [
+          keys.target(tenant, target),
+          keys.linksMeta(tenant, target),
+          keys.outbox(tenant, target),
+        ]);
+        const told = [lease.token, plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
+        await fenced(redis.eval(SETTLE, places.length + 1, lease.key, ...places, ...told));
+      }
     },
     async write(target, fields) {
       const key = keys.target(tenant, target);

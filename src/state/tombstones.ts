@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
 import type { ForgetReceipt } from '../model/forgetting.ts';
 import type { Instant } from '../model/time.ts';
@@ -17,8 +17,8 @@ export interface TombstoneStore {
   add(patientId: string, at: Instant): Promise<string>;
   /** Ends a tombstone: the patient is followed again. @returns whether there was one */
   remove(patientId: string): Promise<boolean>;
-  /** Tells of each patient whether they are forgotten, as of now. */
-  load(): Promise<(patientId: string) => boolean>;
+  /** Who is forgotten, as of now. */
+  load(): Promise<ForgottenPatients>;
   count(): Promise<number>;
   /** Keeps a receipt under a new name, for ever. @throws MirrorError as `add` */
   keepReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
@@ -26,6 +26,13 @@ export interface TombstoneStore {
   receipts(): Promise<ForgetReceipt[]>;
   /** What reminders keep of patients, also where none are configured any more. */
   reminders: ReminderTraces;
+}
+
+/** Tells of each patient whether they are forgotten. */
+export interface ForgottenPatients {
+  (patientId: string): boolean;
+  /** The same as long as it is the same patients. */
+  version: string;
 }
 
 const RECEIPT_BYTES = 5;
@@ -60,8 +67,9 @@ export function createTombstoneStore(
       return removed;
     },
     async load() {
-      const names = new Set(await redis.hkeys(table));
-      return (patientId) => names.size > 0 && names.has(nameOf(patientId));
+      const names = new Set((await redis.hkeys(table)).sort());
+      const version = hash('sha256', [...names].join('\n'), 'base64url');
+      return Object.assign((patientId: string) => names.size > 0 && names.has(nameOf(patientId)), { version });
     },
     count: () => redis.hlen(table),
     async keepReceipt(content) {

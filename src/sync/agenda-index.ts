@@ -1,34 +1,45 @@
+import { randomUUID } from 'node:crypto';
 import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 
 /** The appointments of one reading by agenda: a target looks at those of its own, not at everybody's. */
 export interface AgendaIndex {
-  /** Those of some agendas. */
-  of(agendaIds: readonly string[]): Generator<Appointment>;
+  /** Those of some agendas, or of all. */
+  of(agendaIds: 'all' | readonly string[]): Generator<Appointment>;
   /** How many of the other agendas overlap a window. */
   countBeside(agendaIds: readonly string[], window: TimeWindow): number;
+  /** Names what the reading shows of some agendas: the same as of an earlier reading that showed the very same appointments of them. */
+  revisionOf(agendaIds: 'all' | readonly string[]): string;
+  /** By agenda: its appointments, and a name for them. */
+  readonly lists: ReadonlyMap<string, AgendaList>;
 }
 
-/** @param appointments each once */
-export function indexByAgenda(appointments: Iterable<Appointment>): AgendaIndex {
-  const byAgenda = new Map<string, Appointment[]>();
-  for (const appointment of appointments) {
-    const those = byAgenda.get(appointment.agendaId);
-    if (those === undefined) byAgenda.set(appointment.agendaId, [appointment]);
-    else those.push(appointment);
-  }
+/** The appointments of one agenda, under a name that no other list ever has. */
+interface AgendaList {
+  appointments: Appointment[];
+  revision: string;
+}
+
+/**
+ * @param appointments each once
+ * @param before that of an earlier reading; an appointment that is as it was then is the same object
+ */
+export function indexByAgenda(appointments: Iterable<Appointment>, before: AgendaIndex | null = null): AgendaIndex {
+  const lists = listsOf(appointments, before);
+  const namesIn = (agendaIds: 'all' | readonly string[]) => new Set(agendaIds === 'all' ? lists.keys() : agendaIds);
   const counts = new Map<string, ReadonlyMap<string, number>>();
   // Most targets of a tenant have the same window.
   const countsIn = (window: TimeWindow) => {
     const name = `${window.fromAt} ${window.toAt}`;
-    const count = (those: readonly Appointment[]) => those.filter(({ time }) => overlaps(time, window)).length;
-    const known = counts.get(name) ?? new Map([...byAgenda].map(([agenda, those]) => [agenda, count(those)]));
+    const count = ({ appointments }: AgendaList) => appointments.filter(({ time }) => overlaps(time, window)).length;
+    const known = counts.get(name) ?? new Map([...lists].map(([agenda, those]) => [agenda, count(those)]));
     counts.set(name, known);
     return known;
   };
   return {
+    lists,
     *of(agendaIds) {
-      for (const id of new Set(agendaIds)) yield* byAgenda.get(id) ?? [];
+      for (const id of namesIn(agendaIds)) yield* lists.get(id)?.appointments ?? [];
     },
     countBeside(agendaIds, window) {
       const own = new Set(agendaIds);
@@ -36,5 +47,28 @@ export function indexByAgenda(appointments: Iterable<Appointment>): AgendaIndex 
       for (const [agenda, count] of countsIn(window)) if (!own.has(agenda)) beside += count;
       return beside;
     },
+    revisionOf(agendaIds) {
+      return [...namesIn(agendaIds)]
+        .sort()
+        .map((id) => `${id} ${lists.get(id)?.revision ?? ''}`)
+        .join('\n');
+    },
   };
+}
+
+function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null): Map<string, AgendaList> {
+  const byAgenda = new Map<string, Appointment[]>();
+  for (const appointment of appointments) {
+    const those = byAgenda.get(appointment.agendaId);
+    if (those === undefined) byAgenda.set(appointment.agendaId, [appointment]);
+    else those.push(appointment);
+  }
+  const lists = new Map<string, AgendaList>();
+  for (const [agenda, those] of byAgenda) {
+    const known = before?.lists.get(agenda);
+    const isAsBefore =
+      known?.appointments.length === those.length && those.every((one, at) => one === known.appointments[at]);
+    lists.set(agenda, isAsBefore ? known : { appointments: those, revision: randomUUID() });
+  }
+  return lists;
 }

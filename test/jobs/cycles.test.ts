@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
-import { planCycle, pullTenant } from '../../src/jobs/pull.ts';
+import { planCycle } from '../../src/jobs/plan-cycle.ts';
+import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';

@@ -140,6 +140,7 @@ function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }
     connector: model.open(identity.mark),
     fingerprints: new FingerprintMemory(),
     preparedContainer: null,
+    settled: null,
   };
 }
 

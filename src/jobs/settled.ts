@@ -1,0 +1,125 @@
+import type { Hold } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import type { Lease } from '../state/leases.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
+import type { TargetLook } from '../state/targets.ts';
+import type { AgendaIndex } from '../sync/agenda-index.ts';
+import type { TargetState } from '../sync/diff.ts';
+import { settledUntil } from '../sync/settled.ts';
+import { type Cycle, NOTHING_PLANNED, type TargetPlan } from './plan.ts';
+import { type Survey, windowOf } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** What a cycle knows before it opens the states of targets. */
+export interface Basis {
+  survey: Survey;
+  byAgenda: AgendaIndex;
+  /** When the state last went back in time. */
+  wentBackAt: Instant | null;
+  gaps: ReadonlyMap<string, readonly TargetGap[]>;
+  looks: ReadonlyMap<string, TargetLook>;
+  holds: readonly Hold[];
+  /** Version of who is forgotten. */
+  forgotten: string;
+}
+
+/** Looks at the state for what {@link plannedBefore} goes by. */
+export async function basisOf(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  known: Pick<Basis, 'survey' | 'byAgenda' | 'wentBackAt' | 'gaps'>,
+): Promise<Basis> {
+  const { version: forgotten } = await tenant.tombstones.load();
+  const holds = await tenant.holds.list();
+  return { ...known, holds, forgotten, looks: await tenant.records.look(targets.map(({ id }) => id)) };
+}
+
+/**
+ * Targets for which the same was planned before as would be planned now: nothing. That is so while their appointments, their links, who is
+ * forgotten and the catalogue are as they were, nothing waits, is held or pinned, and nothing has come into their window or left it.
+ */
+export async function plannedBefore(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  basis: Basis,
+): Promise<Map<OpenTarget, TargetPlan>> {
+  const now = basis.survey.startedAt;
+  const candidates = targets.filter((target) => {
+    const { settled } = target;
+    const isInTime = settled !== null && settled.fromAt <= now && now < settled.untilAt;
+    return isInTime && settled.by === nameOf(target, basis) && isAtRest(target, basis);
+  });
+  const pinned = await Promise.all(candidates.map(({ id }) => tenant.journal.pinned(id, now)));
+  const resting = candidates.filter((_, index) => pinned[index]?.size === 0);
+  return new Map(resting.flatMap((target) => (target.settled === null ? [] : [[target, planOf(target, basis)]])));
+}
+
+/**
+ * Remembers of a plan that had nothing to do what it went by; of another one nothing.
+ * @param state what it was compared with; null when it went by more than lists and state
+ */
+export function remember(plan: TargetPlan, state: TargetState | null, basis: Basis): void {
+  const { target } = plan;
+  target.settled = null;
+  if (state === null || target.crm !== null || !isAtRest(target, basis) || hasWork(plan)) return;
+  const { survey, byAgenda } = basis;
+  const { agendas } = target.configuration;
+  const own = new Map([...byAgenda.of(agendas)].map((appointment) => [appointment.id, appointment]));
+  const window = windowOf(target, survey.startedAt);
+  const untilAt = settledUntil({ own, state, window, now: survey.startedAt });
+  if (untilAt === null) return;
+  const { agenda: _, ...leftOut } = plan.leftOut;
+  const { unchanged, linkCount: links } = plan;
+  target.settled = { by: nameOf(target, basis), fromAt: survey.startedAt, untilAt, links, unchanged, leftOut };
+}
+
+/** Notes of targets for which nothing was planned that it was so. */
+export async function settle(tenant: OpenTenant, { survey, settled, basis }: Cycle, lease: Lease): Promise<void> {
+  const looked = new Map(
+    settled.flatMap(({ id }) => {
+      const version = basis.looks.get(id)?.linksVersion ?? null;
+      return version === null ? [] : [[id, version]];
+    }),
+  );
+  if (looked.size === 0) return;
+  const note = {
+    plannedAt: tenant.clock(),
+    plannedUnder: await tenant.generation.join(),
+    asOf: survey.snapshot.completeness === 'complete' ? survey.startedAt : null,
+  };
+  await tenant.records.settle(looked, note, lease);
+}
+
+function nameOf({ id, configuration }: OpenTarget, { survey, byAgenda, looks, forgotten }: Basis): string {
+  const { linksVersion = null } = looks.get(id) ?? {};
+  return JSON.stringify([linksVersion, forgotten, survey.clinic.catalogue, byAgenda.revisionOf(configuration.agendas)]);
+}
+
+/** Whether nothing but its appointments and links decides what a calendar is given. */
+function isAtRest(target: OpenTarget, { survey, gaps, looks, holds, wentBackAt }: Basis): boolean {
+  const look = looks.get(target.id);
+  if (look === undefined || look.linksVersion === null || look.pending > 0 || target.preparedContainer === null)
+    return false;
+  const { adoptedAt, trouble, wentBackAt: adoptedFor } = look.record;
+  const isKnown = adoptedAt !== null && adoptedFor === wentBackAt && trouble === null;
+  // Names out of the list of patients may change without any appointment.
+  const isNamedByRows = survey.directory.patients.size === 0;
+  return isKnown && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
+}
+
+/** Whether it does anything, or may keep what the rules leave out. */
+function hasWork(plan: TargetPlan): boolean {
+  const { passed, held, refused, postponed, released, timed, abandoned, outlived } = plan;
+  const lists = [passed, ...Object.values(held), refused, postponed, released, timed, abandoned, outlived];
+  return plan.hasPins || plan.replaced || plan.doubtsReading || lists.some((list) => list.length > 0);
+}
+
+function planOf(target: OpenTarget, { survey, byAgenda }: Basis): TargetPlan {
+  const { links = 0, unchanged = 0, leftOut = {} } = target.settled ?? {};
+  const { agendas } = target.configuration;
+  const beside = agendas === 'all' ? 0 : byAgenda.countBeside(agendas, windowOf(target, survey.startedAt));
+  return {
+    ...{ ...NOTHING_PLANNED, target, unchanged, linkCount: links },
+    leftOut: beside === 0 ? leftOut : { ...leftOut, agenda: beside },
+  };
+}

@@ -1,0 +1,274 @@
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import type { AppointmentStatus } from '../../src/model/records.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { cycle, drain, pull } from './cycle.ts';
+import { createModelClinic, type ModelClinic } from './model-clinic.ts';
+import { createModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
+
+/** SETTLED_HISTORIES=2000 looks longer. */
+const HISTORIES = Number(process.env.SETTLED_HISTORIES ?? 15);
+const STATUSES: AppointmentStatus[] = ['booked', 'confirmed', 'cancelled'];
+const TREATMENTS = ['t1'];
+/** What lies in the wider window and not in the narrower one is listed all the same. */
+const WIDER = { pastDays: 2, futureDays: 5 };
+const NARROWER = { pastDays: 1, futureDays: 3 };
+const AGENDAS = { doctor: ['a1'], assistant: ['a2'], clinic: 'all' } as const;
+
+const redis = useRedis();
+
+/** One tenant in one process, or in another one for every cycle. */
+interface World {
+  models: Record<keyof typeof AGENDAS, ReturnType<typeof createModelTarget>>;
+  tenant(): OpenTenant;
+}
+
+interface Shared {
+  connection: RedisClient;
+  clinic: ModelClinic;
+  now: number;
+}
+
+function worldOf(shared: Shared, id: string, remembers: boolean): World {
+  const models = { doctor: createModelTarget(), assistant: createModelTarget(), clinic: createModelTarget() };
+  const targets = Object.entries(AGENDAS).map(([target, agendas]) => ({
+    id: target,
+    model: models[target as keyof typeof AGENDAS],
+    configuration: {
+      agendas,
+      treatments: target === 'clinic' ? TREATMENTS : ('all' as const),
+      window: target === 'doctor' ? NARROWER : WIDER,
+    },
+  }));
+  const { connection, clinic } = shared;
+  const open = () => openTenant({ redis: connection, clinic, id, targets, clock: () => shared.now });
+  const kept = open();
+  return { models, tenant: () => (remembers ? kept : open()) };
+}
+
+async function openShared(): Promise<Shared> {
+  const connection = redis.connect();
+  await connection.flushall();
+  return { connection, clinic: createModelClinic(), now: NOW };
+}
+
+type Change =
+  | { do: 'book'; id: string; inHours: number; agendaId: string; status: AppointmentStatus; treatmentId: string | null }
+  | { do: 'erase' | 'hide'; id: string }
+  | { do: 'pin' | 'unpin' | 'touch'; id: string; target: keyof typeof AGENDAS }
+  | { do: 'forget' | 'remember' }
+  | { do: 'break-off'; after: number | null }
+  | { do: 'pull' | 'push' };
+
+/** What happens, and how many hours pass from cycle to cycle after it. */
+interface Round {
+  changes: Change[];
+  /** Whether it is all written before the hours pass. */
+  isWritten: boolean;
+  waits: number[];
+}
+
+const ids = fc.nat(5).map(String);
+const targets = fc.constantFrom(...(Object.keys(AGENDAS) as (keyof typeof AGENDAS)[]));
+const bookings = fc.record({
+  do: fc.constant('book' as const),
+  id: ids,
+  inHours: fc.integer({ min: -50, max: 120 }),
+  agendaId: fc.constantFrom('a1', 'a1', 'a2'),
+  status: fc.constantFrom('booked' as const, ...STATUSES),
+  treatmentId: fc.constantFrom(null, 't1', 't1'),
+});
+const changes: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 5, arbitrary: bookings },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('erase' as const, 'hide' as const), id: ids }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('pin' as const, 'unpin' as const, 'touch' as const),
+      id: ids,
+      target: targets,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('forget' as const, 'remember' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('break-off' as const), after: fc.option(fc.nat(4)) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('pull' as const, 'push' as const) }) },
+);
+const rounds: fc.Arbitrary<Round> = fc.record({
+  changes: fc.array(changes, { maxLength: 3 }),
+  isWritten: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
+  waits: fc.array(fc.oneof(fc.integer({ min: -2, max: 3 }), fc.nat(30)), { minLength: 1, maxLength: 4 }),
+});
+
+/** What a cycle told and noted, but for its name. */
+async function told(tenant: OpenTenant) {
+  const { id: _, ...run } = await pull(tenant);
+  const looks = await tenant.records.look(Object.keys(AGENDAS));
+  return { run, looks: [...looks].map(([id, { record, pending }]) => ({ id, record, pending })) };
+}
+
+async function play(shared: Shared, worlds: readonly World[], { changes, isWritten, waits }: Round): Promise<void> {
+  const written: Change[] = [{ do: 'pull' }, { do: 'push' }, { do: 'pull' }, { do: 'push' }, { do: 'pull' }];
+  for (const change of [...changes, ...(isWritten ? written : [])]) await happen(shared, worlds, change);
+  for (const hours of waits) {
+    shared.now += hours * HOUR_MS;
+    await happen(shared, worlds, { do: 'pull' });
+  }
+}
+
+async function happen(shared: Shared, worlds: readonly World[], change: Change): Promise<void> {
+  const { clinic } = shared;
+  switch (change.do) {
+    case 'book': {
+      const { do: _, id, ...content } = change;
+      clinic.appointments.set(id, appointmentOf(id, content));
+      return;
+    }
+    case 'erase':
+      return void clinic.appointments.delete(change.id);
+    case 'hide':
+      return void (clinic.unusable.delete(change.id) || clinic.unusable.add(change.id));
+    case 'break-off':
+      clinic.truncatedAfter = change.after;
+      return;
+    case 'pull': {
+      const [one, other] = await Promise.all(worlds.map((world) => told(world.tenant())));
+      expect(one).toEqual(other);
+      return;
+    }
+  }
+  for (const world of worlds) await inOne(shared, world.tenant(), change);
+}
+
+async function inOne({ now }: Shared, tenant: OpenTenant, step: Change): Promise<void> {
+  switch (step.do) {
+    case 'pin':
+      return tenant.journal.pin(step.target, [step.id], now + 100 * HOUR_MS);
+    case 'unpin':
+      return tenant.journal.unpin(step.target, [step.id]);
+    case 'touch': {
+      const link = (await tenant.links.read(step.target)).get(step.id);
+      const lease = await tenant.leases.tryTake('plan');
+      if (link !== undefined && lease !== null) {
+        await tenant.links.writeAll(step.target, [{ ...link, drift: 'removed' }], lease);
+      }
+      return lease?.release();
+    }
+    case 'forget':
+      return void (await tenant.tombstones.add('p1', now));
+    case 'remember':
+      return void (await tenant.tombstones.remove('p1'));
+    case 'push':
+      for (const target of tenant.targets.values()) await drain(tenant, target);
+  }
+}
+
+const LAST: Round = { changes: [], isWritten: true, waits: [1] };
+
+test('a process that remembers plans as one that does not', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(rounds, { minLength: 2, maxLength: 6 }), async (history) => {
+      const shared = await openShared();
+      const worlds = [worldOf(shared, 'remembering', true), worldOf(shared, 'forgetting', false)];
+      for (const round of [...history, LAST]) await play(shared, worlds, round);
+      const [one, other] = worlds.map(({ models }) =>
+        Object.values(models).map((model) => model.objects().map(({ item }) => item)),
+      );
+      expect(one).toEqual(other);
+    }),
+    { numRuns: HISTORIES },
+  );
+}, 240_000);
+
+describe('a calendar for which nothing was planned', () => {
+  async function settled() {
+    const shared = await openShared();
+    for (const [id, agendaId] of [
+      ['1', 'a1'],
+      ['2', 'a2'],
+    ] as const)
+      shared.clinic.appointments.set(id, appointmentOf(id, { agendaId, treatmentId: 't1' }));
+    const tenant = worldOf(shared, 'studio-rossi', true).tenant();
+    await cycle(tenant);
+    await pull(tenant);
+    return { shared, tenant, read: vi.spyOn(tenant.links, 'read') };
+  }
+  const opened = (read: { mock: { calls: [target: string][] } }) => [...new Set(read.mock.calls.map(([id]) => id))];
+
+  test('is not opened again while nothing changes, and says as of when it is in sync', async () => {
+    const { shared, tenant, read } = await settled();
+    shared.now += HOUR_MS;
+    const run = await pull(tenant);
+    expect(opened(read)).toEqual([]);
+    expect(run.targets.map(({ target, unchanged }) => [target, unchanged])).toEqual([
+      ['doctor', 1],
+      ['assistant', 1],
+      ['clinic', 2],
+    ]);
+    for (const id of Object.keys(AGENDAS)) {
+      const { settledAsOf, plannedAsOf, lastPlannedAt } = await tenant.records.read(id);
+      expect([settledAsOf, plannedAsOf, lastPlannedAt]).toEqual([shared.now, shared.now, shared.now]);
+    }
+  });
+
+  test('is opened when an appointment of its agendas changes, and the others are not', async () => {
+    const { shared, tenant, read } = await settled();
+    shared.clinic.appointments.set('2', appointmentOf('2', { agendaId: 'a2', treatmentId: 't1', inHours: 30 }));
+    await pull(tenant);
+    expect(opened(read)).toEqual(['assistant', 'clinic']);
+  });
+
+  test('is opened when its links change, as an audit does that finds a change by hand', async () => {
+    const { shared, tenant, read } = await settled();
+    await inOne(shared, tenant, { do: 'touch', id: '1', target: 'doctor' });
+    read.mockClear();
+    const run = await pull(tenant);
+    expect(opened(read)).toEqual(['doctor']);
+    expect(run.targets[0]?.planned).toEqual({ 'removed-by-hand': 1 });
+  });
+
+  test('is opened when records were read alone: they may belong to any calendar', async () => {
+    const { shared, tenant, read } = await settled();
+    shared.clinic.appointments.delete('2');
+    await pull(tenant);
+    expect(opened(read)).toContain('doctor');
+  });
+
+  test('is not said to be in sync as of a reading that replaces nearly all of another one', async () => {
+    const { shared, tenant } = await settled();
+    const bookAll = (inHoursOf: (index: number) => number) => {
+      for (let index = 0; index < 12; index += 1) {
+        const booked = { agendaId: 'a2', treatmentId: 't1', inHours: inHoursOf(index) };
+        shared.clinic.appointments.set(`more-${index}`, appointmentOf(`more-${index}`, booked));
+      }
+    };
+    bookAll((index) => 30 + index);
+    await cycle(tenant);
+    await pull(tenant);
+    bookAll((index) => 1 + 2 * index);
+    shared.now += HOUR_MS;
+    const run = await pull(tenant);
+    expect(run.targets.find(({ target }) => target === 'assistant')?.held).toBe(12);
+    expect((await tenant.records.read('doctor')).plannedAsOf).toBe(NOW);
+  });
+
+  test('is left as it is by a note that comes after another change of it', async () => {
+    const { shared, tenant } = await settled();
+    const { settle } = tenant.records;
+    vi.spyOn(tenant.records, 'settle').mockImplementation(async (...told) => {
+      await tenant.records.write('doctor', {
+        trouble: { code: 'x', actor: 'remote', message: 'x', remedy: null, sinceAt: shared.now },
+      });
+      return settle(...told);
+    });
+    shared.now += HOUR_MS;
+    await pull(tenant);
+    const [doctor, assistant] = [await tenant.records.read('doctor'), await tenant.records.read('assistant')];
+    expect(doctor.settledAsOf).toBe(NOW);
+    expect(assistant.settledAsOf).toBe(shared.now);
+  });
+});

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/model/operations.ts';
+import type { Appointment } from '../../src/model/records.ts';
+import { HOUR_MS, hasLeft, MINUTE_MS, overlaps, type TimeSpan } from '../../src/model/time.ts';
+import { settledUntil } from '../../src/sync/settled.ts';
+import { appointmentOf, NOW } from './arbitraries.ts';
+
+const PAST_MS = 10 * HOUR_MS;
+const FUTURE_MS = 20 * HOUR_MS;
+const windowAt = (now: number) => ({ fromAt: now - PAST_MS, toAt: now + FUTURE_MS });
+
+function linkOf({ id, time: { startAt, endAt } }: Appointment, changes: Partial<Link> = {}): Link {
+  return {
+    recordId: id,
+    fingerprint: 'f',
+    versionTag: null,
+    startAt,
+    endAt,
+    epoch: 0,
+    drift: null,
+    ...changes,
+  } as Link;
+}
+
+function inputOf(own: readonly Appointment[], links: readonly Link[], pending = new Map()) {
+  return {
+    own: new Map(own.map((one) => [one.id, one])),
+    state: { links: new Map(links.map((link) => [link.recordId, link])), pending },
+    window: windowAt(NOW),
+    now: NOW,
+  };
+}
+
+const minutes = fc.integer({ min: -40 * 60, max: 40 * 60 });
+const appointments = fc.array(fc.tuple(minutes, fc.integer({ min: 0, max: 20 * 60 }))).map((spans) =>
+  spans.map(([from, lasts], index) => {
+    const startAt = NOW + from * MINUTE_MS;
+    return appointmentOf(`${index}`, { time: { kind: 'timed', startAt, endAt: startAt + lasts * MINUTE_MS } });
+  }),
+);
+
+describe('a calendar that had nothing to do', () => {
+  test('stands to its window as it did until then, whatever the time', () => {
+    fc.assert(
+      fc.property(appointments, fc.integer({ min: 0, max: 60 * 60 * 1_000 }), (own, laterMs) => {
+        const links = own.filter(({ time }) => overlaps(time, windowAt(NOW))).map((one) => linkOf(one));
+        const untilAt = settledUntil(inputOf(own, links));
+        if (untilAt === null) throw new Error('nothing keeps it from being settled');
+        const later = Math.min(NOW + laterMs, untilAt - 1);
+        const standing = ({ time }: { time: TimeSpan }, now: number) => [
+          overlaps(time, windowAt(now)),
+          hasLeft(time, windowAt(now)),
+        ];
+        for (const one of own) expect(standing(one, Math.max(NOW, later))).toEqual(standing(one, NOW));
+      }),
+    );
+  });
+
+  test('ends with the first edge that crosses something', () => {
+    const own = [appointmentOf('1', { inHours: 1 }), appointmentOf('2', { inHours: 25 })];
+    // The first leaves the window ten hours after its end; the second comes into it five hours from now.
+    expect(settledUntil(inputOf(own, [linkOf(own[0] as Appointment)]))).toBe(NOW + 5 * HOUR_MS);
+    expect(settledUntil(inputOf(own.slice(0, 1), []))).toBe(NOW + 12 * HOUR_MS);
+    expect(settledUntil(inputOf([], []))).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  const one = appointmentOf('1');
+  const beyond = appointmentOf('1', { inHours: 30 });
+  test.each([
+    ['something waits', inputOf([one], [linkOf(one)], new Map([['2', { recordId: '2' }]]))],
+    ['a link is of a record that is not listed', inputOf([], [linkOf(one)])],
+    ['a link lies outside of the window', inputOf([beyond], [linkOf(beyond)])],
+    ['a person edited an object', inputOf([one], [linkOf(one, { drift: 'edited' })])],
+    ['a person removed an object', inputOf([one], [linkOf(one, { drift: 'removed' })])],
+  ])('is not known to have nothing to do while %s', (_, input) => {
+    expect(settledUntil(input)).toBeNull();
+  });
+});
