@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { HttpResponse } from '../http/door.ts';
 import type { Forgettable, KeptRoom } from '../model/kept.ts';
 import type { ReceivedPage } from './paging.ts';
@@ -10,7 +10,7 @@ export type KeptPage<Row> = Omit<ReceivedPage<Row>, 'headers'>;
 /** What a list's readings share while one of them goes on. */
 export interface RememberedReading<Model> {
   /** What the very bytes of an answer were made into before; else what `make` makes of them now. */
-  page(answer: Pick<HttpResponse, 'body' | 'headers'>, make: () => KeptPage<Mapped<Model>>): KeptPage<Mapped<Model>>;
+  page(answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>, make: () => KeptPage<Mapped<Model>>): KeptPage<Mapped<Model>>;
   /** A record that is as it was is the same object as before, so that whatever was computed of it is known by it. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
   /** The reading is over: what it did not show is forgotten. */
@@ -37,8 +37,8 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
   begin(place: string): RememberedReading<Model> {
     const shown = new Map<string, KeptPage<Mapped<Model>>>();
     return {
-      page: ({ body, headers }, make) => {
-        const name = `${place} ${headers.get('content-type')} ${hash('sha256', body, 'base64url')}`;
+      page: (answer, make) => {
+        const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
         const page = shown.get(name) ?? this.#pages.get(name) ?? make();
         shown.set(name, page);
         return page;
@@ -66,6 +66,12 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
     this.#records = new Map();
     this.#onForget();
   }
+}
+
+function digestOf(answer: Pick<HttpResponse, 'body' | 'parts'>): string {
+  const digest = createHash('sha256');
+  for (const part of answer.parts ?? [answer.body]) digest.update(part);
+  return digest.digest('base64url');
 }
 
 /** Whether two values of JSON's kinds are equal. */

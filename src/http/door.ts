@@ -36,6 +36,8 @@ export interface HttpResponse {
   status: number;
   headers: Headers;
   body: Buffer;
+  /** The same bytes as they came, for whoever does not need them in one piece, which is made when it is asked for first. */
+  parts?: readonly Uint8Array[];
   /** What the answer asks us to wait, from Retry-After or X-RateLimit-Reset; null when it says nothing. */
   retryAfterMs: number | null;
 }
@@ -149,10 +151,22 @@ async function openOnce(request: HttpRequest, options: HttpDoorOptions): Promise
     const { status, headers } = response;
     const head = { status, headers, retryAfterMs: retryAfterMs(headers, options.clock()) };
     const body = bodyOf(response);
-    return { ...head, body, whole: async () => ({ ...head, body: Buffer.concat(await Array.fromAsync(body)) }) };
+    return { ...head, body, whole: async () => joinedLater(head, await Array.fromAsync(body)) };
   } catch (error) {
     throw networkError(error, request, timeout);
   }
+}
+
+function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Array[]): HttpResponse {
+  let joined: Buffer | null = null;
+  return {
+    ...head,
+    parts,
+    get body() {
+      joined ??= Buffer.concat(parts);
+      return joined;
+    },
+  };
 }
 
 function connect(

@@ -75,6 +75,8 @@ return 1`;
 export function createCredentialStore(options: CredentialStoreOptions): CredentialStore {
   const { redis, writer, sealer, tenant, log } = options;
   const keyOf = (connection: string) => keys.credential(tenant, connection);
+  // A list's pages are asked for one after the other with the same login: it is opened once.
+  let opened: { stored: string; credential: Credential } | null = null;
 
   async function awaitDisk(): Promise<void> {
     const answer = await options.awaitDurable().catch(() => 'late');
@@ -84,7 +86,9 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   async function read(connection: string): Promise<Credential | null> {
     const fields = await redis.hgetall(keyOf(connection));
     if (Object.keys(fields).length === 0) return null;
-    const credential = decodeCredential(fields, sealer, connection);
+    const stored = JSON.stringify([connection, fields]);
+    const credential = opened?.stored === stored ? opened.credential : decodeCredential(fields, sealer, connection);
+    opened = { stored, credential };
     if (sealer.isStale(fields.sealed ?? '')) await reseal(connection, fields, credential);
     return credential;
   }
