@@ -10,7 +10,10 @@ export type KeptPage<Row> = Omit<ReceivedPage<Row>, 'headers'>;
 /** What a list's readings share while one of them goes on. */
 export interface RememberedReading<Model> {
   /** What the very bytes of an answer were made into before; else what `make` makes of them now. */
-  page(answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>, make: () => KeptPage<Mapped<Model>>): KeptPage<Mapped<Model>>;
+  page(
+    answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
+    make: () => KeptPage<Mapped<Model>>,
+  ): KeptPage<Mapped<Model>>;
   /** A record that is as it was is the same object as before, so that whatever was computed of it is known by it. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
   /** The reading is over: what it did not show is forgotten. */

@@ -50,13 +50,13 @@ export function readingVerdict(
   const isRewritten = (change: PlannedChange) =>
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
-  const known = new Set(absentCandidates(state, window, () => false));
+  const known = () => absentCandidates(state, window, () => false);
   const records: ReadingRecords = {
     known,
     unlisted: new Set(absentCandidates(state, window, isListed)),
     added: isReconfigured ? new Set<string>() : idsOf(changes.filter(isNew)),
     rewritten: idsOf(changes.filter(isRewritten)),
-    shifts: new Map(isComparable ? [] : [...known].map((id) => [id, shiftOf(id, state, startOf)])),
+    shifts: new Map(isComparable ? [] : known().map((id) => [id, shiftOf(id, state, startOf)])),
   };
   return { records, decided: decisionOn(holds, changes) };
 }

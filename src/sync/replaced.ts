@@ -14,7 +14,9 @@ export interface ReadingFacts {
 }
 
 /** The same by ids of records, so that one that several targets hold counts once. */
-export interface ReadingRecords extends Readonly<Record<keyof ReadingFacts, ReadonlySet<string>>> {
+export interface ReadingRecords extends Readonly<Record<Exclude<keyof ReadingFacts, 'known'>, ReadonlySet<string>>> {
+  /** Gathered when it is asked for: few readings raise the question. */
+  known(): Iterable<string>;
   /** Where contents can't be compared: by how many milliseconds known records begin later than they did; 0 for one without such a time. */
   shifts: ReadonlyMap<string, number>;
 }
@@ -30,10 +32,12 @@ const CONTENTS_FROM = 10;
  * @param all of one target, or of all targets of a tenant: calendars too small for a verdict of their own have one in common
  */
 export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
-  const idsOf = (name: keyof ReadingFacts) => new Set(all.flatMap((records) => [...records[name]]));
+  const idsOf = (name: 'unlisted' | 'added' | 'rewritten') => new Set(all.flatMap((records) => [...records[name]]));
   const moved = movedApart(new Map(all.flatMap(({ shifts }) => [...shifts])));
-  const facts = {
-    known: idsOf('known').size,
+  const facts: ReadingFacts = {
+    get known() {
+      return new Set(all.flatMap((records) => [...records.known()])).size;
+    },
     unlisted: idsOf('unlisted').size,
     added: idsOf('added').size,
     rewritten: new Set([...idsOf('rewritten'), ...moved]).size,
@@ -62,15 +66,18 @@ export function movedApart(shifts: ReadonlyMap<string, number>): ReadonlySet<str
 }
 
 /** Whether known ids are gone while others came in their place, as with the rows of another tenant. */
-export function replacesIds({ known, unlisted, added }: ReadingFacts): boolean {
+export function replacesIds(facts: ReadingFacts): boolean {
+  const { unlisted, added } = facts;
+  if (unlisted < IDS_FROM || added < IDS_FROM) return false;
+  const { known } = facts;
   const shown = known - unlisted;
-  const isOther = unlisted >= known * SHARE && added >= (added + shown) * SHARE;
-  return unlisted >= IDS_FROM && added >= IDS_FROM && isOther;
+  return unlisted >= known * SHARE && added >= (added + shown) * SHARE;
 }
 
 /** Whether the records that the target knows are other ones, under the same ids. */
-export function replacesContents({ known, unlisted, rewritten }: ReadingFacts): boolean {
-  return rewritten >= CONTENTS_FROM && rewritten >= (known - unlisted) * SHARE;
+export function replacesContents(facts: ReadingFacts): boolean {
+  const { rewritten, unlisted } = facts;
+  return rewritten >= CONTENTS_FROM && rewritten >= (facts.known - unlisted) * SHARE;
 }
 
 /**

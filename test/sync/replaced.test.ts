@@ -162,13 +162,16 @@ describe('records that moved by a time of their own', () => {
 
 describe('a reading of several targets is weighed as one', () => {
   const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => `r${first + index}`);
-  const recordsOf = (given: { [Name in keyof ReadingRecords]?: Iterable<unknown> }): ReadingRecords => ({
-    known: new Set(),
+  const recordsOf = ({
+    known = [],
+    ...given
+  }: Partial<Omit<ReadingRecords, 'known'>> & { known?: Iterable<string> }): ReadingRecords => ({
+    known: () => known,
     unlisted: new Set(),
     added: new Set(),
     rewritten: new Set(),
     shifts: new Map(),
-    ...(given as Partial<ReadingRecords>),
+    ...given,
   });
   const HOUR = 3_600_000;
 
