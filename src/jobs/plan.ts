@@ -8,12 +8,12 @@ import { absentCandidates, type Diff, type TargetState, type TimedLink } from '.
 import { deletionClass, type GoneReason, guard } from '../sync/guard.ts';
 import { replacesNearlyAll } from '../sync/replaced.ts';
 import { type Confirmation, evidenceOf } from './absence.ts';
+import type { Basis } from './basis.ts';
 import { givenUp } from './given-up.ts';
 import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
 import { type ReadingVerdict, readingVerdict } from './replaced.ts';
-import type { Basis } from './settled.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { type Confirmations, type Known, viewOf } from './views.ts';

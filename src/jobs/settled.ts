@@ -1,38 +1,10 @@
-import type { Hold } from '../model/plan.ts';
-import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { TargetGap } from '../state/target-gaps.ts';
-import type { TargetLook } from '../state/targets.ts';
-import type { AgendaIndex } from '../sync/agenda-index.ts';
 import type { TargetState } from '../sync/diff.ts';
 import { settledUntil } from '../sync/settled.ts';
+import type { Basis } from './basis.ts';
 import { type Cycle, NOTHING_PLANNED, type TargetPlan } from './plan.ts';
-import { type Survey, windowOf } from './survey.ts';
+import { windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-
-/** What a cycle knows before it opens the states of targets. */
-export interface Basis {
-  survey: Survey;
-  byAgenda: AgendaIndex;
-  /** When the state last went back in time. */
-  wentBackAt: Instant | null;
-  gaps: ReadonlyMap<string, readonly TargetGap[]>;
-  looks: ReadonlyMap<string, TargetLook>;
-  holds: readonly Hold[];
-  /** Version of who is forgotten. */
-  forgotten: string;
-}
-
-/** Looks at the state for what {@link plannedBefore} goes by. */
-export async function basisOf(
-  tenant: OpenTenant,
-  targets: readonly OpenTarget[],
-  known: Pick<Basis, 'survey' | 'byAgenda' | 'wentBackAt' | 'gaps'>,
-): Promise<Basis> {
-  const { version: forgotten } = await tenant.tombstones.load();
-  const holds = await tenant.holds.list();
-  return { ...known, holds, forgotten, looks: await tenant.records.look(targets.map(({ id }) => id)) };
-}
 
 /**
  * Targets for which the same was planned before as would be planned now: nothing. That is so while their appointments, their links, who is
