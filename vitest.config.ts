@@ -13,7 +13,7 @@ export default defineConfig({
     unstubGlobals: true,
     unstubEnvs: true,
     // They end what hangs; nothing is measured by them, so they are generous: both cores may be busy.
-    testTimeout: 120_000,
+    testTimeout: 300_000,
     hookTimeout: 120_000,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'json'] },
   },

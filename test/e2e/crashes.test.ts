@@ -111,6 +111,6 @@ async function runUntilInSync(world: SmallWorld, daemons: readonly DaemonProcess
       const targets = (await status(estate)).tenants.flatMap((tenant) => tenant.targets);
       return targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) >= since);
     },
-    { what: 'the targets to be in sync', timeoutMs: 40_000, intervalMs: 400 },
+    { what: 'the targets to be in sync', intervalMs: 400 },
   );
 }

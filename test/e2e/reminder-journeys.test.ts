@@ -126,7 +126,6 @@ async function settled(world: SmallWorld, time: ShiftedTime, appointments: reado
     },
     {
       what: 'the reminders to be settled',
-      timeoutMs: 40_000,
       intervalMs: 200,
     },
   );
@@ -277,7 +276,7 @@ describe('what goes wrong while reminders are due', () => {
     world.env.CLOCK_OFFSET_FILE = join(world.dir, 'clock');
     world.env.NODE_OPTIONS = `--import ${new URL('../support/shifted-daemon.ts', import.meta.url).href}`;
     const killed = async (daemon: DaemonProcess) => {
-      await waitFor(() => daemon.process.signalCode === 'SIGKILL', { what: 'the kill', timeoutMs: 40_000 });
+      await waitFor(() => daemon.process.signalCode === 'SIGKILL', { what: 'the kill' });
       // The claims of the dead end after two minutes.
       const connection = redis.connect();
       const claims = await connection.keys('*:reminder-claim:*');
@@ -314,7 +313,6 @@ describe('what goes wrong while reminders are due', () => {
     const third = await start(bed);
     await waitFor(async () => (await fates(world, hooked)).includes('hook sent'), {
       what: 'the webhook to be taken',
-      timeoutMs: 40_000,
       intervalMs: 200,
     });
     expect(await fates(world, texted)).toContain('text unknown');

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitForOptions {
-  /** What is waited for, in words that finish the sentence "waited 30000 ms for …". */
+  /** What is waited for, in words that finish the sentence "waited 90000 ms for …". */
   readonly what: string;
-  /** 30 s unless told: it ends what hangs, and measures nothing. */
+  /** 90 s unless told: it ends what hangs, and measures nothing, so it is long enough for a machine that has ten times as much to do. */
   readonly timeoutMs?: number;
   /** Between two looks; 10 ms unless told. */
   readonly intervalMs?: number;
@@ -19,7 +19,7 @@ export async function waitFor<Value>(
   condition: () => Value | Promise<Value>,
   options: WaitForOptions,
 ): Promise<Exclude<Awaited<Value>, false | null | undefined>> {
-  const { what, timeoutMs = 30_000, intervalMs = 10 } = options;
+  const { what, timeoutMs = 90_000, intervalMs = 10 } = options;
   const deadline = performance.now() + timeoutMs;
   let lastError: unknown;
   while (true) {
