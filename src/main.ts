@@ -4,7 +4,8 @@ import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { WRONG_USER } from './clinic/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
-import { connectors } from './connectors/registry.ts';
+import type { Connectors } from './composition/targets.ts';
+import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import type { Estate } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
@@ -12,7 +13,6 @@ import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { resumeTargets } from './control/resume.ts';
-import { auditTenant } from './jobs/audit.ts';
 import { keepChannels, withoutChannels } from './jobs/channels.ts';
 import { lookAtTarget } from './jobs/look.ts';
 import { pullTenant } from './jobs/pull.ts';
@@ -20,9 +20,10 @@ import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
 import { releaseRegularly } from './jobs/release.ts';
 import { remind } from './jobs/remind.ts';
+import { sharesOf } from './jobs/shares.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
-import { createTurns } from './jobs/turns.ts';
+import { Turns } from './jobs/turns.ts';
 import type { JobHandlers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
@@ -51,22 +52,13 @@ export interface Daemon {
 const STOP_GRACE_MS = 7 * SECOND_MS;
 /** Between two looks whether Redis went back. */
 const EPOCH_CHECK_MS = 5 * SECOND_MS;
-/** Tenants that are read at once, and those among them that wait for the budget of one clinic client. */
-const PULL_CONCURRENCY = 12;
-const PULLS_PER_CLIENT = 4;
 /** Tenants that are scheduled at once when the daemon starts. */
 const TENANTS_AT_ONCE = 100;
-/** Logins that are looked after at once. */
-const REFRESH_CONCURRENCY = 2;
-/** Tenants whose targets are read back at once. */
-const AUDIT_CONCURRENCY = 1;
-/** Reminders that are handed over at once. */
-const REMIND_CONCURRENCY = 8;
-/** Targets that are looked at after a hint, and tenants whose notifications are looked after, at once. */
-const LOOK_CONCURRENCY = 4;
-const CHANNEL_CONCURRENCY = 2;
-/** Tenants whose receivers are told at once; a slow receiver holds its tenant's place for half a minute. */
-const TRIGGER_CONCURRENCY = 4;
+/**
+ * Turns of each kind under way at once. They are many, since they wait for answers most of the time, and work is one thread's: what they
+ * take is memory, some hundred kilobytes each.
+ */
+const IN_FLIGHT = { pull: 128, audit: 8, look: 64, channels: 32, remind: 128, triggers: 64, 'refresh-tokens': 32 };
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going.
@@ -74,10 +66,16 @@ const TRIGGER_CONCURRENCY = 4;
  * @throws MirrorError `settings` when Redis would not keep what must be kept, or the port can't be had; `remote` when
  *   Redis doesn't answer
  */
-export async function startDaemon(configuration: Configuration, log: Logger, signal: AbortSignal): Promise<Daemon> {
+export async function startDaemon(
+  configuration: Configuration,
+  log: Logger,
+  signal: AbortSignal,
+  connectors: Connectors = registry,
+): Promise<Daemon> {
   const { settings } = configuration;
   let estate: Estate | null = null;
   const metrics = createMetrics(() => estate);
+  const turns = new Turns();
   // Whatever is open when the start fails is closed, so that the process ends.
   await using opened = new AsyncDisposableStack();
   const composition = compose({
@@ -86,6 +84,8 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
     priority: 'background',
     observe: metrics.observeHttp,
     observeLag: metrics.observeReminderLag,
+    connectors,
+    whileAway: turns.away,
   });
   estate = composition.estate;
   opened.defer(() => composition.close());
@@ -96,19 +96,13 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   opened.defer(() => watch.stop());
   const app = await createAdminServer(adminVerbs(composition, metrics, watch, publicUrl), { publicUrl, log });
   const server = await listen(app, settings.http);
+  const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
   const workers = startWorkers({
     redisUrl: settings.redis.url.reveal(),
     handlers: handlersOf(composition),
-    concurrency: {
-      pull: PULL_CONCURRENCY,
-      push: settings.push.targetConcurrency,
-      audit: AUDIT_CONCURRENCY,
-      look: LOOK_CONCURRENCY,
-      channels: CHANNEL_CONCURRENCY,
-      remind: REMIND_CONCURRENCY,
-      triggers: TRIGGER_CONCURRENCY,
-      'refresh-tokens': REFRESH_CONCURRENCY,
-    },
+    inFlight,
+    sharesOf: sharesOf(composition.estate.tenants, inFlight),
+    turns,
     lockMs: settings.leases.ttlMs,
     log,
   });
@@ -239,16 +233,13 @@ function loginNames({ composed }: Composition, tenant: string): string[] {
 
 function handlersOf(composition: Composition): JobHandlers {
   const { queues, estate, composed } = composition;
-  const turns = createTurns(PULLS_PER_CLIENT, (tenant) => queues.pullNow(tenant));
   return {
     async pull({ tenant: id, asked = false }, { stop }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      await turns.take(tenant.configuration.clinic.client, id, async () => {
-        const run = await pullTenant(tenant, { wait: false }, stop);
-        // The cycle that is under way may have begun before what the asker knows of.
-        if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
-      });
+      const run = await pullTenant(tenant, { wait: false }, stop);
+      // The cycle that is under way may have begun before what the asker knows of.
+      if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
       await wakeLanes(composition, tenant);
     },
     async push({ tenant: id, target: targetId }, signals) {
@@ -259,20 +250,20 @@ function handlersOf(composition: Composition): JobHandlers {
       const { nextInMs } = await pushTarget(tenant, target, signals);
       if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
     },
-    async audit({ tenant: id }, { stop }) {
+    async audit({ tenant: id }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      const drifted = await auditTenant(tenant, stop);
-      if (drifted) await queues.pullNow(id);
+      // A turn for each target: a slow one keeps no other waiting.
+      for (const target of tenant.targets.keys()) await queues.look(id, target, { delayMs: 0, once: true });
     },
-    async look({ tenant: id, target: targetId, whole }, { stop }) {
+    async look({ tenant: id, target: targetId, whole, once = false }, { stop }) {
       const tenant = estate.tenants.get(id);
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
       const options = { whole: whole ?? false };
       const { restore, againInMs } = await lookAtTarget(tenant, target, options, stop);
-      if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, ...options });
+      if (againInMs !== null && !once) await queues.look(id, targetId, { delayMs: againInMs, ...options });
       if (restore) await queues.pullNow(id);
     },
     async channels({ tenant: id, hurry }, signals) {
@@ -374,7 +365,7 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
 
 function openReceiver({ configuration, estate, queues, redis }: Composition, { countNotification }: Metrics) {
   const { settleMs } = configuration.settings.notifications;
-  const readers = [...connectors].flatMap(([name, { readNotification }]) =>
+  const readers = [...registry].flatMap(([name, { readNotification }]) =>
     readNotification === undefined ? [] : [[name, readNotification] as const],
   );
   return createNotificationReceiver({

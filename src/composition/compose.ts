@@ -4,7 +4,7 @@ import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.t
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Estate } from '../control/estate.ts';
-import { createHttpDoor, type HttpObserver } from '../http/door.ts';
+import { createHttpDoor, type HttpDoorOptions, type HttpObserver } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { TriggerSource } from '../jobs/open-triggers.ts';
 import { emptyStreamMemory } from '../jobs/stream-memory.ts';
@@ -93,6 +93,8 @@ export interface CompositionOptions {
   /** `interactive`: a person waits for what is done. */
   priority: Priority;
   observe?: HttpObserver;
+  /** As of the door. */
+  whileAway?: HttpDoorOptions['whileAway'];
   /** To be told how late each reminder was sent. */
   observeLag?: ObserveLag;
   clock?: Clock;
@@ -206,6 +208,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     userAgent: USER_AGENT,
     clock,
     ...(shared.observe === undefined ? {} : { observe: shared.observe }),
+    ...(shared.whileAway === undefined ? {} : { whileAway: shared.whileAway }),
   });
   const budget = (client: string, limits: { requestsPerMinute: number; burst: number }) =>
     openBudgetShare(redis, client, tenant.id, limits, shared.priority);

@@ -16,18 +16,6 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
  */
 const WHOLE_EVERY_MS = DAY_MS;
 
-/** Audits a tenant's targets one after the other. @returns whether a plan should follow, to restore what was changed */
-export async function auditTenant(tenant: OpenTenant, signal: AbortSignal): Promise<boolean> {
-  let drifted = false;
-  for (const target of tenant.targets.values()) {
-    if (signal.aborted || target.configuration.paused) continue;
-    const report = await auditTarget(tenant, target, signal);
-    if (report === null) continue;
-    drifted ||= asksForPlan(target, report);
-  }
-  return drifted;
-}
-
 /** Whether a cycle should follow what an audit found: something is to be restored, or planned for the first time. */
 export function asksForPlan({ configuration }: OpenTarget, report: DriftReport): boolean {
   const { edited, removed, churning, unlinked, overwritten = 0, calendarReplaced } = report;

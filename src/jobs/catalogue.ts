@@ -9,10 +9,17 @@ export const JOBS = {
   pull: { data: z.object({ tenant: z.string(), asked: z.boolean().optional() }) },
   /** One turn of one target's lane. Woken by a plan, and by itself while something waits. */
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
-  /** Reads back what one tenant's targets hold. Repeats per tenant. */
+  /** Has each of one tenant's targets looked at. Repeats per tenant. */
   audit: { data: z.object({ tenant: z.string() }) },
-  /** Reads one target back because its vendor said that it changed. `whole`: the vendor lost count of what it told. */
-  look: { data: z.object({ tenant: z.string(), target: z.string(), whole: z.boolean().optional() }) },
+  /**
+   * Reads back what one target holds, as its vendor said that it changed, or in its turn (`once`: it need not be tried again). `whole`: the
+   * vendor lost count of what it told.
+   */
+  look: {
+    data: z.object({
+      ...{ tenant: z.string(), target: z.string(), whole: z.boolean().optional(), once: z.boolean().optional() },
+    }),
+  },
   /** Looks after one tenant's notifications, paused ones too. Repeats per tenant; `hurry`: what rests is tried at once. */
   channels: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
   /** Looks at one reminder: decides, and hands it over. Comes when it is due. */

@@ -1,35 +1,178 @@
-/** Lets a number of each group work at once. */
-export interface Turns {
-  /** Does the work if there is room. Else whoever came is called when there is, in the order of coming. */
-  take(group: string, who: string, work: () => Promise<void>): Promise<void>;
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { SECOND_MS } from '../model/time.ts';
+
+/** What some turns have in common, such as a clinic client, a vendor or a gateway, and how much of it they may take at once. */
+export interface Share {
+  name: string;
+  /** Turns under way. */
+  most: number;
+  /** Those of them that don't wait for an answer from the network: they work, or wait for a budget. As many as `most` when absent. */
+  mostAtWork?: number;
+}
+
+/** Whoever wants a turn. */
+export interface Comer {
+  /** Names the work: the same work needs one turn. */
+  work: string;
+  /** Names the job that brings it. */
+  job: string;
+  shares: readonly Share[];
+  /** Fetches the job once places are kept for it. */
+  call(): Promise<void>;
 }
 
 /**
- * Keeps the members of one group, such as the tenants that wait for one budget, from taking the places of all others.
- * @param call gives somebody another chance to come
+ * `begin`: there is room; `run` has the places until the work has ended. `wait`: there is none; so many are ahead. `leave`: another job is
+ * waiting to do the same.
  */
-export function createTurns(atOnce: number, call: (who: string) => Promise<void>): Turns {
-  const groups = new Map<string, { working: number; waiting: Set<string> }>();
-  return {
-    async take(group, who, work) {
-      const place = groups.get(group) ?? { working: 0, waiting: new Set() };
-      groups.set(group, place);
-      if (place.working >= atOnce) {
-        place.waiting.add(who);
-        return;
-      }
-      place.waiting.delete(who);
-      place.working += 1;
-      try {
-        await work();
-      } finally {
-        place.working -= 1;
-        const [next] = place.waiting;
-        if (next !== undefined) {
-          place.waiting.delete(next);
-          await call(next);
-        }
-      }
-    },
+export type Admission =
+  | { verdict: 'begin'; run<Result>(work: () => Promise<Result>): Promise<Result> }
+  | { verdict: 'wait'; ahead: number }
+  | { verdict: 'leave' };
+
+/** Places are kept for whoever was called for this long: another process may have taken the job. */
+const KEPT_MS = 10 * SECOND_MS;
+
+interface Pool {
+  turns: number;
+  /** Turns that wait for an answer from the network. */
+  away: number;
+  /** In the order of coming. */
+  line: Waiter[];
+}
+
+interface Waiter extends Comer {
+  /** Number in the order of coming, kept from line to line. */
+  came: number;
+  kept: NodeJS.Timeout | null;
+}
+
+interface Turn {
+  shares: readonly Share[];
+  /** Requests without an answer. */
+  requests: number;
+}
+
+/**
+ * Who of one process may work now. A turn has a place in each of its shares; who finds one of them full waits outside, without taking anything,
+ * and is called in the order of coming. A turn that waits for an answer doesn't count among those at work; it goes on without asking
+ * when the answer is there.
+ */
+export class Turns {
+  readonly #pools = new Map<string, Pool>();
+  readonly #waiting = new Map<string, Waiter>();
+  readonly #current = new AsyncLocalStorage<Turn>();
+  #came = 0;
+
+  /** Asks for a turn. Whoever was told to wait comes again when called. */
+  admit(comer: Comer): Admission {
+    const { work, job, shares } = comer;
+    const known = this.#waiting.get(work);
+    if (known !== undefined && known.job !== job) return { verdict: 'leave' };
+    if (known?.kept != null) {
+      clearTimeout(known.kept);
+      this.#waiting.delete(work);
+      return this.#begin(shares);
+    }
+    if (known !== undefined) return { verdict: 'wait', ahead: this.#ahead(known) };
+    const full = shares.find((share) => this.#isFull(share));
+    if (full === undefined) {
+      this.#occupy(shares);
+      return this.#begin(shares);
+    }
+    this.#came += 1;
+    const waiter = { ...comer, came: this.#came, kept: null };
+    this.#waiting.set(work, waiter);
+    this.#line(full, waiter);
+    return { verdict: 'wait', ahead: this.#ahead(waiter) };
+  }
+
+  /** Waits for an answer from the network: whatever turn asks for it leaves its place at work to others meanwhile. */
+  away = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+    const turn = this.#current.getStore();
+    if (turn === undefined) return ask();
+    turn.requests += 1;
+    if (turn.requests === 1) this.#goAway(turn.shares);
+    try {
+      return await ask();
+    } finally {
+      turn.requests -= 1;
+      if (turn.requests === 0) for (const { name } of turn.shares) this.#pool(name).away -= 1;
+    }
   };
+
+  #begin(shares: readonly Share[]): Admission {
+    const turn = { shares, requests: 0 };
+    return {
+      verdict: 'begin',
+      run: async (work) => {
+        try {
+          return await this.#current.run(turn, work);
+        } finally {
+          this.#vacate(shares);
+        }
+      },
+    };
+  }
+
+  #goAway(shares: readonly Share[]): void {
+    for (const { name } of shares) this.#pool(name).away += 1;
+    for (const share of shares) this.#serve(share);
+  }
+
+  #occupy(shares: readonly Share[]): void {
+    for (const { name } of shares) this.#pool(name).turns += 1;
+  }
+
+  #vacate(shares: readonly Share[]): void {
+    for (const { name } of shares) this.#pool(name).turns -= 1;
+    for (const share of shares) this.#serve(share);
+  }
+
+  /** Calls whoever waits for a share as long as there is room in it; who finds another of its shares full goes on waiting there. */
+  #serve(share: Share): void {
+    const { name } = share;
+    const { line } = this.#pool(name);
+    while (line.length > 0 && !this.#isFull(share)) {
+      const waiter = line.shift() as Waiter;
+      const full = waiter.shares.find((one) => this.#isFull(one));
+      if (full === undefined) this.#call(waiter);
+      else this.#line(full, waiter);
+    }
+    const { turns } = this.#pool(name);
+    if (turns === 0 && line.length === 0) this.#pools.delete(name);
+  }
+
+  #call(waiter: Waiter): void {
+    this.#occupy(waiter.shares);
+    const giveUp = () => {
+      if (this.#waiting.get(waiter.work) !== waiter) return;
+      clearTimeout(waiter.kept ?? undefined);
+      this.#waiting.delete(waiter.work);
+      this.#vacate(waiter.shares);
+    };
+    waiter.kept = setTimeout(giveUp, KEPT_MS).unref();
+    waiter.call().catch(giveUp);
+  }
+
+  #line({ name }: Share, waiter: Waiter): void {
+    const { line } = this.#pool(name);
+    line.splice(line.findLastIndex(({ came }) => came < waiter.came) + 1, 0, waiter);
+  }
+
+  #ahead(waiter: Waiter): number {
+    const line = waiter.shares.map(({ name }) => this.#pools.get(name)?.line ?? []).find((one) => one.includes(waiter));
+    return line?.indexOf(waiter) ?? 0;
+  }
+
+  #isFull({ name, most, mostAtWork = most }: Share): boolean {
+    const { turns, away } = this.#pool(name);
+    return turns >= most || turns - away >= mostAtWork;
+  }
+
+  #pool(name: string): Pool {
+    const pool = this.#pools.get(name) ?? { turns: 0, away: 0, line: [] };
+    this.#pools.set(name, pool);
+    return pool;
+  }
 }

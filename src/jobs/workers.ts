@@ -7,6 +7,8 @@ import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectForWorkers, connectRedis, type RedisClient } from '../state/redis.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
 import type { ReminderAlarms, Wake } from './open-reminders.ts';
+import type { SharesOf } from './shares.ts';
+import type { Turns } from './turns.ts';
 
 /** What is done for each job; `stop` asks for an early end between steps, `abort` in the middle of one. */
 export type JobHandlers = {
@@ -17,7 +19,10 @@ export type JobHandlers = {
 export interface WorkersOptions {
   redisUrl: string;
   handlers: JobHandlers;
-  concurrency: Record<JobName, number>;
+  /** Turns of each kind that may be under way in this process at once; nearly all of them wait for answers. */
+  inFlight: Record<JobName, number>;
+  sharesOf: SharesOf;
+  turns: Turns;
   /** A job whose worker died is taken up again after one to two of these; the leases decide when its work may go on. */
   lockMs: number;
   log: Logger;
@@ -39,8 +44,9 @@ export interface WorkQueues {
   /**
    * Has a target looked at after the delay. Asking again while that waits changes nothing; while the look is under way, another one
    * follows it.
+   * @param options.once nothing is known to have changed: what can't be looked at now need not be tried again
    */
-  look(tenant: string, target: string, options: { delayMs: number; whole?: boolean }): Promise<void>;
+  look(tenant: string, target: string, options: { delayMs: number; whole?: boolean; once?: boolean }): Promise<void>;
   /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
   keepChannels(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
   /**
@@ -72,6 +78,9 @@ const JOB_OPTIONS: JobsOptions = {
 const NAMES = Object.keys(JOBS) as JobName[];
 /** After so long a job is tried again that this process must not do: another one may take it then. */
 const LEFT_MS = 2 * SECOND_MS;
+/** A job that waits for room comes back by itself after this time, and later the more are ahead: this process may have died. */
+const PARKED_MS = 30 * SECOND_MS;
+const PARKED_EACH_MS = 10;
 /** How often it is looked whether what should repeat still does. */
 const REPETITION_CHECK_MS = MINUTE_MS;
 
@@ -129,10 +138,10 @@ export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS)
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
       await queueOf('push').add('push', { tenant, target }, { ...JOB_OPTIONS, delay: delayMs, deduplication });
     },
-    async look(tenant, target, { delayMs, whole = false }) {
-      const id = `${tenant}/${target}${whole ? '/whole' : ''}`;
+    async look(tenant, target, { delayMs, whole = false, once = false }) {
+      const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}`;
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
-      await queueOf('look').add('look', { tenant, target, whole }, options);
+      await queueOf('look').add('look', { tenant, target, whole, once }, options);
     },
     async keepChannels(tenant, { delayMs = 0, hurry = false } = {}) {
       const id = `${tenant}${hurry ? '/hurry' : ''}`;
@@ -212,7 +221,7 @@ function startWorker(
   const worker = new Worker(name, (job, token) => handle(name, job, options, signals, token), {
     connection,
     prefix: QUEUE_PREFIX,
-    concurrency: options.concurrency[name],
+    concurrency: options.inFlight[name],
     lockDuration: options.lockMs,
     // Redis takes whole milliseconds; else nothing that a dead worker left is ever taken up.
     stalledInterval: Math.floor(options.lockMs / 2),
@@ -245,8 +254,9 @@ async function handle(
   const startedAt = performance.now();
   try {
     const run = options.handlers[name] as (data: unknown, given: typeof signals) => Promise<void>;
-    await run(parsed.data, signals);
+    await inTurn(name, job, { data: parsed.data, token, ...options }, () => run(parsed.data, signals));
   } catch (error) {
+    if (error instanceof DelayedError) throw error;
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
     // Said once, where it is found: the job is for a process with the newer configuration.
@@ -262,6 +272,32 @@ async function handle(
       'a job ended',
     );
   }
+}
+
+/** Works when there is room; else the job goes back into the queue, with its place kept, and takes nothing here. */
+async function inTurn(
+  name: JobName,
+  job: Job,
+  {
+    data,
+    token,
+    sharesOf,
+    turns,
+  }: Pick<WorkersOptions, 'sharesOf' | 'turns'> & { data: unknown; token?: string | undefined },
+  work: () => Promise<void>,
+): Promise<void> {
+  const shares = await (sharesOf[name] as (given: unknown) => ReturnType<SharesOf[JobName]>)(data);
+  let parked = Promise.resolve();
+  const call = async () => {
+    await parked;
+    await job.promote();
+  };
+  const admission = turns.admit({ work: `${name} ${JSON.stringify(data)}`, job: job.id ?? '', shares, call });
+  if (admission.verdict === 'begin') return admission.run(work);
+  if (admission.verdict === 'leave') return;
+  parked = job.moveToDelayed(Date.now() + PARKED_MS + admission.ahead * PARKED_EACH_MS, token);
+  await parked;
+  throw new DelayedError();
 }
 
 /** What this process can't do is another one's: a hint would be lost else. */

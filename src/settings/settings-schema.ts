@@ -135,7 +135,9 @@ const push = z
   .strictObject({
     sliceOperations: wholeNumber(1, 10_000).default(200).describe('Most operations of one turn of a target'),
     sliceSeconds: wholeNumber(1, 300).default(20).describe('Longest turn of a target'),
-    targetConcurrency: wholeNumber(1, 200).default(8).describe('Targets that are written to at once'),
+    targetConcurrency: wholeNumber(1, 1_000)
+      .default(128)
+      .describe('Targets that are written to at once; those of one vendor are half of them at most'),
   })
   .prefault({});
 

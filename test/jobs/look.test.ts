@@ -3,8 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import { lookAtTarget } from '../../src/jobs/look.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { type JobHandlers, openQueues, startWorkers, type WorkQueues } from '../../src/jobs/workers.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { type JobHandlers, openQueues, type WorkQueues } from '../../src/jobs/workers.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
@@ -16,6 +15,7 @@ import { cycle, NEVER, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
+import { startSomeWorkers } from './some-workers.ts';
 
 const redis = useRedis();
 const opened: { close(graceMs: number): Promise<void> }[] = [];
@@ -140,24 +140,7 @@ describe('hints', () => {
   }
 
   function workers(handlers: Partial<JobHandlers>): { close(graceMs: number): Promise<void> } {
-    const idle = async () => {};
-    const allIdle = {
-      pull: idle,
-      push: idle,
-      audit: idle,
-      look: idle,
-      channels: idle,
-      remind: idle,
-      triggers: idle,
-      'refresh-tokens': idle,
-    };
-    const started = startWorkers({
-      redisUrl: redis.url,
-      handlers: { ...allIdle, ...handlers },
-      concurrency: { pull: 1, push: 1, audit: 1, look: 4, channels: 1, remind: 1, triggers: 1, 'refresh-tokens': 1 },
-      log: silentLogger,
-      lockMs: 30_000,
-    });
+    const started = startSomeWorkers(redis.url, handlers, { inFlight: { look: 4 } });
     opened.push(started);
     return started;
   }
@@ -178,7 +161,7 @@ describe('hints', () => {
     const seen: unknown[] = [];
     workers({ look: async (data) => void seen.push(data) });
     await waitFor(() => seen.length === 1, { what: 'the look again' });
-    expect(seen).toEqual([{ tenant: 'studio-rossi', target: 'doctor', whole: true }]);
+    expect(seen).toEqual([{ tenant: 'studio-rossi', target: 'doctor', whole: true, once: false }]);
   });
 
   test('a thousand at once make one look that is under way and one after it', async () => {

@@ -1,10 +1,10 @@
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
-import { openQueues, startWorkers, type WorkQueues } from '../../src/jobs/workers.ts';
-import { silentLogger } from '../../src/log/logger.ts';
+import { type JobHandlers, openQueues, type WorkQueues } from '../../src/jobs/workers.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { startSomeWorkers } from './some-workers.ts';
 
 const redis = useRedis({ appendOnly: false });
 const opened: { close(graceMs: number): Promise<void> }[] = [];
@@ -23,31 +23,11 @@ function queues(): WorkQueues {
 /** Workers that ring into a list. */
 function ringing(onRing: (reminder: string) => Promise<void> = async () => {}): string[] {
   const rung: string[] = [];
-  const idle = async () => {};
-  const handlers = {
-    pull: idle,
-    push: idle,
-    audit: idle,
-    look: idle,
-    channels: idle,
-    triggers: idle,
-    'refresh-tokens': idle,
+  const remind: JobHandlers['remind'] = async ({ reminder }) => {
+    rung.push(reminder);
+    await onRing(reminder);
   };
-  opened.push(
-    startWorkers({
-      redisUrl: redis.url,
-      handlers: {
-        ...handlers,
-        remind: async ({ reminder }) => {
-          rung.push(reminder);
-          await onRing(reminder);
-        },
-      },
-      concurrency: { pull: 1, push: 1, audit: 1, look: 1, channels: 1, remind: 4, triggers: 1, 'refresh-tokens': 1 },
-      log: silentLogger,
-      lockMs: 30_000,
-    }),
-  );
+  opened.push(startSomeWorkers(redis.url, { remind }, { inFlight: { remind: 4 } }));
   return rung;
 }
 

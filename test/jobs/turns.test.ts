@@ -1,48 +1,142 @@
-import { expect, test } from 'vitest';
-import { createTurns } from '../../src/jobs/turns.ts';
+import { describe, expect, test } from 'vitest';
+import { type Share, Turns } from '../../src/jobs/turns.ts';
 
-function open(atOnce: number) {
-  const called: string[] = [];
-  const working: string[] = [];
-  const ends = new Map<string, (error?: Error) => void>();
-  const turns = createTurns(atOnce, async (who) => void called.push(who));
-  const come = (group: string, who: string) =>
-    turns.take(group, who, () => {
-      working.push(who);
-      return new Promise((resolve, reject) => {
-        ends.set(who, (error) => (error === undefined ? resolve() : reject(error)));
-      });
-    });
-  return { called, working, come, end: (who: string, error?: Error) => ends.get(who)?.(error) };
+/** Turns whose work ends when it is told to, and that come again when they are called. */
+function open() {
+  const turns = new Turns();
+  const working = new Map<string, PromiseWithResolvers<void>>();
+  const begun: string[] = [];
+  const ended: Promise<void>[] = [];
+  const come = (work: string, shares: readonly Share[], job = work): string => {
+    const admission = turns.admit({ work, job, shares, call: async () => void come(work, shares, job) });
+    if (admission.verdict !== 'begin') return admission.verdict;
+    begun.push(work);
+    const gate = Promise.withResolvers<void>();
+    working.set(work, gate);
+    ended.push(admission.run(() => gate.promise).catch(() => {}));
+    return 'begin';
+  };
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    ...{ turns, begun, come },
+    async end(work: string, error?: Error) {
+      if (error === undefined) working.get(work)?.resolve();
+      else working.get(work)?.reject(error);
+      await settle();
+    },
+  };
 }
 
-test('D9: tenants that wait for one budget leave room for those of another one', async () => {
-  const { come, working, called, end } = open(2);
-  const first = come('x', 'a');
-  void come('x', 'b');
-  await come('x', 'c');
-  await come('x', 'd');
-  await come('x', 'c');
-  void come('y', 'e');
-  expect(working).toEqual(['a', 'b', 'e']);
-  end('a');
-  await first;
-  expect(called).toEqual(['c']);
-  void come('x', 'c');
-  expect(working).toEqual(['a', 'b', 'e', 'c']);
+const two: Share = { name: 'two at once', most: 2 };
+const other: Share = { name: 'another', most: 2 };
+
+describe('a share', () => {
+  test('that is full leaves the others alone', () => {
+    const { come, begun } = open();
+    for (const work of ['a', 'b', 'c']) come(work, [two]);
+    come('d', [other]);
+    expect(begun).toEqual(['a', 'b', 'd']);
+  });
+
+  test('has room again after each end, failed or not, for whoever came first', async () => {
+    const { come, begun, end } = open();
+    for (const work of ['a', 'b', 'c', 'd', 'e']) come(work, [two]);
+    await end('b', new Error('failed'));
+    await end('c');
+    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    await end('a');
+    expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  test('is not taken by a newcomer from whoever was called', async () => {
+    const turns = new Turns();
+    const one: Share = { name: 'one at once', most: 1 };
+    const gate = Promise.withResolvers<void>();
+    const called: string[] = [];
+    const ask = (work: string) =>
+      turns.admit({ work, job: work, shares: [one], call: async () => void called.push(work) });
+    const first = ask('first');
+    const ended = first.verdict === 'begin' ? first.run(() => gate.promise) : null;
+    expect(ask('second')).toEqual({ verdict: 'wait', ahead: 0 });
+    gate.resolve();
+    await ended;
+    expect(called).toEqual(['second']);
+    expect(ask('third')).toEqual({ verdict: 'wait', ahead: 0 });
+    expect(ask('second').verdict).toBe('begin');
+  });
+
+  test('goes to the next one when whoever was called can not come', async () => {
+    const { turns, come, begun, end } = open();
+    come('a', [two]);
+    come('b', [two]);
+    turns.admit({
+      work: 'gone',
+      job: 'gone',
+      shares: [two],
+      call: () => Promise.reject(new Error('taken by another')),
+    });
+    come('c', [two]);
+    await end('a');
+    expect(begun).toEqual(['a', 'b', 'c']);
+  });
 });
 
-test('a place is free again after work that failed, and whoever came by itself is not called', async () => {
-  const { come, working, called, end } = open(1);
-  const failing = come('x', 'a');
-  await come('x', 'b');
-  await come('x', 'c');
-  end('a', new Error('failed'));
-  await expect(failing).rejects.toThrow('failed');
-  expect(called).toEqual(['b']);
-  const next = come('x', 'c');
-  end('c');
-  await next;
-  expect(called).toEqual(['b']);
-  expect(working).toEqual(['a', 'c']);
+describe('a turn', () => {
+  test('waits for each of its shares without taking of one while it waits for another', async () => {
+    const { come, begun, end } = open();
+    come('a', [two]);
+    come('b', [two]);
+    come('both', [other, two]);
+    come('c', [other]);
+    come('d', [other]);
+    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    await end('a');
+    expect(begun).not.toContain('both');
+    come('later', [two]);
+    expect(begun).toContain('later');
+    await end('c');
+    expect(begun).not.toContain('both');
+    await end('b');
+    expect(begun).toContain('both');
+  });
+
+  test('is one for the same work, by the job that came first', () => {
+    const { come, begun } = open();
+    come('a', [two]);
+    come('b', [two]);
+    expect(come('c', [two], 'one job')).toBe('wait');
+    expect(come('c', [two], 'another job')).toBe('leave');
+    expect(come('c', [two], 'one job')).toBe('wait');
+    expect(begun).toEqual(['a', 'b']);
+  });
+
+  test('that waits for an answer leaves its place at work, and goes on when it is there', async () => {
+    const turns = new Turns();
+    const share: Share = { name: 'client', most: 3, mostAtWork: 1 };
+    const answers = new Map<string, PromiseWithResolvers<void>>();
+    const steps: string[] = [];
+    const come = (work: string): void => {
+      const admission = turns.admit({ work, job: work, shares: [share], call: async () => come(work) });
+      if (admission.verdict !== 'begin') return;
+      const answer = Promise.withResolvers<void>();
+      answers.set(work, answer);
+      void admission.run(async () => {
+        steps.push(`${work} asks`);
+        await turns.away(() => answer.promise);
+        steps.push(`${work} goes on`);
+      });
+    };
+    const settle = () => new Promise((resolve) => setImmediate(resolve));
+    for (const work of ['a', 'b', 'c', 'd']) come(work);
+    await settle();
+    expect(steps).toEqual(['a asks', 'b asks', 'c asks']);
+    answers.get('a')?.resolve();
+    answers.get('b')?.resolve();
+    await settle();
+    expect(steps.slice(3)).toEqual(['a goes on', 'b goes on', 'd asks']);
+  });
+
+  test('asking for nothing but outside of one is no turn', async () => {
+    expect(await new Turns().away(async () => 'an answer')).toBe('an answer');
+  });
 });

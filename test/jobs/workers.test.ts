@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { type JobHandlers, openQueues, startWorkers, type Workers, type WorkQueues } from '../../src/jobs/workers.ts';
+import { type JobHandlers, openQueues, type Workers, type WorkQueues } from '../../src/jobs/workers.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
@@ -12,6 +12,7 @@ import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
+import { startSomeWorkers } from './some-workers.ts';
 
 const redis = useRedis();
 const opened: { close(graceMs: number): Promise<void> }[] = [];
@@ -30,33 +31,8 @@ function workers(
   handlers: Partial<JobHandlers>,
   options: { log?: Logger; push?: number; lockMs?: number } = {},
 ): Workers {
-  const idle = async () => {};
-  const allIdle = {
-    pull: idle,
-    push: idle,
-    audit: idle,
-    look: idle,
-    channels: idle,
-    remind: idle,
-    triggers: idle,
-    'refresh-tokens': idle,
-  };
-  const started = startWorkers({
-    redisUrl: redis.url,
-    handlers: { ...allIdle, ...handlers },
-    concurrency: {
-      pull: 2,
-      push: options.push ?? 4,
-      audit: 1,
-      look: 2,
-      channels: 1,
-      remind: 2,
-      triggers: 1,
-      'refresh-tokens': 1,
-    },
-    log: options.log ?? silentLogger,
-    lockMs: options.lockMs ?? 30_000,
-  });
+  const { push = 4, ...others } = options;
+  const started = startSomeWorkers(redis.url, handlers, { ...others, inFlight: { pull: 2, push, look: 2, remind: 2 } });
   opened.push(started);
   return started;
 }

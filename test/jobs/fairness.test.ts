@@ -1,0 +1,172 @@
+import { Queue } from 'bullmq';
+import { afterEach, expect, test } from 'vitest';
+import type { JobName } from '../../src/jobs/catalogue.ts';
+import { type SharesOf, sharesOf } from '../../src/jobs/shares.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { Turns } from '../../src/jobs/turns.ts';
+import { type JobHandlers, openQueues, type WorkQueues } from '../../src/jobs/workers.ts';
+import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startSomeWorkers } from './some-workers.ts';
+
+const redis = useRedis({ appendOnly: false });
+const opened: { close(graceMs: number): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close(1_000);
+});
+
+/** More than any share holds. */
+const MANY = 40;
+const IN_FLIGHT = {
+  pull: 16,
+  push: 16,
+  audit: 4,
+  look: 16,
+  channels: 4,
+  remind: 32,
+  triggers: 16,
+  'refresh-tokens': 4,
+};
+
+/** What the shares of a turn are told by, of a clinic whose targets, channels and client bear the given names. */
+function clinicOf(id: string, { client = 'main', vendor = 'google', gateway = 'sms', records = 10 } = {}): OpenTenant {
+  const target = (id: string) => [id, { configuration: { connector: vendor, connection: vendor } }] as const;
+  const known = {
+    id,
+    configuration: { clinic: { client }, reminders: { channels: new Map([['channel', { kind: gateway }]]) } },
+    targets: new Map(Array.from({ length: MANY }, (_, index) => target(`calendar-${index}`))),
+    runs: { list: async () => [{ snapshot: null }, { snapshot: { records } }] },
+    links: { count: async () => records },
+    reminders: { ledger: { read: async () => ({ channel: 'channel' }) } },
+  };
+  return known as unknown as OpenTenant;
+}
+
+/** Workers whose every turn for a tenant called `stuck…` waits for an answer until `release` is called. */
+function stuckWorkers(tenants: ReadonlyMap<string, OpenTenant>) {
+  const gate = Promise.withResolvers<void>();
+  const turns = new Turns();
+  const done: string[] = [];
+  let stuck = 0;
+  const work = async ({ tenant }: { tenant: string }) => {
+    if (tenant.startsWith('stuck')) {
+      stuck += 1;
+      await turns.away(() => gate.promise);
+    }
+    done.push(tenant);
+  };
+  const all: Partial<JobHandlers> = { pull: work, push: work, look: work, remind: work, triggers: work };
+  const shares: SharesOf = sharesOf(tenants, IN_FLIGHT);
+  const workers = startSomeWorkers(redis.url, all, { inFlight: IN_FLIGHT, sharesOf: shares, turns });
+  // Closed in the opposite order: nobody waits for an answer then.
+  opened.push(workers, { close: async () => gate.resolve() });
+  const queues = openQueues(redis.url);
+  opened.push(queues);
+  return { queues, done, stuck: () => stuck, release: () => gate.resolve() };
+}
+
+async function waitingIn(name: JobName): Promise<number> {
+  const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed');
+  await queue.close();
+  // Who still stands in the queue has not been told to wait outside.
+  return wait > 0 ? Number.NaN : delayed;
+}
+
+interface Case {
+  name: JobName;
+  /** Who is stuck, and what asks for them. */
+  stuck: Parameters<typeof clinicOf>[1];
+  stuckTenants: number;
+  /** How many of these are under way at once. */
+  underWay: number;
+  ask(queues: WorkQueues, tenant: string, index: number): Promise<void>;
+}
+
+const pullNow: Case['ask'] = (queues, tenant) => queues.pullNow(tenant);
+const wake: Case['ask'] = (queues, tenant, index) => queues.wake(tenant, `calendar-${index}`, 0);
+const look: Case['ask'] = (queues, tenant, index) =>
+  queues.look(tenant, `calendar-${index}`, { delayMs: 0, once: true });
+const ring: Case['ask'] = (queues, tenant, index) =>
+  queues.reminderAlarms(tenant, Date.now).set([{ id: `${index}`, wakeAt: 0 }]);
+const tell: Case['ask'] = (queues, tenant) => queues.wakeTriggers(tenant, 0, { read: true });
+
+const CASES: Record<string, Case> = {
+  'cycles of clinics of another client': {
+    ...{ name: 'pull', stuck: { client: 'slow' }, stuckTenants: MANY, underWay: 8, ask: pullNow },
+  },
+  'large readings': { name: 'pull', stuck: { records: 50_000 }, stuckTenants: MANY, underWay: 4, ask: pullNow },
+  'writes of another vendor': {
+    ...{ name: 'push', stuck: { vendor: 'slow' }, stuckTenants: MANY, underWay: 8, ask: wake },
+  },
+  "writes into one tenant's calendars": { name: 'push', stuck: {}, stuckTenants: 1, underWay: 4, ask: wake },
+  "audits of one tenant's calendars": { name: 'look', stuck: {}, stuckTenants: 1, underWay: 4, ask: look },
+  'audits of large calendars': { name: 'look', stuck: { records: 50_000 }, stuckTenants: MANY, underWay: 4, ask: look },
+  "reminders at one tenant's gateway": { name: 'remind', stuck: {}, stuckTenants: 1, underWay: 8, ask: ring },
+  'reminders at another gateway': {
+    ...{ name: 'remind', stuck: { gateway: 'webhook', client: 'other' }, stuckTenants: MANY, underWay: 16, ask: ring },
+  },
+  'triggers of another client': {
+    ...{ name: 'triggers', stuck: { client: 'slow' }, stuckTenants: MANY, underWay: 8, ask: tell },
+  },
+};
+
+test.each(Object.entries(CASES))('while %s get no answer, a healthy one is done', async (_, given) => {
+  const { name, stuck, stuckTenants, underWay, ask } = given;
+  const names = Array.from({ length: stuckTenants }, (_tenant, index) => `stuck-${index}`);
+  const all = [...names.map((id) => [id, clinicOf(id, stuck)] as const), ['healthy', clinicOf('healthy')] as const];
+  const world = stuckWorkers(new Map(all));
+  for (let index = 0; index < MANY; index += 1) await ask(world.queues, names[index % stuckTenants] ?? '', index);
+  await waitFor(async () => (await waitingIn(name)) === MANY - underWay, { what: 'the rest to wait outside' });
+  expect(world.stuck()).toBe(underWay);
+  await ask(world.queues, 'healthy', 0);
+  await waitFor(() => world.done.includes('healthy'), { what: 'the healthy one' });
+  expect(world.done).toEqual(['healthy']);
+  world.release();
+  await waitFor(() => world.done.length === MANY + 1, { what: 'all others, when they are answered' });
+});
+
+test('a clinic client has four cycles at work, or waiting for its budget, and any number of others wait for answers', async () => {
+  const tenants = new Map(Array.from({ length: MANY }, (_, index) => [`clinic-${index}`, clinicOf(`clinic-${index}`)]));
+  const turns = new Turns();
+  const budget = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const steps = { begun: 0, asked: 0, done: 0 };
+  const pull: JobHandlers['pull'] = async () => {
+    steps.begun += 1;
+    await budget.promise;
+    steps.asked += 1;
+    await turns.away(() => answer.promise);
+    steps.done += 1;
+  };
+  const options = { inFlight: IN_FLIGHT, sharesOf: sharesOf(tenants, IN_FLIGHT), turns };
+  opened.push(startSomeWorkers(redis.url, { pull }, options));
+  const queues = openQueues(redis.url);
+  opened.push(queues);
+  for (const tenant of tenants.keys()) await queues.pullNow(tenant);
+  await waitFor(async () => (await waitingIn('pull')) === MANY - 4, { what: 'the rest to wait outside' });
+  expect(steps).toEqual({ begun: 4, asked: 0, done: 0 });
+  budget.resolve();
+  await waitFor(() => steps.asked === 8, { what: 'half of the turns to wait for answers' });
+  expect(steps.done).toBe(0);
+  answer.resolve();
+  await waitFor(() => steps.done === MANY, { what: 'all' });
+});
+
+test('a repeated job that waits outside is not heaped up by its next times', async () => {
+  const names = Array.from({ length: 9 }, (_, index) => `stuck-${index}`);
+  const tenants = new Map(names.map((name) => [name, clinicOf(name)]));
+  const world = stuckWorkers(tenants);
+  for (const tenant of tenants.keys()) await world.queues.repeat('pull', tenant, 1_000);
+  const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  await waitFor(async () => (await queue.getCompletedCount()) > tenants.size, { what: 'further times of each' });
+  // Of each tenant one that waits, and the next time.
+  const { delayed = 0 } = await queue.getJobCounts('delayed');
+  expect(delayed).toBeLessThanOrEqual(2 * tenants.size);
+  world.release();
+  await waitFor(() => world.done.length >= tenants.size, { what: 'all' });
+  await world.queues.keepOnly('pull', new Set());
+  await queue.close();
+});

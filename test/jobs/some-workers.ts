@@ -1,0 +1,33 @@
+import type { JobName } from '../../src/jobs/catalogue.ts';
+import type { SharesOf } from '../../src/jobs/shares.ts';
+import { Turns } from '../../src/jobs/turns.ts';
+import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+
+/** What of the workers a test is about. */
+export interface SomeWorkers extends Partial<Pick<WorkersOptions, 'turns' | 'log' | 'lockMs'>> {
+  /** Turns at once; one of each kind that isn't named. */
+  inFlight?: Partial<Record<JobName, number>>;
+  /** None of the kinds that aren't named. */
+  sharesOf?: Partial<SharesOf>;
+}
+
+/** Workers that do some kinds of jobs; all others are done at once. */
+export function startSomeWorkers(redisUrl: string, handlers: Partial<JobHandlers>, options: SomeWorkers = {}): Workers {
+  const idle = async () => {};
+  const none = () => [];
+  const { inFlight, sharesOf, turns = new Turns(), log = silentLogger, lockMs = 30_000 } = options;
+  return startWorkers({
+    ...{ redisUrl, turns, log, lockMs },
+    handlers: { ...forAll(idle), ...handlers },
+    inFlight: { ...forAll(1), ...inFlight },
+    sharesOf: { ...forAll(none), ...sharesOf },
+  });
+}
+
+function forAll<Value>(value: Value): Record<JobName, Value> {
+  return {
+    ...{ pull: value, push: value, audit: value, look: value, channels: value, remind: value, triggers: value },
+    'refresh-tokens': value,
+  };
+}
