@@ -27,3 +27,9 @@ export async function leastOf(times: number, measure: () => Promise<number>): Pr
   for (let time = 0; time < times; time += 1) least = Math.min(least, await measure());
   return least;
 }
+
+/** The value below which so great a share of all lies: 0.95 for p95. */
+export function shareOf(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}

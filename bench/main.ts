@@ -1,17 +1,30 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { measureQuiet } from './cycle/quiet.ts';
+import { measureFair } from './fair/fair.ts';
+import { measureLatency } from './fair/latency.ts';
+import { measureWorkers } from './fair/workers.ts';
 import type { Figure } from './figure.ts';
 import { measureStart } from './start/start.ts';
 
-const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--json]
+const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000]
+    [--small 200] [--first 200000] [--json]
 
 quiet: what a cycle costs against the smallest program that could do the same outside work, the clinic in another process and a
-private Redis with its append-only file on. start: until the daemon runs with so many tenants, and until a command is done. Figures go to standard output, progress to standard error. The exit code is 0
+private Redis with its append-only file on. start: until the daemon runs with so many tenants, and until a command is done.
+fair: from a change to its write, of --small tenants beside a first sync of --first appointments, a throttled target, five slow clinics and a
+dead gateway, against the same alone. latency: from asking for a cycle to the write, idle. workers: writes of 2 and 4 daemons against
+one. Figures go to standard output, progress to standard error. The exit code is 0
 when every goal was met, 1 when one was not, 2 for what is not understood.`;
 
 /** What can be named by --only: measurements by the names of the figures that they give first. */
-const MEASUREMENTS = { quiet: measureQuiet, start: measureStart };
+const MEASUREMENTS = {
+  quiet: measureQuiet,
+  start: measureStart,
+  fair: measureFair,
+  latency: measureLatency,
+  workers: measureWorkers,
+};
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -20,12 +33,17 @@ async function main(): Promise<number> {
       appointments: { type: 'string', default: '100000' },
       targets: { type: 'string', default: '60' },
       tenants: { type: 'string', default: '5000' },
+      small: { type: 'string', default: '200' },
+      first: { type: 'string', default: '200000' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const { appointments, targets, tenants } = values;
-  const size = { appointments: Number(appointments), targets: Number(targets), tenants: Number(tenants) };
+  const { appointments, targets, tenants, small, first } = values;
+  const size = {
+    ...{ appointments: Number(appointments), targets: Number(targets), tenants: Number(tenants) },
+    ...{ small: Number(small), first: Number(first) },
+  };
   const names = values.only?.split(',') ?? Object.keys(MEASUREMENTS);
   const isKnown = (name: string): name is keyof typeof MEASUREMENTS => name in MEASUREMENTS;
   const isUsable = Object.values(size).every((count) => Number.isInteger(count) && count > 0) && names.every(isKnown);
@@ -43,7 +61,7 @@ async function main(): Promise<number> {
 
 function render(figures: readonly Figure[]): string {
   const rows = figures.map(({ name, value, goal, met, floor, ours, unit, n }) => [
-    ...[name, value.toPrecision(3), `≤ ${goal}`, met ? 'met' : 'missed'],
+    ...[name, value.toPrecision(3), `${met === value <= goal ? '≤' : '≥'} ${goal}`, met ? 'met' : 'missed'],
     ...[floor === null ? '' : floor.toPrecision(3), ours.toPrecision(3), unit, String(n)],
   ]);
   const headings = ['what', 'value', 'goal', '', 'floor', 'ours', 'unit', 'of'];

@@ -1,0 +1,15 @@
+import { once } from 'node:events';
+import { createLogger } from '../../src/log/create-logger.ts';
+import { startDaemon } from '../../src/main.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { loadConfiguration } from '../../src/settings/load.ts';
+import { sinkConnectors as connectors } from './sink-connector.ts';
+
+/** The daemon in a process of its own, with sinks as its targets: `node daemon.ts <directory>`. A line says that it runs. */
+const dir = process.argv[2] ?? '';
+const configuration = loadConfiguration({ dir, env: process.env, connectors, reminderChannels, mode: 'strict' });
+const log = createLogger({ level: 'warn' });
+const daemon = await startDaemon(configuration, log, new AbortController().signal, connectors);
+process.stdout.write('runs\n');
+await once(process, 'SIGTERM');
+await daemon.close();

@@ -1,0 +1,236 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
+import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
+import { compose } from '../../src/composition/compose.ts';
+import { loginWithBrowser } from '../../src/control/logins.ts';
+import { openQueues, type WorkQueues } from '../../src/jobs/workers.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { loginDesk } from '../../src/main.ts';
+import { slices } from '../../src/model/slices.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { loadConfiguration } from '../../src/settings/load.ts';
+import { startRedis } from '../../tools/redis.ts';
+import { type ClinicProcess, startClinicProcess } from '../cycle/clinic-process.ts';
+import { type Sink, type SinkKind, startSink } from './sink.ts';
+import { sinkConnectors } from './sink-connector.ts';
+
+/** Clinics of one kind, under one client of their clinic system. */
+export interface Group {
+  /** Its tenants are called `<name>-<n>`. */
+  name: string;
+  tenants: number;
+  appointments: number;
+  /** Calendars of a tenant, each with as many agendas as the others. Default 1. */
+  targets?: number;
+  /** Which of the sinks they write to. */
+  sink: string;
+  /** The last so many of its tenants get each answer of the clinic so much later, once `slow` was called. */
+  slow?: { tenants: number; latencyMs: number };
+  /** `reminders` of the tenant files, told where they go: to the sink of the group's name. */
+  reminders?: (url: string) => object;
+}
+
+/** What a world is made of. */
+export interface WorldOptions {
+  /** The first group is the one that changes are made in. */
+  groups: readonly Group[];
+  sinks: Readonly<Record<string, SinkKind>>;
+  /** `single-sink`: one operation in each request. Default `sink`: twenty. */
+  connector?: 'sink' | 'single-sink';
+  settings?: object;
+}
+
+/** Clinics and targets in processes of their own, and a configuration that joins them; nothing of the product runs yet. */
+export interface World extends AsyncDisposable {
+  sink: Sink;
+  queues: WorkQueues;
+  tenantsOf(group: string): string[];
+  /** Has something booked in a tenant of the first group: one appointment unless told. */
+  book(tenant: string, booked?: number): Promise<void>;
+  /** From now on the slow ones are as late as they are said to be. */
+  slow(): void;
+  startDaemon(): Promise<AsyncDisposable>;
+}
+
+const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
+const DAEMON = fileURLToPath(new URL('./daemon.ts', import.meta.url));
+const LOGIN_TIMEOUT_MS = 60_000;
+const LOGINS_AT_ONCE = 4;
+/** Waiting for a budget is no part of what is measured. */
+const BUDGET = { requestsPerMinute: 600_000, burst: 100_000 };
+
+interface OpenGroup extends Group {
+  clinic: ClinicProcess;
+  proxy: FaultProxy | null;
+}
+
+/** Starts everything and logs every tenant in. */
+export async function openWorld(options: WorldOptions): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const redis = await startRedis();
+  stack.defer(() => redis.stop());
+  const sink = stack.use(await startSink(options.sinks));
+  let isSlow = false;
+  const groups: OpenGroup[] = [];
+  for (const group of options.groups) {
+    const { tenants, appointments, targets = 1, slow } = group;
+    const clinic = stack.use(await startClinicProcess({ tenants, appointments, agendas: Math.max(2, targets) }));
+    const slowIds = clinic.tenants.slice(tenants - (slow?.tenants ?? 0)).map(({ id }) => id);
+    const isLate = (url: string) => isSlow && slowIds.some((id) => url.split(/[/?]/).includes(id));
+    const choose = ({ url }: ProxiedRequest) =>
+      slow !== undefined && isLate(url) ? ({ kind: 'latency', ms: slow.latencyMs } as const) : null;
+    const proxy = slow === undefined ? null : await startFaultProxy(clinic.baseUrl, { choose });
+    stack.defer(async () => proxy?.close());
+    groups.push({ ...group, clinic, proxy });
+  }
+  const [first] = groups;
+  if (first === undefined) throw new Error('a world has a group');
+  const env = await writeConfiguration(dir, { ...options, groups, sinkUrl: sink.url, redisUrl: redis.url });
+  await logIn(dir, env, groups);
+  const queues = openQueues(redis.url);
+  stack.defer(() => queues.close());
+  const opened = stack.move();
+  return {
+    sink,
+    queues,
+    tenantsOf: (name) => groups.filter((group) => group.name === name).flatMap(namesOf),
+    book: (tenant, booked = 1) =>
+      first.clinic.simulate(first.clinic.tenants[namesOf(first).indexOf(tenant)]?.id ?? '', { booked }),
+    slow() {
+      isSlow = true;
+    },
+    startDaemon: () => startDaemon(dir, env),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function namesOf({ name, tenants }: Group): string[] {
+  return Array.from({ length: tenants }, (_, index) => `${name}-${index}`);
+}
+
+async function writeConfiguration(
+  dir: string,
+  {
+    groups,
+    settings,
+    sinkUrl,
+    redisUrl,
+    connector = 'sink',
+  }: Omit<WorldOptions, 'groups'> & { groups: OpenGroup[]; sinkUrl: string; redisUrl: string },
+): Promise<Record<string, string>> {
+  for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });
+  const clients = groups.map(({ name, clinic, proxy }) => [
+    name,
+    {
+      ...{ profile: 'documented', baseUrl: proxy?.url ?? clinic.baseUrl, authUrl: clinic.authUrl, budget: BUDGET },
+      ...{ clientId: clinic.clients[0]?.clientId ?? '', clientSecret: { env: 'CLINIC_CLIENT_SECRET' } },
+    },
+  ]);
+  const file = {
+    redis: { url: { env: 'REDIS_URL' } },
+    http: { port: 0 },
+    secrets: {
+      identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
+      sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],
+    },
+    clinicClients: Object.fromEntries(clients),
+    ...settings,
+  };
+  await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(file));
+  await copyFile(PROFILE, join(dir, 'profiles', 'documented.yaml'));
+  for (const group of groups) {
+    const writing = namesOf(group).map((name, index) =>
+      writeFile(
+        join(dir, 'tenants', `${name}.yaml`),
+        stringify(tenantFile(group, { name, index, sinkUrl, connector })),
+      ),
+    );
+    await Promise.all(writing);
+  }
+  return {
+    REDIS_URL: redisUrl,
+    CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
+    CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
+    CLINIC_CLIENT_SECRET: groups[0]?.clinic.clients[0]?.clientSecret ?? '',
+    NOWHERE: 'nothing-is-asked-with-it',
+    HOOK_SECRET: `whsec_${Buffer.alloc(32, 5).toString('base64')}`,
+  };
+}
+
+function tenantFile(
+  group: OpenGroup,
+  { name, index, sinkUrl, connector }: { name: string; index: number; sinkUrl: string; connector: string },
+): object {
+  const { clinic, targets = 1, sink, reminders } = group;
+  const source = clinic.tenants[index];
+  if (source === undefined) throw new Error('the clinic has too few tenants');
+  const calendars = Array.from({ length: targets }, (_, nth) => [
+    `calendar-${nth}`,
+    {
+      ...{ connector, connection: 'sink', window: { pastDays: 60, futureDays: 400 } },
+      agendas: source.agendas.filter((_agenda, at) => at % targets === nth).map(({ id }) => id),
+      settings: { url: `${sinkUrl}/${sink}/${name}` },
+    },
+  ]);
+  return {
+    ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: group.name, tenantId: source.id } },
+    connections: { sink: { kind: 'bearer', token: { env: 'NOWHERE' } } },
+    targets: Object.fromEntries(calendars),
+    ...(reminders === undefined ? {} : { reminders: reminders(`${sinkUrl}/${group.name}/${name}`) }),
+  };
+}
+
+async function logIn(dir: string, env: Record<string, string>, groups: readonly OpenGroup[]): Promise<void> {
+  const options = { dir, env, connectors: sinkConnectors, reminderChannels, mode: 'strict' } as const;
+  const configuration = loadConfiguration(options);
+  const composition = compose({
+    configuration,
+    connectors: sinkConnectors,
+    log: silentLogger,
+    priority: 'interactive',
+  });
+  const desk = loginDesk(composition);
+  const all = groups.flatMap((group) =>
+    namesOf(group).map((name, index) => ({ name, user: group.clinic.tenants[index]?.user })),
+  );
+  async function logInOne({ name, user = { username: '', password: '' } }: (typeof all)[number]): Promise<void> {
+    const visits: Promise<unknown>[] = [];
+    const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
+    const show = (url: string) => void visits.push(visit(url));
+    await loginWithBrowser(desk, name, 'clinic', show, AbortSignal.timeout(LOGIN_TIMEOUT_MS));
+    await Promise.all(visits);
+  }
+  try {
+    for (const some of slices(all, LOGINS_AT_ONCE)) await Promise.all(some.map(logInOne));
+  } finally {
+    await composition.close();
+  }
+}
+
+async function startDaemon(dir: string, env: Record<string, string>): Promise<AsyncDisposable> {
+  const child: ChildProcess = spawn(process.execPath, [DAEMON, dir], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const killWithParent = () => child.kill('SIGKILL');
+  process.once('exit', killWithParent);
+  const ended = once(child, 'exit').finally(() => process.removeListener('exit', killWithParent));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', (text: Buffer) => text.includes('runs\n') && resolve());
+    void ended.then(() => reject(new Error('the daemon ended')));
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
