@@ -4,6 +4,8 @@ export interface Figure {
   /** The ratio or count that the goal is about. */
   value: number;
   goal: number;
+  /** The goal is the least that the value should be; else the most. */
+  isLeast?: true;
   met: boolean;
   /** The smallest program that could do the same outside work, and ours, both in `unit`. */
   floor: number | null;
@@ -11,6 +13,16 @@ export interface Figure {
   unit: string;
   /** How many things were worked on. */
   n: number;
+}
+
+/** What is held against a goal that is the most it should be. */
+export function atMost(goal: number, value: number): Pick<Figure, 'value' | 'goal' | 'met'> {
+  return { value, goal, met: value <= goal };
+}
+
+/** What is held against a goal that is the least it should be. */
+export function atLeast(goal: number, value: number): Pick<Figure, 'value' | 'goal' | 'isLeast' | 'met'> {
+  return { value, goal, isLeast: true, met: value >= goal };
 }
 
 /** What one call costs this process, in CPU seconds, threads of its own included. */
