@@ -3,17 +3,24 @@ import { renderTable } from '../src/cli/table.ts';
 import { measureQuiet } from './cycle/quiet.ts';
 import type { Figure } from './figure.ts';
 import { measureStart } from './start/start.ts';
+import { measureFirst } from './vendors/first.ts';
 import { measureTrips } from './vendors/trips.ts';
 
-const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--operations 10000] [--json]
+const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--operations 10000] [--json]
 
-quiet: what a cycle costs against the smallest program that could do the same outside work, the clinic in another process and a
-private Redis with its append-only file on. start: until the daemon runs with so many tenants, and until a command is done.
-trips: requests and units of quota that writes cost at each vendor. Figures go to standard output, progress to standard error. The exit code is 0
-when every goal was met, 1 when one was not, 2 for what is not understood.`;
+Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
+could do the same outside work.
+
+quiet: what a cycle costs against reading the same pages.
+start: until the daemon runs with so many tenants, and until a command is done.
+first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against posting the same batches.
+trips: requests and units of quota that so many creates, updates and deletes cost at each vendor.
+
+Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
+not understood.`;
 
 /** What can be named by --only: measurements by the names of the figures that they give first. */
-const MEASUREMENTS = { quiet: measureQuiet, start: measureStart, trips: measureTrips };
+const MEASUREMENTS = { quiet: measureQuiet, start: measureStart, first: measureFirst, trips: measureTrips };
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -23,6 +30,7 @@ async function main(): Promise<number> {
       targets: { type: 'string', default: '60' },
       tenants: { type: 'string', default: '5000' },
       operations: { type: 'string', default: '10000' },
+      records: { type: 'string', default: '20000' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },

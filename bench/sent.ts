@@ -6,20 +6,20 @@ export interface Sent {
   body: string | null;
 }
 
-/** The requests that something makes, as they were sent. */
+/** The requests that something makes. They are looked at when it is done, so that it costs hardly more than without. */
 export async function requestsOf(work: () => Promise<unknown>): Promise<Sent[]> {
   const { fetch } = globalThis;
-  const sent: Promise<Sent>[] = [];
-  globalThis.fetch = (input, init) => {
-    sent.push(takeDown(new Request(input, init)));
-    return fetch(input, init);
+  const sent: Parameters<typeof fetch>[] = [];
+  globalThis.fetch = (...request) => {
+    sent.push(request);
+    return fetch(...request);
   };
   try {
     await work();
   } finally {
     globalThis.fetch = fetch;
   }
-  return await Promise.all(sent);
+  return await Promise.all(sent.map(([input, init]) => takeDown(new Request(input, { ...init, signal: null }))));
 }
 
 async function takeDown(request: Request): Promise<Sent> {
