@@ -6,14 +6,15 @@ import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
 import { measureTrips } from './vendors/trips.ts';
 
-const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--operations 10000] [--json]
+const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--latency 50] [--operations 10000] [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
 
 quiet: what a cycle costs against reading the same pages.
 start: until the daemon runs with so many tenants, and until a command is done.
-first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against posting the same batches.
+first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
+posting the same batches; each batch takes so many milliseconds beside the sandbox's own work.
 trips: requests and units of quota that so many creates, updates and deletes cost at each vendor.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
@@ -31,6 +32,7 @@ async function main(): Promise<number> {
       tenants: { type: 'string', default: '5000' },
       operations: { type: 'string', default: '10000' },
       records: { type: 'string', default: '20000' },
+      latency: { type: 'string', default: '50' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },

@@ -9,50 +9,57 @@ const SHARES = { 'google-calendar': 1, 'outlook-calendar': 1, hubspot: 1, caldav
 /** Requests that carry writes: batches of Google's, Microsoft's and HubSpot's, and CalDAV's objects. */
 const WRITES = /\/batch\/calendar\/|\/\$batch$|\/batch\/upsert$|\.ics$/;
 
+/** Appointments for which one agenda has room. */
+const AGENDA_HOLDS = 1_000;
+
 type VendorName = keyof typeof SHARES;
 
-/** How long the first sync into an empty target takes, reading and planning included, against posting the same requests one after the other. */
-export async function measureFirst({ records }: { records: number }, say: (text: string) => void): Promise<Figure[]> {
+/**
+ * How long the first sync into an empty target takes against reading the same pages of the clinic and posting the same batches, one after
+ * the other.
+ */
+export async function measureFirst(
+  { records, latency }: { records: number; latency: number },
+  say: (text: string) => void,
+): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [name, share] of Object.entries(SHARES) as [VendorName, number][]) {
     const count = Math.ceil(records * share);
     say(`first: ${count} records into ${name} …`);
-    figures.push(await measureVendor(name, count));
+    figures.push(await measureVendor(name, count, latency));
   }
   return figures;
 }
 
-async function measureVendor(name: VendorName, count: number): Promise<Figure> {
-  const synced = await syncOnce(name, count);
-  await using vendor = await startVendor(name);
-  await using world = await openCycleWorld({ appointments: 1, targets: 1 }, vendor.target);
-  const there = await placeOf(world);
-  const posts = synced.writes.map((write) => moved(write, synced.place, there));
-  const floor = await secondsOf(async () => {
-    for (const { url, ...post } of posts) {
-      const answer = await fetch(url, post);
-      await answer.text();
-      if (!answer.ok) throw new Error(`a write was refused: ${answer.status}`);
-    }
-  });
-  const ours = synced.seconds;
-  return { name: `first ${name}`, ...atMost(GOAL, ours / floor), floor, ours, unit: 's', n: synced.records };
-}
-
-/** One whole sync, and what it wrote. */
-async function syncOnce(name: VendorName, count: number) {
-  await using vendor = await startVendor(name);
+async function measureVendor(name: VendorName, count: number, latencyMs: number): Promise<Figure> {
+  await using vendor = await startVendor(name, latencyMs);
   const isOfPatients = vendor.target.stream === 'patients';
   const size = isOfPatients ? { appointments: 1, patients: count } : { appointments: count };
-  await using world = await openCycleWorld({ ...size, targets: 1 }, vendor.target);
+  await using world = await openCycleWorld({ ...size, targets: Math.ceil(count / AGENDA_HOLDS) }, vendor.target);
   const place = await placeOf(world);
-  let seconds = 0;
+  let ours = 0;
   const sent = await requestsOf(async () => {
-    seconds = await secondsOf(() => world.sync());
+    ours = await secondsOf(() => world.sync());
   });
-  const [target] = world.tenant.targets.keys();
-  const written = await world.tenant.links.count(target ?? '');
-  return { place, seconds, records: written, writes: sent.filter(({ url }) => WRITES.test(url)) };
+  const [target = ''] = world.tenant.targets.keys();
+  const n = await world.tenant.links.count(target);
+
+  await using other = await startVendor(name, latencyMs);
+  await using otherWorld = await openCycleWorld({ appointments: 1, targets: 1 }, other.target);
+  const there = await placeOf(otherWorld);
+  const reads = sent.filter(({ url }) => url.startsWith(world.clinic.baseUrl));
+  const writes = sent.filter(({ url }) => WRITES.test(url)).map((write) => moved(write, place, there));
+  const floor = await secondsOf(async () => {
+    for (const { url, headers } of reads) JSON.parse(await answerOf(url, { headers }));
+    for (const { url, ...write } of writes) await answerOf(url, write);
+  });
+  return { name: `first ${name}`, ...atMost(GOAL, ours / floor), floor, ours, unit: 's', n };
+}
+
+async function answerOf(url: string, init: RequestInit): Promise<string> {
+  const answer = await fetch(url, init);
+  if (!answer.ok) throw new Error(`refused: ${answer.status}`);
+  return await answer.text();
 }
 
 /** Where a target writes to. */

@@ -13,10 +13,14 @@ export interface VendorProcess extends AsyncDisposable {
 
 const MAIN = fileURLToPath(new URL('./vendor-main.ts', import.meta.url));
 
-/** A vendor's sandbox, or Radicale for `caldav`. Throws Error when it does not start. */
-export async function startVendor(name: VendorName | 'caldav'): Promise<VendorProcess> {
+/**
+ * A vendor's sandbox, or Radicale for `caldav`.
+ * @param latencyMs what each batch takes beside the sandbox's own work; Radicale takes its own time
+ * @throws Error when it does not start
+ */
+export async function startVendor(name: VendorName | 'caldav', latencyMs = 0): Promise<VendorProcess> {
   if (name === 'caldav') return startCaldav();
-  const child = fork(MAIN, [name], { serialization: 'advanced' });
+  const child = fork(MAIN, [name, String(latencyMs)], { serialization: 'advanced' });
   const nextOf = async <Told>(): Promise<Told> => {
     const ended = once(child, 'exit').then(() => Promise.reject(new Error(`the ${name} sandbox ended`)));
     ended.catch(() => {});

@@ -1,6 +1,7 @@
 import { startGoogleSandbox } from '../../sandbox/google/index.ts';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
 import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
+import type { FaultPlan } from '../../sandbox/kit/faults.ts';
 import { startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { type FieldOptions, startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
 import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
@@ -21,6 +22,7 @@ export interface VendorTarget {
 /** A vendor's sandbox, its limits lifted: what is measured is ours. */
 export interface Vendor {
   target: VendorTarget;
+  faults: FaultPlan;
   /** What the vendor charged so far; null where that is one for each request. */
   units(): number | null;
 }
@@ -55,6 +57,7 @@ async function google(): Promise<Vendor> {
       target: { connector: 'google-calendar', settings: { calendar: CALENDAR, rootUrl: sandbox.calendarApiUrl } },
       stream: 'appointments',
     },
+    faults: sandbox.faults,
     units: () => sandbox.counts.quotaUnits,
   };
 }
@@ -75,6 +78,7 @@ async function graph(): Promise<Vendor> {
       },
       stream: 'appointments',
     },
+    faults: sandbox.faults,
     // Those within batches, each of which is charged, in place of the batches.
     units: () => sandbox.counts.innerCalls + sandbox.counts.httpRequests - sandbox.counts.batchRequests,
   };
@@ -94,6 +98,7 @@ async function hubspot(): Promise<Vendor> {
       },
       stream: 'patients',
     },
+    faults: sandbox.faults,
     units: () => null,
   };
 }
@@ -123,6 +128,7 @@ async function salesforce(): Promise<Vendor> {
       },
       stream: 'patients',
     },
+    faults: sandbox.faults,
     units: () => null,
   };
 }
@@ -141,6 +147,7 @@ async function zoho(): Promise<Vendor> {
       },
       stream: 'patients',
     },
+    faults: sandbox.faults,
     units: () => null,
   };
 }
