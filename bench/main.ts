@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { measureQuiet } from './cycle/quiet.ts';
+import { measureRecords } from './cycle/records.ts';
 import type { Figure } from './figure.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
@@ -12,6 +13,7 @@ Measures against sandboxes in other processes and a private Redis with its appen
 could do the same outside work.
 
 quiet: what a cycle costs against reading the same pages.
+records: how many records a second of CPU are compared with the state, none changed, one in a hundred, all new.
 start: until the daemon runs with so many tenants, and until a command is done.
 first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
 posting the same batches; each batch takes so many milliseconds beside the sandbox's own work.
@@ -21,7 +23,13 @@ Figures go to standard output, progress to standard error. The exit code is 0 wh
 not understood.`;
 
 /** What can be named by --only: measurements by the names of the figures that they give first. */
-const MEASUREMENTS = { quiet: measureQuiet, start: measureStart, first: measureFirst, trips: measureTrips };
+const MEASUREMENTS = {
+  quiet: measureQuiet,
+  records: measureRecords,
+  start: measureStart,
+  first: measureFirst,
+  trips: measureTrips,
+};
 
 async function main(): Promise<number> {
   const { values } = parseArgs({

@@ -49,7 +49,8 @@ export interface CycleSize {
 /** @param vendor of the one target; without it there is a calendar for each agenda */
 export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | null = null): Promise<CycleWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
-  const { targets: agendas, ...records } = size;
+  const { appointments, targets: agendas, patients } = size;
+  const records = { appointments, ...(patients === undefined ? {} : { patients }) };
   const clinic = await startClinicProcess({ tenants: 1, agendas, ...records });
   const redis = await startRedis();
   await writeConfiguration(dir, clinic, vendor);
