@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
+import { measureMemory } from './cycle/memory.ts';
 import { measureQuiet } from './cycle/quiet.ts';
 import { measureRecords } from './cycle/records.ts';
 import type { Figure } from './figure.ts';
@@ -7,7 +8,8 @@ import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
 import { measureTrips } from './vendors/trips.ts';
 
-const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--latency 50] [--operations 10000] [--json]
+const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--latency 50] [--operations 10000]
+  [--large 200000] [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
@@ -18,6 +20,7 @@ start: until the daemon runs with so many tenants, and until a command is done.
 first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
 posting the same batches; each batch takes so many milliseconds beside the sandbox's own work.
 trips: requests and units of quota that so many creates, updates and deletes cost at each vendor.
+memory: the most memory of a process with one tenant of so many (--large) appointments, against a hundredth of them.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
 not understood.`;
@@ -29,6 +32,7 @@ const MEASUREMENTS = {
   start: measureStart,
   first: measureFirst,
   trips: measureTrips,
+  memory: measureMemory,
 };
 
 async function main(): Promise<number> {
@@ -39,6 +43,7 @@ async function main(): Promise<number> {
       targets: { type: 'string', default: '60' },
       tenants: { type: 'string', default: '5000' },
       operations: { type: 'string', default: '10000' },
+      large: { type: 'string', default: '200000' },
       records: { type: 'string', default: '20000' },
       latency: { type: 'string', default: '50' },
       json: { type: 'boolean', default: false },
