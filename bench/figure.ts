@@ -33,6 +33,13 @@ export async function cpuSecondsOf(work: () => Promise<unknown>): Promise<number
   return (user + system) / 1e6;
 }
 
+/** How long one call takes, in seconds. */
+export async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return (performance.now() - startedAt) / 1_000;
+}
+
 /** The least of several: what is above it was somebody else's doing. */
 export async function leastOf(times: number, measure: () => Promise<number>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;

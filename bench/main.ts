@@ -6,10 +6,11 @@ import { measureRecords } from './cycle/records.ts';
 import type { Figure } from './figure.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
+import { measurePeer } from './vendors/peer.ts';
 import { measureTrips } from './vendors/trips.ts';
 
 const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--latency 50] [--operations 10000]
-  [--large 200000] [--json]
+  [--large 200000] [--events 2000] [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
@@ -21,6 +22,7 @@ first: the first sync of so many records into each kind of target, and a tenth o
 posting the same batches; each batch takes so many milliseconds beside the sandbox's own work.
 trips: requests and units of quota that so many creates, updates and deletes cost at each vendor.
 memory: the most memory of a process with one tenant of so many (--large) appointments, against a hundredth of them.
+peer: so many events into Radicale, beside vdirsyncer.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
 not understood.`;
@@ -33,6 +35,7 @@ const MEASUREMENTS = {
   first: measureFirst,
   trips: measureTrips,
   memory: measureMemory,
+  peer: measurePeer,
 };
 
 async function main(): Promise<number> {
@@ -43,6 +46,7 @@ async function main(): Promise<number> {
       targets: { type: 'string', default: '60' },
       tenants: { type: 'string', default: '5000' },
       operations: { type: 'string', default: '10000' },
+      events: { type: 'string', default: '2000' },
       large: { type: 'string', default: '200000' },
       records: { type: 'string', default: '20000' },
       latency: { type: 'string', default: '50' },

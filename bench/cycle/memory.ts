@@ -2,12 +2,11 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { atMost, type Figure } from '../figure.ts';
+import { AGENDA_HOLDS } from './world.ts';
 
 const GOAL = 1.25;
 const MAIN = fileURLToPath(new URL('./memory-main.ts', import.meta.url));
 const SMALL_SHARE = 0.01;
-/** Appointments for which one agenda has room. */
-const AGENDA_HOLDS = 1_000;
 
 /** The most memory of a process with one large tenant, against one with a hundredth of its appointments. */
 export async function measureMemory({ large }: { large: number }, say: (text: string) => void): Promise<Figure[]> {

@@ -35,6 +35,8 @@ export interface CycleWorld extends AsyncDisposable {
 
 const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
 const TENANT = 'clinic';
+/** Appointments for which one agenda of the clinic has room. */
+export const AGENDA_HOLDS = 1_000;
 const NEVER = new AbortController().signal;
 const LOGIN_TIMEOUT_MS = 30_000;
 
@@ -119,11 +121,12 @@ async function writeConfiguration(dir: string, clinic: ClinicProcess, vendor: Ve
     vendor === null
       ? agendas.map((id) => ({ connector: 'null', settings: {}, agendas: [id] }))
       : [vendor.target.crm === undefined ? { ...vendor.target, agendas } : vendor.target];
-  const common = { connection: 'only', window: { pastDays: 60, futureDays: 400 } };
+  // Each with an object of its own: what is repeated by reference is refused in YAML.
+  const common = () => ({ connection: 'only', window: { pastDays: 60, futureDays: 400 } });
   const file = {
     ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },
     connections: { only: vendor?.connection ?? { kind: 'bearer', token: { env: 'NOWHERE' } } },
-    targets: Object.fromEntries(targets.map((target, index) => [`doctor-${index + 1}`, { ...common, ...target }])),
+    targets: Object.fromEntries(targets.map((target, index) => [`doctor-${index + 1}`, { ...common(), ...target }])),
   };
   for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });
   await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));

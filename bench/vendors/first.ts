@@ -1,5 +1,5 @@
-import { type CycleWorld, openCycleWorld } from '../cycle/world.ts';
-import { atMost, type Figure } from '../figure.ts';
+import { AGENDA_HOLDS, type CycleWorld, openCycleWorld } from '../cycle/world.ts';
+import { atMost, type Figure, secondsOf } from '../figure.ts';
 import { requestsOf, type Sent } from '../sent.ts';
 import { startVendor } from './vendor-process.ts';
 
@@ -8,9 +8,6 @@ const GOAL = 1.3;
 const SHARES = { 'google-calendar': 1, 'outlook-calendar': 1, hubspot: 1, caldav: 0.1 } as const;
 /** Requests that carry writes: batches of Google's, Microsoft's and HubSpot's, and CalDAV's objects. */
 const WRITES = /\/batch\/calendar\/|\/\$batch$|\/batch\/upsert$|\.ics$/;
-
-/** Appointments for which one agenda has room. */
-const AGENDA_HOLDS = 1_000;
 
 type VendorName = keyof typeof SHARES;
 
@@ -92,10 +89,4 @@ function moved({ method, url, headers, body }: Sent, from: Place, to: Place): Re
   const there = new Headers(headers);
   there.set('authorization', to.authorization);
   return { url: move(url), method, headers: there, body: move(body ?? '') };
-}
-
-async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return (performance.now() - startedAt) / 1_000;
 }
