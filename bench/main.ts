@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
+import { measureBudget } from './budget.ts';
 import { measureMemory } from './cycle/memory.ts';
 import { measureQuiet } from './cycle/quiet.ts';
 import { measureRecords } from './cycle/records.ts';
@@ -10,7 +11,7 @@ import { measurePeer } from './vendors/peer.ts';
 import { measureTrips } from './vendors/trips.ts';
 
 const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--latency 50] [--operations 10000]
-  [--large 200000] [--events 2000] [--json]
+  [--large 200000] [--sharing 1000] [--events 2000] [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
@@ -22,6 +23,7 @@ first: the first sync of so many records into each kind of target, and a tenth o
 posting the same batches; each batch takes so many milliseconds beside the sandbox's own work.
 trips: requests and units of quota that so many creates, updates and deletes cost at each vendor.
 memory: the most memory of a process with one tenant of so many (--large) appointments, against a hundredth of them.
+budget: how old the data of so many (--sharing) tenants gets that draw on one client id, against reading them in turn.
 peer: so many events into Radicale, beside vdirsyncer.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
@@ -35,6 +37,7 @@ const MEASUREMENTS = {
   first: measureFirst,
   trips: measureTrips,
   memory: measureMemory,
+  budget: measureBudget,
   peer: measurePeer,
 };
 
@@ -46,6 +49,7 @@ async function main(): Promise<number> {
       targets: { type: 'string', default: '60' },
       tenants: { type: 'string', default: '5000' },
       operations: { type: 'string', default: '10000' },
+      sharing: { type: 'string', default: '1000' },
       events: { type: 'string', default: '2000' },
       large: { type: 'string', default: '200000' },
       records: { type: 'string', default: '20000' },
