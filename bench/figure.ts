@@ -4,6 +4,8 @@ export interface Figure {
   /** The ratio or count that the goal is about. */
   value: number;
   goal: number;
+  /** The goal is the least that the value should be; else the most. */
+  isLeast?: true;
   met: boolean;
   /** The smallest program that could do the same outside work, and ours, both in `unit`. */
   floor: number | null;
@@ -13,12 +15,29 @@ export interface Figure {
   n: number;
 }
 
+/** What is held against a goal that is the most it should be. */
+export function atMost(goal: number, value: number): Pick<Figure, 'value' | 'goal' | 'met'> {
+  return { value, goal, met: value <= goal };
+}
+
+/** What is held against a goal that is the least it should be. */
+export function atLeast(goal: number, value: number): Pick<Figure, 'value' | 'goal' | 'isLeast' | 'met'> {
+  return { value, goal, isLeast: true, met: value >= goal };
+}
+
 /** What one call costs this process, in CPU seconds, threads of its own included. */
 export async function cpuSecondsOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
+}
+
+/** How long one call takes, in seconds. */
+export async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return (performance.now() - startedAt) / 1_000;
 }
 
 /** The least of several: what is above it was somebody else's doing. */

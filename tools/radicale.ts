@@ -1,41 +1,20 @@
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { withDependencies } from './debian-packages.ts';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
+import { unpackedPython, withPython } from './python-program.ts';
 import { resolveServer, type ServerCommand, type ServerSource, ServerUnavailable } from './server-command.ts';
-import { librariesIn } from './unpacked-libraries.ts';
 
-/**
- * Radicale with a Python of its own: the modules of a distribution run with the Python of that distribution only, and
- * whichever Python comes first in PATH may be another.
- */
 const RADICALE: ServerSource = {
   name: 'Radicale',
   commands: ['radicale'],
   cacheName: 'radicale',
-  unpacked: async (folder) => ({
-    command: join(folder, 'usr/bin/python3'),
-    args: ['-s', '-m', 'radicale'],
-    env: {
-      PYTHONHOME: join(folder, 'usr'),
-      PYTHONPATH: '',
-      PYTHONUTF8: '1',
-      LD_LIBRARY_PATH: await librariesIn(folder),
-    },
-  }),
-  packages: (dependenciesOf) => withDependencies(['python3-radicale'], isPartOfPython, dependenciesOf),
+  unpacked: (folder) => unpackedPython(folder, 'radicale'),
+  packages: withPython('python3-radicale'),
   downloadSize: '12 MB',
   advice: 'Install it: "apt-get install radicale", or "pip install radicale".',
 };
-
-/** Every machine on which Node runs has these; another copy beside the machine's loader would not work. */
-const BASE_LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
-
-function isPartOfPython(packageName: string): boolean {
-  return /^(python3|lib|zlib1g)/.test(packageName) && !BASE_LIBRARIES.includes(packageName);
-}
 
 const START_TIMEOUT_MS = 30_000;
 

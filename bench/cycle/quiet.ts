@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { cpuSecondsOf, type Figure, leastOf } from '../figure.ts';
+import { requestsOf, type Sent } from '../sent.ts';
 import { openCycleWorld } from './world.ts';
 
 const QUIET_GOAL = 0.8;
@@ -49,28 +50,6 @@ export async function measureQuiet(
       ...{ floor: null, ours: commands, unit: 'commands', n },
     },
   ];
-}
-
-interface Sent {
-  url: string;
-  headers: Headers;
-}
-
-/** The requests that something makes. */
-async function requestsOf(work: () => Promise<unknown>): Promise<Sent[]> {
-  const { fetch } = globalThis;
-  const sent: Sent[] = [];
-  globalThis.fetch = (input, init) => {
-    const request = new Request(input, init);
-    sent.push({ url: request.url, headers: request.headers });
-    return fetch(input, init);
-  };
-  try {
-    await work();
-  } finally {
-    globalThis.fetch = fetch;
-  }
-  return sent;
 }
 
 async function fetchAll(requests: readonly Sent[]): Promise<void> {

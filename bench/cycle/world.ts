@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
+import { connectors as registry } from '../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
@@ -14,10 +15,11 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { loginDesk } from '../../src/main.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
+import type { VendorTarget } from '../vendors/vendors.ts';
 import { type ClinicProcess, startClinicProcess } from './clinic-process.ts';
 import { nullConnector } from './null-connector.ts';
 
-/** A clinic with as many calendars as agendas, which take everything at once. */
+/** A clinic with as many calendars as agendas, which take everything at once; or one target at a vendor, which follows all agendas. */
 export interface CycleWorld extends AsyncDisposable {
   clinic: ClinicProcess;
   redis: PrivateRedis;
@@ -33,23 +35,36 @@ export interface CycleWorld extends AsyncDisposable {
 
 const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
 const TENANT = 'clinic';
+/** Appointments for which one agenda of the clinic has room. */
+export const AGENDA_HOLDS = 1_000;
 const NEVER = new AbortController().signal;
 const LOGIN_TIMEOUT_MS = 30_000;
 
-/** @param size appointments lie in the window of every target */
-export async function openCycleWorld(size: { appointments: number; targets: number }): Promise<CycleWorld> {
+/** How much there is in the clinic. */
+export interface CycleSize {
+  /** They lie in the window of every target. */
+  appointments: number;
+  targets: number;
+  patients?: number;
+}
+
+/** @param vendor of the one target; without it there is a calendar for each agenda */
+export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | null = null): Promise<CycleWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
-  const clinic = await startClinicProcess({ tenants: 1, appointments: size.appointments, agendas: size.targets });
+  const { appointments, targets: agendas, patients } = size;
+  const records = { appointments, ...(patients === undefined ? {} : { patients }) };
+  const clinic = await startClinicProcess({ tenants: 1, agendas, ...records });
   const redis = await startRedis();
-  await writeConfiguration(dir, clinic);
+  await writeConfiguration(dir, clinic, vendor);
   const env = {
     REDIS_URL: redis.url,
     CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
     CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
     CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
     NOWHERE: 'nothing-is-asked-with-it',
+    ...vendor?.secrets,
   };
-  const connectors = new Map([[nullConnector.name, nullConnector]]);
+  const connectors = vendor === null ? new Map([[nullConnector.name, nullConnector]]) : registry;
   const configuration = loadConfiguration({ dir, env, connectors, reminderChannels: new Map(), mode: 'strict' });
   const composition = compose({ configuration, connectors, log: silentLogger, priority: 'interactive' });
   const tenant = composition.estate.tenants.get(TENANT);
@@ -81,7 +96,7 @@ export async function openCycleWorld(size: { appointments: number; targets: numb
   };
 }
 
-async function writeConfiguration(dir: string, clinic: ClinicProcess): Promise<void> {
+async function writeConfiguration(dir: string, clinic: ClinicProcess, vendor: VendorTarget | null): Promise<void> {
   const [source] = clinic.tenants;
   if (source === undefined) throw new Error('the clinic has no tenant');
   const settings = {
@@ -99,21 +114,19 @@ async function writeConfiguration(dir: string, clinic: ClinicProcess): Promise<v
         budget: { requestsPerMinute: 600_000, burst: 100_000 },
       },
     },
+    ...vendor?.clients,
   };
-  const targets = source.agendas.map(({ id }, index) => [
-    `doctor-${index + 1}`,
-    {
-      connector: 'null',
-      connection: 'nowhere',
-      agendas: [id],
-      window: { pastDays: 60, futureDays: 400 },
-      settings: {},
-    },
-  ]);
+  const agendas = source.agendas.map(({ id }) => id);
+  const targets =
+    vendor === null
+      ? agendas.map((id) => ({ connector: 'null', settings: {}, agendas: [id] }))
+      : [vendor.target.crm === undefined ? { ...vendor.target, agendas } : vendor.target];
+  // Each with an object of its own: what is repeated by reference is refused in YAML.
+  const common = () => ({ connection: 'only', window: { pastDays: 60, futureDays: 400 } });
   const file = {
     ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },
-    connections: { nowhere: { kind: 'bearer', token: { env: 'NOWHERE' } } },
-    targets: Object.fromEntries(targets),
+    connections: { only: vendor?.connection ?? { kind: 'bearer', token: { env: 'NOWHERE' } } },
+    targets: Object.fromEntries(targets.map((target, index) => [`doctor-${index + 1}`, { ...common(), ...target }])),
   };
   for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });
   await writeFile(join(dir, 'clinic-mirror.yaml'), stringify(settings));

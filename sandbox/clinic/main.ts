@@ -11,6 +11,7 @@ const { values } = parseArgs({
     tenants: { type: 'string', default: '2' },
     appointments: { type: 'string', default: '1200' },
     agendas: { type: 'string' },
+    patients: { type: 'string' },
     seed: { type: 'string', default: '1' },
     database: { type: 'string', default: ':memory:' },
     dialect: { type: 'string', default: 'documented' },
@@ -18,10 +19,11 @@ const { values } = parseArgs({
   },
 });
 
+const patients = values.patients === undefined ? {} : { patients: wholeNumber('patients', values.patients) };
 const sandbox = await startClinicSandbox({
   port: wholeNumber('port', values.port),
   authPort: wholeNumber('auth-port', values['auth-port']),
-  tenants: wholeNumber('tenants', values.tenants),
+  tenants: Array.from({ length: wholeNumber('tenants', values.tenants) }, () => patients),
   appointments: wholeNumber('appointments', values.appointments),
   ...(values.agendas === undefined ? {} : { agendas: wholeNumber('agendas', values.agendas) }),
   seed: wholeNumber('seed', values.seed),

@@ -1,9 +1,10 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 
 const FORMAT = 's1';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+const NONCES_AT_ONCE = 64;
 
 /** A key for sealing: 32 bytes and the id that sealed values name it by (`[a-z0-9-]`). */
 export interface SealingKey {
@@ -27,6 +28,7 @@ export interface Sealer {
  */
 export function createSealer(ring: readonly SealingKey[], tenant: string): Sealer {
   const derived = new Map(ring.map(({ id, key }) => [id, deriveKey(key, tenant)]));
+  const nonce = createNonces();
   const active = ring[0];
   if (active === undefined) {
     throw new MirrorError('no sealing key is configured', {
@@ -36,17 +38,22 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
     });
   }
   return {
-    seal: (plaintext, context) => seal(plaintext, active.id, requireKey(derived, active.id), `${tenant}/${context}`),
+    seal(plaintext, context) {
+      const associated = `${active.id}/${tenant}/${context}`;
+      const payload = encrypt(plaintext, requireKey(derived, active.id), nonce(), associated);
+      return `${FORMAT}.${active.id}.${payload.toString('base64url')}`;
+    },
     open: (sealed, context) => open(sealed, derived, `${tenant}/${context}`),
     isStale: (sealed) => !sealed.startsWith(`${FORMAT}.${active.id}.`),
   };
 }
 
-function deriveKey(key: Uint8Array, tenant: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, tenant, 'clinic-mirror sealing', 32));
+/** A key object: plain bytes are made into one with each value, which costs more than sealing it. */
+function deriveKey(key: Uint8Array, tenant: string): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, tenant, 'clinic-mirror sealing', 32)));
 }
 
-function requireKey(derived: ReadonlyMap<string, Buffer>, id: string): Buffer {
+function requireKey(derived: ReadonlyMap<string, KeyObject>, id: string): KeyObject {
   const key = derived.get(id);
   if (key !== undefined) return key;
   throw new MirrorError(`a stored value was sealed with the key "${id}", which is not configured`, {
@@ -57,14 +64,24 @@ function requireKey(derived: ReadonlyMap<string, Buffer>, id: string): Buffer {
   });
 }
 
-function seal(plaintext: string, keyId: string, key: Buffer, associated: string): string {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(`${keyId}/${associated}`));
-  const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
-  return `${FORMAT}.${keyId}.${Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString('base64url')}`;
+/** Random nonces, drawn many at once: one alone costs as much as sealing with it. */
+function createNonces(): () => Uint8Array {
+  let drawn = Buffer.alloc(0);
+  return () => {
+    if (drawn.length === 0) drawn = randomBytes(NONCES_AT_ONCE * NONCE_BYTES);
+    const nonce = drawn.subarray(0, NONCE_BYTES);
+    drawn = drawn.subarray(NONCE_BYTES);
+    return nonce;
+  };
 }
 
-function open(sealed: string, derived: ReadonlyMap<string, Buffer>, associated: string): string {
+function encrypt(plaintext: string, key: KeyObject, nonce: Uint8Array, associated: string): Buffer {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associated));
+  const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
+}
+
+function open(sealed: string, derived: ReadonlyMap<string, KeyObject>, associated: string): string {
   const [format, keyId, payload] = sealed.split('.');
   if (format !== FORMAT || keyId === undefined || payload === undefined) throw unreadable();
   const bytes = Buffer.from(payload, 'base64url');

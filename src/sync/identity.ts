@@ -21,8 +21,8 @@ export interface ItemForm {
   fields: readonly string[];
   /** What tells two items apart: a text for each field, in that order. */
   texts(item: Item): string[];
-  /** What is hashed as a whole. */
-  whole(item: Item): string;
+  /** What is hashed as a whole, made of those texts. */
+  whole(texts: readonly string[]): string;
   spanOf(item: Item): TimeSpan;
   isShown(span: TimeSpan, window: TimeWindow): boolean;
 }
@@ -34,7 +34,7 @@ export const CALENDAR_FORM: ItemForm = {
   stream: 'appointments',
   fields: CALENDAR_FIELDS,
   texts: (item) => CALENDAR_FIELDS.map((field) => canonical((item as CalendarItem)[field])),
-  whole: (item) => JSON.stringify(CALENDAR_FIELDS.map((field) => canonical((item as CalendarItem)[field]))),
+  whole: (texts) => JSON.stringify(texts),
   spanOf(item) {
     const { time } = item as CalendarItem;
     const [start, end] =
@@ -50,16 +50,15 @@ export const CALENDAR_FORM: ItemForm = {
  */
 export function crmForm(stream: StreamName, properties: readonly string[]): ItemForm {
   const names = [...properties].sort();
-  const texts = (item: Item) => {
-    const { properties: values, contactKey, contactGeneration, startAt } = item as CrmItem;
-    const contact = contactGeneration === undefined ? contactKey : `${contactKey} ${contactGeneration}`;
-    return [...names.map((name) => canonical(values[name] ?? null)), canonical(contact), canonical(startAt)];
-  };
   return {
     stream,
     fields: [...names, 'contact', 'start'],
-    texts,
-    whole: (item) => JSON.stringify([names, texts(item)]),
+    texts(item) {
+      const { properties: values, contactKey, contactGeneration, startAt } = item as CrmItem;
+      const contact = contactGeneration === undefined ? contactKey : `${contactKey} ${contactGeneration}`;
+      return [...names.map((name) => canonical(values[name] ?? null)), canonical(contact), canonical(startAt)];
+    },
+    whole: (texts) => JSON.stringify([names, texts]),
     spanOf(item) {
       const { startAt } = item as CrmItem;
       return { startAt, endAt: startAt };
@@ -124,7 +123,7 @@ export function createTargetIdentity(
     },
     locator: (recordId) => encryptLocator(recordId, locatorKey, locatorNonceKey),
     recordIdOf: (locator) => decryptLocator(locator, locatorKey),
-    fingerprint: (item) => fingerprint(item, form, fingerprintKey),
+    fingerprint: createFingerprint(form, fingerprintKey),
     differingFields: (before, after) => differingFields(form.fields, before, after),
     spanOf: form.spanOf,
     isShown: form.isShown,
@@ -140,10 +139,21 @@ const HINT_LENGTH = 3;
 /** Version 0.1.0 wrote more of the same hash, no point, and the first character of each hint. */
 const FIRST_WHOLE_LENGTH = 16;
 
-function fingerprint(item: Item, form: ItemForm, key: KeyObject): string {
+/** The hint of each field is kept until its value changes: most items have the title, place and so on of the one before. */
+function createFingerprint(form: ItemForm, key: KeyObject): TargetIdentity['fingerprint'] {
   const hash = (text: string, length: number) => hmac(key, text).toString('base64url').slice(0, length);
-  const hints = form.texts(item).map((value, index) => hash(`${index}:${value}`, HINT_LENGTH));
-  return `${hash(form.whole(item), WHOLE_LENGTH)}.${hints.join('')}`;
+  const before = form.fields.map(() => ({ text: '', hint: '' }));
+  const hintOf = (text: string, index: number) => {
+    const kept = before[index];
+    if (kept?.text === text) return kept.hint;
+    const hint = hash(`${index}:${text}`, HINT_LENGTH);
+    before[index] = { text, hint };
+    return hint;
+  };
+  return (item) => {
+    const texts = form.texts(item);
+    return `${hash(form.whole(texts), WHOLE_LENGTH)}.${texts.map(hintOf).join('')}`;
+  };
 }
 
 interface FingerprintParts {

@@ -28,6 +28,8 @@ export interface TargetOf<Wanted extends Item, Shown extends ShownObject> {
   open(worker: Worker): Connector<Wanted>;
   proxy: FaultProxy;
   server: ServerOf<Shown>;
+  /** What the vendor charged so far, where it charges each write of a batch. */
+  charged?(): number;
   /** Present where the connector looks keys up, and where the vendor's search is known to lag. */
   search?: LaggingSearch;
   dialect: ContractDialect<Wanted>;

@@ -39,6 +39,7 @@ export async function openGoogleTarget(): Promise<ContractTarget & { sandbox: Go
     proxy,
     server: serverVerbs(sandbox, container, await header()),
     dialect: dialectOf(sandbox, proxy),
+    charged: () => sandbox.counts.quotaUnits,
     readNotification: readGoogleNotification,
     sandbox,
     async close() {

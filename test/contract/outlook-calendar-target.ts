@@ -41,6 +41,7 @@ export async function openOutlookTarget(): Promise<ContractTarget & { sandbox: G
     proxy,
     server: serverVerbs(sandbox, container),
     dialect: dialectOf(sandbox, proxy),
+    charged: () => sandbox.counts.innerCalls + sandbox.counts.httpRequests - sandbox.counts.batchRequests,
     readNotification: readGraphNotification,
     sandbox,
     async close() {

@@ -3,32 +3,37 @@ import { group } from '../contract-case.ts';
 import { deleteOperation, updateOperation, written } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
-/** What work costs in HTTP requests, counted against the formula. */
+/** What work costs in HTTP requests and in what the vendor charges, counted against the formula. */
 export const budget = group('request budget and paging', {
-  'creates, updates and deletes cost no more requests than the formula': async (kit) => {
-    const { dialect, proxy, supports } = kit.target;
+  'creates, updates and deletes cost no more requests than the formula, and are charged once': async (kit) => {
+    const { dialect, proxy, supports, charged } = kit.target;
+    const {
+      requestsForCreates,
+      requestsForUpdates = requestsForCreates,
+      requestsForDeletes = requestsForCreates,
+    } = dialect;
     const n = supports.batchSize * 2 + 1;
+    const expectCost = async <Result>(requests: number, work: () => Promise<Result>) => {
+      proxy.forget();
+      const before = charged?.();
+      const result = await work();
+      expect(proxy.requests.length).toBeLessThanOrEqual(requests);
+      if (before !== undefined) expect(charged?.()).toBe(before + n);
+      return result;
+    };
     const recordIds = Array.from({ length: n }, (_, index) => `r${index}`);
-    proxy.forget();
-    const created = await kit.create(...recordIds);
-    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(n));
-    proxy.forget();
+    const created = await expectCost(requestsForCreates(n), () => kit.create(...recordIds));
     const changed = kit.item('Changed');
     const updates = recordIds.map((id, index) => {
       const { versionTag, remoteId } = created[index]!;
       return updateOperation(id, changed, versionTag, remoteId);
     });
-    const updated = await kit.attempt(updates);
-    const { requestsForUpdates = dialect.requestsForCreates, requestsForDeletes = dialect.requestsForCreates } =
-      dialect;
-    expect(proxy.requests.length).toBeLessThanOrEqual(requestsForUpdates(n));
-    proxy.forget();
+    const updated = await expectCost(requestsForUpdates(n), () => kit.attempt(updates));
     const deletions = updated.map((outcome) => {
       const { versionTag, remoteId } = written(outcome);
       return deleteOperation(outcome.recordId, versionTag, remoteId);
     });
-    await kit.attempt(deletions);
-    expect(proxy.requests.length).toBeLessThanOrEqual(requestsForDeletes(n));
+    await expectCost(requestsForDeletes(n), () => kit.attempt(deletions));
     expect(await kit.objects()).toEqual([]);
   },
   'reading everything costs no more requests than the formula': async (kit) => {

@@ -1,0 +1,93 @@
+import { pullTenant } from '../../src/jobs/pull.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import type { Appointment } from '../../src/model/records.ts';
+import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { atLeast, cpuSecondsOf, type Figure } from '../figure.ts';
+import { openCycleWorld } from './world.ts';
+
+const GOALS = { unchanged: 100_000, some: 80_000, all: 40_000 };
+const CHANGED_SHARE = 0.01;
+const TIMES = 3;
+
+/**
+ * How many records a second of CPU are compared with what the targets were last given, and what differs decided and kept durably. Reading
+ * the clinic is not counted: the snapshot is in memory.
+ */
+export async function measureRecords(
+  size: { appointments: number; targets: number },
+  say: (text: string) => void,
+): Promise<Figure[]> {
+  const least = { unchanged: NEVER_YET, some: NEVER_YET, all: NEVER_YET };
+  let n = 0;
+  for (let time = 1; time <= TIMES; time += 1) {
+    say(`records: ${size.appointments} in ${size.targets} targets, ${time} of ${TIMES} …`);
+    await using world = await openCycleWorld(size);
+    const clinic = rememberedClinic(world.tenant);
+    const cycle = () => clinic.secondsOf(() => cycleOf(clinic.tenant));
+    const note = async (kind: keyof typeof least) => {
+      least[kind] = Math.min(least[kind], await cycle());
+    };
+    await note('all');
+    await world.push();
+    await cycle();
+    await note('unchanged');
+    n = clinic.change(CHANGED_SHARE);
+    await note('some');
+  }
+  const figure = (name: string, goal: number, seconds: number): Figure => ({
+    ...{ name: `records ${name}`, ...atLeast(goal, n / seconds) },
+    ...{ floor: null, ours: seconds, unit: 'CPU s', n },
+  });
+  return [
+    figure('unchanged', GOALS.unchanged, least.unchanged),
+    figure('1 % changed', GOALS.some, least.some),
+    figure('all new', GOALS.all, least.all),
+  ];
+}
+
+const NEVER_YET = Number.POSITIVE_INFINITY;
+const NEVER = new AbortController().signal;
+
+async function cycleOf(tenant: OpenTenant): Promise<void> {
+  const run = await pullTenant(tenant, { wait: true }, NEVER);
+  if (run?.error != null) throw new Error(`the cycle failed: ${run.error.code}`);
+}
+
+/** The tenant with a clinic that is read once; from then on it shows the same records, but for those that were changed. */
+function rememberedClinic(tenant: OpenTenant) {
+  const kept: { snapshot?: AppointmentSnapshot } = {};
+  let readingSeconds = 0;
+  const { clinic } = tenant;
+  const readAppointments: typeof clinic.readAppointments = async (query, signal) => {
+    if (kept.snapshot !== undefined) return kept.snapshot;
+    readingSeconds += await cpuSecondsOf(async () => {
+      kept.snapshot = await clinic.readAppointments(query, signal);
+    });
+    return kept.snapshot ?? Promise.reject(new Error('nothing was read'));
+  };
+  return {
+    tenant: { ...tenant, clinic: { ...clinic, readAppointments } },
+    /** Of CPU, without the reading. */
+    async secondsOf(work: () => Promise<void>): Promise<number> {
+      readingSeconds = 0;
+      return (await cpuSecondsOf(work)) - readingSeconds;
+    },
+    /** Moves a share of the records by an hour. @returns how many records there are */
+    change(share: number): number {
+      if (kept.snapshot === undefined) throw new Error('nothing was read yet');
+      const every = Math.round(1 / share);
+      const records = [...kept.snapshot.records].map(([id, record], index): [string, Appointment] => [
+        id,
+        index % every === 0 ? laterBy(record, HOUR_MS) : record,
+      ]);
+      kept.snapshot = { ...kept.snapshot, records: new Map(records) };
+      return records.length;
+    },
+  };
+}
+
+function laterBy(record: Appointment, ms: number): Appointment {
+  const { time } = record;
+  return { ...record, time: { ...time, startAt: time.startAt + ms, endAt: time.endAt + ms } };
+}

@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import { auditTarget } from '../../src/jobs/audit.ts';
+import { type PrivateRadicale, startRadicale } from '../../tools/radicale.ts';
+import type { ServerCommand } from '../../tools/server-command.ts';
+import { resolveVdirsyncer } from '../../tools/vdirsyncer.ts';
+import { AGENDA_HOLDS, openCycleWorld } from '../cycle/world.ts';
+import { atMost, cpuSecondsOf, type Figure, leastOf, secondsOf } from '../figure.ts';
+import { requestsOf, type Sent } from '../sent.ts';
+import { startVendor } from './vendor-process.ts';
+
+const GOALS = { quiet: 0.2, uploadCpu: 0.6, upload: 1 };
+const TIMES = 3;
+const USER = { name: 'clinic', password: 'bench-password' };
+const run = promisify(execFile);
+
+/** What one program takes to bring events into an empty calendar, and to look once more. */
+interface Taken {
+  uploadSeconds: number;
+  uploadCpuSeconds: number;
+  quietSeconds: number;
+}
+
+/**
+ * The same events brought into Radicale by this program and by vdirsyncer, which keeps a folder of files and a calendar in step. Ours are
+ * read from the clinic; a quiet round is a cycle and an audit, since vdirsyncer looks at both sides too. As they are used: ours is a
+ * daemon that runs already, vdirsyncer a program that is started each time.
+ */
+export async function measurePeer({ events }: { events: number }, say: (text: string) => void): Promise<Figure[]> {
+  const vdirsyncer = await resolveVdirsyncer(say);
+  say(`peer: ${events} events into Radicale …`);
+  const { sent, ...ours } = await oursOf(events);
+  const objects = sent.filter(({ method, url }) => method === 'PUT' && url.endsWith('.ics'));
+  say(`peer: the same ${objects.length} by vdirsyncer …`);
+  const theirs = await theirsOf(vdirsyncer, objects);
+  const against = (name: string, goal: number, part: keyof Taken, unit: string): Figure => ({
+    ...{ name: `peer ${name}`, ...atMost(goal, ours[part] / theirs[part]) },
+    ...{ floor: theirs[part], ours: ours[part], unit, n: objects.length },
+  });
+  return [
+    against('quiet', GOALS.quiet, 'quietSeconds', 's'),
+    against('upload CPU', GOALS.uploadCpu, 'uploadCpuSeconds', 'CPU s'),
+    against('upload', GOALS.upload, 'uploadSeconds', 's'),
+  ];
+}
+
+async function oursOf(events: number): Promise<Taken & { sent: Sent[] }> {
+  await using vendor = await startVendor('caldav');
+  const targets = Math.ceil(events / AGENDA_HOLDS);
+  await using world = await openCycleWorld({ appointments: events, targets }, vendor.target);
+  const taken = { uploadSeconds: 0, uploadCpuSeconds: 0 };
+  const sent = await requestsOf(async () => {
+    taken.uploadCpuSeconds = await cpuSecondsOf(async () => {
+      taken.uploadSeconds = await secondsOf(() => world.sync());
+    });
+  });
+  const quiet = async () => {
+    await world.pull();
+    for (const target of world.tenant.targets.values()) await auditTarget(world.tenant, target, NEVER);
+  };
+  await quiet();
+  return { ...taken, sent, quietSeconds: await leastOf(TIMES, () => secondsOf(quiet)) };
+}
+
+const NEVER = new AbortController().signal;
+
+async function theirsOf(vdirsyncer: ServerCommand, objects: readonly Sent[]): Promise<Taken> {
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  const radicale = await startRadicale({ users: [USER] });
+  if ('unavailable' in radicale) throw new Error(radicale.unavailable);
+  stack.defer(() => radicale.stop());
+  await writeWorld(dir, radicale, objects);
+  const start = (...args: string[]) => cpuSecondsOfChild(vdirsyncer, ['-c', join(dir, 'config'), ...args]);
+  await start('discover');
+  let uploadCpuSeconds = 0;
+  const uploadSeconds = await secondsOf(async () => {
+    uploadCpuSeconds = await start('sync');
+  });
+  return { uploadSeconds, uploadCpuSeconds, quietSeconds: await leastOf(TIMES, () => secondsOf(() => start('sync'))) };
+}
+
+/** A folder of events, an empty calendar, and what joins them (vdirsyncer.pimutils.org/en/stable/config.html). */
+async function writeWorld(dir: string, { url }: PrivateRadicale, objects: readonly Sent[]): Promise<void> {
+  const calendar = `${url}/${USER.name}/bench/`;
+  const authorization = `Basic ${Buffer.from(`${USER.name}:${USER.password}`).toString('base64')}`;
+  const made = await fetch(calendar, { method: 'MKCALENDAR', headers: { authorization } });
+  if (!made.ok) throw new Error(`no calendar: ${made.status}`);
+  await mkdir(join(dir, 'events'));
+  for (const object of objects) await writeFile(join(dir, 'events', basename(object.url)), object.body ?? '');
+  const quoted = (values: Record<string, unknown>) =>
+    Object.entries(values).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
+  const login = { username: USER.name, password: USER.password };
+  const lines = [
+    ...['[general]', ...quoted({ status_path: join(dir, 'status') })],
+    ...['[pair bench]', ...quoted({ a: 'here', b: 'there', collections: null })],
+    ...['[storage here]', ...quoted({ type: 'filesystem', path: join(dir, 'events'), fileext: '.ics' })],
+    ...['[storage there]', ...quoted({ type: 'caldav', url: calendar, item_types: ['VEVENT'], ...login })],
+  ];
+  await writeFile(join(dir, 'config'), `${lines.join('\n')}\n`);
+}
+
+/** Runs a program to its end, and tells what it cost: the second line of the shell's `times` is that of its children. */
+async function cpuSecondsOfChild({ command, args, env }: ServerCommand, more: readonly string[]): Promise<number> {
+  const script = '"$@" >&2 && times';
+  const options = { env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
+  const { stdout } = await run('sh', ['-c', script, 'sh', command, ...args, ...more], options);
+  const [, children = ''] = stdout.trim().split('\n');
+  const times = [...children.matchAll(/(\d+)m([\d.]+)s/g)];
+  return times.reduce((sum, [, minutes, seconds]) => sum + 60 * Number(minutes) + Number(seconds), 0);
+}

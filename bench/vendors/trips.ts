@@ -1,0 +1,122 @@
+import type { OpenTarget } from '../../src/jobs/tenant.ts';
+import type { Item } from '../../src/model/items.ts';
+import type { Operation, Outcome } from '../../src/model/operations.ts';
+import { slices } from '../../src/model/slices.ts';
+import { openCycleWorld } from '../cycle/world.ts';
+import { atMost, type Figure } from '../figure.ts';
+import { requestsOf } from '../sent.ts';
+import { startVendor, type VendorProcess } from './vendor-process.ts';
+
+const GOAL = 1.02;
+
+/** The fewest HTTP requests and units of quota for n writes. */
+interface Formula {
+  requests(n: number): number;
+  units?(n: number): number;
+}
+
+const batchesOf = (size: number) => (n: number) => Math.ceil(n / size);
+const one = (n: number) => n;
+
+const FORMULAS = {
+  // Fifty calls in a batch, each charged for itself (developers.google.com/workspace/calendar/api/guides/batch).
+  'google-calendar': { requests: batchesOf(50), units: one },
+  // Twenty requests in a batch, each counted for itself (learn.microsoft.com/graph/json-batching, graph/throttling).
+  'outlook-calendar': { requests: batchesOf(20), units: one },
+  // CalDAV has no batch of writes (RFC 4791, section 5.3.2).
+  caldav: { requests: one },
+  // A hundred inputs in a batch (developers.hubspot.com, CRM batch endpoints).
+  hubspot: { requests: batchesOf(100) },
+  // Two hundred rows in a collection (REST API Developer Guide, sObject Collections).
+  salesforce: { requests: batchesOf(200) },
+  // A hundred records in an upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html).
+  'rest-crm': { requests: batchesOf(100) },
+} as const satisfies Record<string, Formula>;
+
+type VendorName = keyof typeof FORMULAS;
+
+/** What so many creates, updates and deletes cost at each vendor, in requests and in units of its quota, against the fewest that can do it. */
+export async function measureTrips(
+  { operations }: { operations: number },
+  say: (text: string) => void,
+): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const name of Object.keys(FORMULAS) as VendorName[]) {
+    say(`trips: ${operations} creates, updates and deletes at ${name} …`);
+    figures.push(...(await measureVendor(name, operations)));
+  }
+  return figures;
+}
+
+async function measureVendor(name: VendorName, n: number): Promise<Figure[]> {
+  await using vendor = await startVendor(name);
+  await using world = await openCycleWorld({ appointments: 1, targets: 1 }, vendor.target);
+  const [target] = world.tenant.targets.values();
+  if (target === undefined) throw new Error('the target is not open');
+  const container = await target.connector.prepare(null, NEVER);
+  const formula: Formula = FORMULAS[name];
+  const figures: Figure[] = [];
+  let written: Written[] = Array.from({ length: n }, (_, index) => ({ recordId: `record-${index}`, ...NOTHING }));
+  for (const kind of ['create', 'update', 'delete'] as const) {
+    const operations = written.map((each) => operationOf(kind, each, target));
+    const spent = await spentOn(vendor, async () => {
+      written = await carryOut(target, container, operations);
+    });
+    const against = (unit: string, ours: number, floor: number): Figure => ({
+      ...{ name: `trips ${name} ${kind}`, ...atMost(GOAL, ours / floor), floor, ours, unit, n },
+    });
+    figures.push(against('requests', spent.requests, formula.requests(n)));
+    if (spent.units !== null && formula.units) figures.push(against('units', spent.units, formula.units(n)));
+  }
+  return figures;
+}
+
+const NEVER = new AbortController().signal;
+const NOTHING = { versionTag: null, remoteId: null };
+
+/** What is known of an object after it was written. */
+interface Written {
+  recordId: string;
+  versionTag: string | null;
+  remoteId: string | null;
+}
+
+async function spentOn(vendor: VendorProcess, work: () => Promise<unknown>) {
+  const before = await vendor.units();
+  const { length: requests } = await requestsOf(work);
+  const after = await vendor.units();
+  return { requests, units: after === null ? null : after - (before ?? 0) };
+}
+
+/** As a lane does it: batch after batch. Throws Error for what was not carried out. */
+async function carryOut(target: OpenTarget, container: string, operations: Operation<Item>[]): Promise<Written[]> {
+  const outcomes: Outcome<Item>[] = [];
+  for (const batch of slices(operations, target.supports.batchSize)) {
+    outcomes.push(...(await target.connector.apply(container, batch, NEVER)));
+  }
+  return outcomes.map((outcome) => {
+    const { recordId, result } = outcome;
+    if (result === 'written') return { recordId, versionTag: outcome.versionTag, remoteId: outcome.remoteId };
+    if (result === 'deleted' && outcome.effect === 'deleted') return { recordId, ...NOTHING };
+    throw new Error(`an operation was not carried out: ${result === 'failed' ? outcome.error.code : result}`);
+  });
+}
+
+function operationOf(kind: Operation['kind'], { recordId, ...known }: Written, target: OpenTarget): Operation<Item> {
+  const { identity } = target;
+  const [key, locator] = [identity.key(recordId, 0), identity.locator(recordId)];
+  if (kind === 'create') return { kind, recordId, key, locator, item: itemOf(recordId, kind, target), revision: 1 };
+  if (kind === 'delete') return { kind, recordId, key, revision: 3, ...known };
+  return { kind, recordId, key, locator, item: itemOf(recordId, kind, target), revision: 2, ...known };
+}
+
+/** @param text differs where an object is to change */
+function itemOf(recordId: string, text: string, { crm }: OpenTarget): Item {
+  if (crm !== null) {
+    const properties = crm.mapping.properties.map(({ name }) => [name, `${text} ${recordId}`]);
+    return { properties: Object.fromEntries(properties), contactKey: null, startAt: 0 };
+  }
+  const [start, end] = ['2027-03-10T09:00:00+01:00', '2027-03-10T09:30:00+01:00'];
+  const time = { kind: 'timed', start, end, zone: 'Europe/Rome' } as const;
+  return { title: text, description: null, location: null, time, busy: true };
+}

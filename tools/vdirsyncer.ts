@@ -1,0 +1,23 @@
+import { type Progress, terminalProgress } from './progress.ts';
+import { unpackedPython, withPython } from './python-program.ts';
+import { resolveServer, type ServerCommand, type ServerSource } from './server-command.ts';
+
+const VDIRSYNCER: ServerSource = {
+  name: 'vdirsyncer',
+  commands: ['vdirsyncer'],
+  cacheName: 'vdirsyncer',
+  unpacked: (folder) => unpackedPython(folder, 'vdirsyncer'),
+  packages: withPython('vdirsyncer'),
+  downloadSize: '20 MB',
+  advice: 'Install it: "apt-get install vdirsyncer", or "pip install vdirsyncer".',
+};
+
+/**
+ * Finds a vdirsyncer (keeps files and CalDAV calendars in step, vdirsyncer.pimutils.org): in PATH, else in `.cache/vdirsyncer`, else as
+ * Debian's package together with its Python.
+ *
+ * @throws ServerUnavailable when none can be had; the message names the command that installs one
+ */
+export async function resolveVdirsyncer(progress: Progress = terminalProgress): Promise<ServerCommand> {
+  return await resolveServer(VDIRSYNCER, progress);
+}
