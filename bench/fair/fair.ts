@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Figure, shareOf } from '../figure.ts';
+import { atMost, type Figure, shareOf } from '../figure.ts';
 import { type Group, openWorld, type World } from './world.ts';
 
 const GOAL = 1.2;
@@ -37,9 +37,9 @@ export async function measureFair(size: FairSize, say: (text: string) => void): 
   );
   const late = shareOf(crowded.reminders, 0.95);
   return [
-    { name: 'fair', value, goal: GOAL, met: value <= GOAL, floor, ours, unit: 's', n: crowded.changes.length },
+    { name: 'fair', ...atMost(GOAL, value), floor, ours, unit: 's', n: crowded.changes.length },
     {
-      ...{ name: 'fair reminders', value: late, goal: REMINDER_GOAL_SECONDS, met: late <= REMINDER_GOAL_SECONDS },
+      ...{ name: 'fair reminders', ...atMost(REMINDER_GOAL_SECONDS, late) },
       ...{ floor: shareOf(alone.reminders, 0.95), ours: late, unit: 's', n: crowded.reminders.length },
     },
   ];
