@@ -64,7 +64,7 @@ const outside: CliOutside = {
     const [{ compose }, { checkRedis }, { loginDesk }, { openClinicAccess }, { openBackups }, { createLogger }] =
       await Promise.all([
         import('./composition/compose.ts'),
-        import('./state/redis.ts'),
+        import('./state/redis-check.ts'),
         import('./main.ts'),
         import('./composition/clinic.ts'),
         import('./composition/backup.ts'),

@@ -35,7 +35,8 @@ import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import type { StateEpoch } from './state/epoch.ts';
 import { createLeases } from './state/leases.ts';
-import { checkRedis, type RedisWatch, watchRedis } from './state/redis.ts';
+import { type RedisWatch, watchRedis } from './state/redis.ts';
+import { checkRedis, keepChecking } from './state/redis-check.ts';
 import { keepTriggers } from './state/triggers.ts';
 
 /** A running daemon. */
@@ -90,6 +91,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   estate = composition.estate;
   opened.defer(() => composition.close());
   await checkRedis(composition.redis, signal);
+  opened.defer(keepChecking(composition.redis, log));
   opened.defer(await watchEpoch(composition));
   const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
   const watch = watchRedis(composition.redis, log);
@@ -97,7 +99,7 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   const app = await createAdminServer(adminVerbs(composition, metrics, watch, publicUrl), { publicUrl, log });
   const server = await listen(app, settings.http);
   const workers = startWorkers({
-    redisUrl: settings.redis.url.reveal(),
+    redis: settings.redis.place.reveal(),
     handlers: handlersOf(composition),
     concurrency: {
       pull: PULL_CONCURRENCY,

@@ -152,7 +152,7 @@ describe('hints', () => {
       'refresh-tokens': idle,
     };
     const started = startWorkers({
-      redisUrl: redis.url,
+      redis: redis.url,
       handlers: { ...allIdle, ...handlers },
       concurrency: { pull: 1, push: 1, audit: 1, look: 4, channels: 1, remind: 1, triggers: 1, 'refresh-tokens': 1 },
       log: silentLogger,

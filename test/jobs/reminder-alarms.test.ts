@@ -35,7 +35,7 @@ function ringing(onRing: (reminder: string) => Promise<void> = async () => {}): 
   };
   opened.push(
     startWorkers({
-      redisUrl: redis.url,
+      redis: redis.url,
       handlers: {
         ...handlers,
         remind: async ({ reminder }) => {

@@ -42,7 +42,7 @@ function workers(
     'refresh-tokens': idle,
   };
   const started = startWorkers({
-    redisUrl: redis.url,
+    redis: redis.url,
     handlers: { ...allIdle, ...handlers },
     concurrency: {
       pull: 2,

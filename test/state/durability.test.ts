@@ -83,7 +83,7 @@ describe.each([null, 1])('D12: with %s as the number of replicas that must know 
   test('it is durable when the replica that is connected has it', async () => {
     const writer = redis.connect();
     await writer.set('decided', 'yes');
-    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })()).toBe(safe);
+    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })('decided')).toBe(safe);
     expect(await replica.get('decided')).toBe('yes');
   });
 
@@ -91,9 +91,9 @@ describe.each([null, 1])('D12: with %s as the number of replicas that must know 
     const writer = redis.connect();
     await whileItStandsStill(async () => {
       await writer.set('decided', 'yes');
-      expect(await createAwaitDurable(writer, { replicas, patienceMs: SHORT_MS })()).toBe('late');
+      expect(await createAwaitDurable(writer, { replicas, patienceMs: SHORT_MS })('decided')).toBe('late');
     });
-    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })()).toBe(safe);
+    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })('decided')).toBe(safe);
     expect(await replica.get('decided')).toBe('yes');
   });
 });
@@ -103,8 +103,8 @@ describe('D12: a replica that is gone', () => {
     const writer = redis.connect();
     await part();
     await writer.set('decided', 'yes');
-    expect(await createAwaitDurable(writer, { replicas: null, patienceMs: PATIENCE_MS })()).toBe(safe);
-    expect(await createAwaitDurable(writer, { replicas: 1, patienceMs: SHORT_MS })()).toBe('late');
+    expect(await createAwaitDurable(writer, { replicas: null, patienceMs: PATIENCE_MS })('decided')).toBe(safe);
+    expect(await createAwaitDurable(writer, { replicas: 1, patienceMs: SHORT_MS })('decided')).toBe('late');
   });
 });
 
