@@ -2,16 +2,18 @@ import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { measureQuiet } from './cycle/quiet.ts';
 import type { Figure } from './figure.ts';
+import { measureTenant } from './scale/tenant.ts';
 import { measureStart } from './start/start.ts';
 
-const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--json]
+const USAGE = `npm run bench -- [--only quiet,start,tenant] [--appointments 100000] [--targets 60] [--tenants 5000] [--json]
 
 quiet: what a cycle costs against the smallest program that could do the same outside work, the clinic in another process and a
-private Redis with its append-only file on. start: until the daemon runs with so many tenants, and until a command is done. Figures go to standard output, progress to standard error. The exit code is 0
+private Redis with its append-only file on. start: until the daemon runs with so many tenants, and until a command is done. tenant: what a small tenant takes of
+Redis. Figures go to standard output, progress to standard error. The exit code is 0
 when every goal was met, 1 when one was not, 2 for what is not understood.`;
 
 /** What can be named by --only: measurements by the names of the figures that they give first. */
-const MEASUREMENTS = { quiet: measureQuiet, start: measureStart };
+const MEASUREMENTS = { quiet: measureQuiet, start: measureStart, tenant: measureTenant };
 
 async function main(): Promise<number> {
   const { values } = parseArgs({

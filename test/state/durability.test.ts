@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { silentLogger } from '../../src/log/logger.ts';
 import { createAwaitDurable, type Durability } from '../../src/state/durability.ts';
 import { createStateEpoch } from '../../src/state/epoch.ts';
+import { keys } from '../../src/state/keys.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -134,5 +135,16 @@ describe('D12: a replica that takes over', () => {
     expect(await epoch.view()).toMatchObject({ durability: 'late' });
     await epoch.settle();
     expect(await epoch.view()).toMatchObject({ durability: safe });
+  });
+
+  test('a decision that it never had, while the wait for it was answered, is known to be lost', async () => {
+    const primary = redis.connect();
+    // What took over between the write and the wait answers for all that it has.
+    vi.spyOn(primary, 'call').mockImplementationOnce(async () => {
+      await primary.hincrby(keys.epoch(0), 'counter', -1);
+      return 1;
+    });
+    const now = Date.now();
+    expect(await openEpoch(primary, 1, () => now).settle()).toBe(now);
   });
 });
