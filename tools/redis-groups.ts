@@ -11,7 +11,7 @@ const HOST = '127.0.0.1';
 const MASTER = 'clinic-mirror';
 /** Silence after which a master counts as down. Short, and longer than a busy machine keeps a server waiting. */
 const DOWN_AFTER_MS = 1_500;
-const READY_TIMEOUT_MS = 20_000;
+const READY_TIMEOUT_MS = 60_000;
 const SENTINELS = 3;
 const MASTERS = 3;
 /** A new replica is served at once, else only after five seconds. */

@@ -92,6 +92,6 @@ async function untilInSync(world: SmallWorld): Promise<void> {
       const targets = (await status(estate)).tenants.flatMap((tenant) => tenant.targets);
       return targets.every((one) => one.state === 'in-sync' && (one.inSyncAsOf ?? 0) >= since && one.held === 0);
     },
-    { what: 'the targets to be in sync', timeoutMs: 60_000, intervalMs: 300 },
+    { what: 'the targets to be in sync', timeoutMs: 90_000, intervalMs: 300 },
   );
 }
