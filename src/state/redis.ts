@@ -114,10 +114,13 @@ export function serverOf(client: RedisClient, key: string): Redis {
 
 /**
  * Every server that holds a part of the state: one, or a cluster's masters.
- * @throws Error, as of a closed connection, while a part has no master that is known
+ * @throws Error when a part has no master within the time of a command
  */
 export async function serversOf(client: RedisClient): Promise<Redis[]> {
-  return (await shardsOf(client)).map((shard) => serverOf(client, keys.epoch(shard)));
+  const shards = await shardsOf(client);
+  // The answer comes when a replica has taken over from a master that is gone, and only asking lets the client learn of it.
+  await Promise.all(shards.map((shard) => client.exists(keys.epoch(shard))));
+  return shards.map((shard) => serverOf(client, keys.epoch(shard)));
 }
 
 /**

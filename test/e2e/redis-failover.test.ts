@@ -89,9 +89,14 @@ async function untilInSync(world: SmallWorld): Promise<void> {
   await waitFor(
     async () => {
       for (const { id } of world.tenants) await queues.pullNow(id);
-      const targets = (await status(estate)).tenants.flatMap((tenant) => tenant.targets);
-      return targets.every((one) => one.state === 'in-sync' && (one.inSyncAsOf ?? 0) >= since && one.held === 0);
+      const { tenants } = await status(estate);
+      const targets = tenants.flatMap((tenant) => tenant.targets);
+      if (targets.every((one) => one.state === 'in-sync' && (one.inSyncAsOf ?? 0) >= since && one.held === 0))
+        return true;
+      const logins = tenants.flatMap(({ connections }) => connections.map(({ state }) => state));
+      const error = tenants.map(({ lastRun }) => lastRun?.error?.code ?? 'none');
+      throw new Error(`targets ${targets.map(({ state }) => state)}, logins ${logins}, errors ${error}`);
     },
-    { what: 'the targets to be in sync', timeoutMs: 90_000, intervalMs: 300 },
+    { what: 'the targets to be in sync', timeoutMs: 60_000, intervalMs: 300 },
   );
 }
