@@ -8,6 +8,7 @@ import { measureFair } from './fair/fair.ts';
 import { measureLatency } from './fair/latency.ts';
 import { measureWorkers } from './fair/workers.ts';
 import type { Figure } from './figure.ts';
+import { measureTenant } from './scale/tenant.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
 import { measurePeer } from './vendors/peer.ts';
@@ -32,6 +33,7 @@ fair: from a change to its write, of so many (--small) tenants beside a first sy
 clinics and a dead gateway, against the same alone.
 latency: from asking for a cycle to the write, idle.
 workers: writes of 2 and 4 daemons against one.
+tenant: what a small tenant takes of Redis.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
 not understood.`;
@@ -49,6 +51,7 @@ const MEASUREMENTS = {
   memory: measureMemory,
   budget: measureBudget,
   peer: measurePeer,
+  tenant: measureTenant,
 };
 
 async function main(): Promise<number> {

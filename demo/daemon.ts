@@ -16,9 +16,12 @@ export interface DaemonProcess {
   kill(): Promise<void>;
 }
 
-/** Starts `clinic-mirror run`; its log goes to a file in the world's folder. */
-export function startDaemon(world: Pick<World, 'configDir' | 'dir' | 'env'>): DaemonProcess {
-  const child = spawn(process.execPath, [CLI, '--config', world.configDir, 'run'], {
+/** Starts `clinic-mirror run`, or a part of it; its log goes to a file in the world's folder. */
+export function startDaemon(
+  world: Pick<World, 'configDir' | 'dir' | 'env'>,
+  { role = 'all' }: { role?: string } = {},
+): DaemonProcess {
+  const child = spawn(process.execPath, [CLI, '--config', world.configDir, 'run', '--role', role], {
     env: { ...process.env, ...world.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -64,7 +64,7 @@ const outside: CliOutside = {
     const [{ compose }, { checkRedis }, { loginDesk }, { openClinicAccess }, { openBackups }, { createLogger }] =
       await Promise.all([
         import('./composition/compose.ts'),
-        import('./state/redis.ts'),
+        import('./state/redis-check.ts'),
         import('./main.ts'),
         import('./composition/clinic.ts'),
         import('./composition/backup.ts'),
@@ -90,14 +90,14 @@ const outside: CliOutside = {
       await composition.close();
     }
   },
-  async run(options) {
+  async run(options, role) {
     const configuration = await load(options, 'set-aside');
     const [{ createLogger }, { startDaemon }] = await Promise.all([
       import('./log/create-logger.ts'),
       import('./main.ts'),
     ]);
     const log = createLogger({ level: configuration.settings.log.level });
-    const daemon = await startDaemon(configuration, log, interrupted.signal);
+    const daemon = await startDaemon(configuration, log, interrupted.signal, role);
     if (!interrupted.signal.aborted) {
       await new Promise<void>((resolve) =>
         interrupted.signal.addEventListener('abort', () => resolve(), { once: true }),

@@ -5,6 +5,7 @@ import { WRONG_USER } from './clinic/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import type { Connectors } from './composition/targets.ts';
+import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import type { Estate } from './control/estate.ts';
@@ -13,30 +14,29 @@ import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { resumeTargets } from './control/resume.ts';
+import { does, type Role } from './control/roles.ts';
 import { keepChannels, withoutChannels } from './jobs/channels.ts';
 import { lookAtTarget } from './jobs/look.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
-import { releaseRegularly } from './jobs/release.ts';
 import { remind } from './jobs/remind.ts';
 import { sharesOf } from './jobs/shares.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
 import { Turns } from './jobs/turns.ts';
-import type { JobHandlers } from './jobs/workers.ts';
+import type { JobHandlers, Workers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { slices } from './model/slices.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from './model/time.ts';
+import { MINUTE_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
-import type { StateEpoch } from './state/epoch.ts';
-import { createLeases } from './state/leases.ts';
-import { checkRedis, type RedisWatch, watchRedis } from './state/redis.ts';
+import { type RedisWatch, watchRedis } from './state/redis.ts';
+import { checkRedis, keepChecking } from './state/redis-check.ts';
 import { keepTriggers } from './state/triggers.ts';
 
 /** A running daemon. */
@@ -50,8 +50,6 @@ export interface Daemon {
 
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
 const STOP_GRACE_MS = 7 * SECOND_MS;
-/** Between two looks whether Redis went back. */
-const EPOCH_CHECK_MS = 5 * SECOND_MS;
 /** Tenants that are scheduled at once when the daemon starts. */
 const TENANTS_AT_ONCE = 100;
 /**
@@ -61,7 +59,7 @@ const TENANTS_AT_ONCE = 100;
 const IN_FLIGHT = { pull: 128, audit: 8, look: 64, channels: 32, remind: 128, triggers: 64, 'refresh-tokens': 32 };
 
 /**
- * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going.
+ * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going, as far as its role goes.
  * @param signal ends the start while it waits for Redis; a running daemon is ended by `close`
  * @throws MirrorError `settings` when Redis would not keep what must be kept, or the port can't be had; `remote` when
  *   Redis doesn't answer
@@ -70,6 +68,7 @@ export async function startDaemon(
   configuration: Configuration,
   log: Logger,
   signal: AbortSignal,
+  role: Role = 'all',
   connectors: Connectors = registry,
 ): Promise<Daemon> {
   const { settings } = configuration;
@@ -90,32 +89,31 @@ export async function startDaemon(
   estate = composition.estate;
   opened.defer(() => composition.close());
   await checkRedis(composition.redis, signal);
+  opened.defer(keepChecking(composition.redis, log));
   opened.defer(await watchEpoch(composition));
   const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
-  const app = await createAdminServer(adminVerbs(composition, metrics, watch, publicUrl), { publicUrl, log });
-  const server = await listen(app, settings.http);
-  const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
-  const workers = startWorkers({
-    redisUrl: settings.redis.url.reveal(),
-    handlers: handlersOf(composition),
-    inFlight,
-    sharesOf: sharesOf(composition.estate.tenants, inFlight),
-    turns,
-    lockMs: settings.leases.ttlMs,
+  const probesOnly = !does(role, 'http');
+  const app = await createAdminServer(adminVerbs(composition, metrics, watch, publicUrl), {
+    publicUrl,
     log,
+    probesOnly,
   });
+  const server = await listen(app, settings.http);
+  const workers = does(role, 'worker') ? openWorkers(composition, turns) : null;
   opened.defer(async () => {
-    await Promise.all([workers.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
+    await Promise.all([workers?.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
   });
   // In the order in which processes read their configuration: the one that was started last is the newest.
   for (const some of slices([...composition.estate.tenants.values()], TENANTS_AT_ONCE)) {
     await Promise.all(some.map((tenant) => tenant.generation.join()));
   }
-  await schedule(composition);
-  opened.defer(keepReleasing(composition));
-  log.info({ port: server.port, tenants: composition.estate.tenants.size }, 'the daemon runs');
+  if (does(role, 'scheduler')) {
+    await schedule(composition);
+    opened.defer(keepReleasing(composition));
+  }
+  log.info({ port: server.port, role, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
@@ -131,47 +129,18 @@ export async function startDaemon(
   };
 }
 
-/**
- * Refuses another identity key, says how decisions are kept, and looks regularly, and whenever Redis came back, whether it lost any.
- * @returns ends the looking
- * @throws MirrorError `settings`, code `identity-key-changed`
- */
-async function watchEpoch({ epoch, redis, log }: Composition): Promise<() => void> {
-  await epoch.requireIdentity();
-  await epoch.check();
-  const look = () => void epoch.check().catch(() => {});
-  const timer = setInterval(look, EPOCH_CHECK_MS);
-  redis.on('ready', look);
-  // The disk may take its time; the start does not wait for it.
-  epoch.settle().then(
-    () => tellHowKept(epoch, log),
-    (error) => log.warn({ error }, 'whether decisions can be kept from being lost is not known yet'),
-  );
-  return () => {
-    clearInterval(timer);
-    redis.off('ready', look);
-  };
-}
-
-/** Whatever was taken out of the configuration is let go in time. @returns ends the looking */
-function keepReleasing({ configuration, estate, removed, redis, log }: Composition): () => Promise<void> {
-  const { settings, setAside } = configuration;
-  const keepMs = settings.removed.keepDays * DAY_MS;
-  const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
-  return releaseRegularly({ tenants: estate.tenants, setAside, removed, keepMs, leasesOf, clock: estate.clock, log });
-}
-
-async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {
-  const { durability, directory } = await epoch.view();
-  if (durability !== 'durable') {
-    log.warn(
-      { durability },
-      'this Redis does not tell when a decision is on its disk: a crash may lose the last second',
-    );
-  }
-  if (directory !== 'kept') {
-    log.warn({ directory }, 'nothing is kept outside Redis: what it loses while no daemon looks is not noticed');
-  }
+function openWorkers(composition: Composition, turns: Turns): Workers {
+  const { settings } = composition.configuration;
+  const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
+  return startWorkers({
+    redis: settings.redis.place.reveal(),
+    handlers: handlersOf(composition),
+    inFlight,
+    sharesOf: sharesOf(composition.estate.tenants, inFlight),
+    turns,
+    lockMs: settings.leases.ttlMs,
+    log: composition.log,
+  });
 }
 
 /** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */

@@ -37,6 +37,8 @@ export interface StartRedisOptions {
   readonly port?: number;
   /** Whether each write goes to the append-only file; true unless told. */
   readonly appendOnly?: boolean;
+  /** Further settings of the server. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Saves finding it once more. */
   readonly server?: ServerCommand;
 }
@@ -86,6 +88,7 @@ async function startOn(port: number, server: ServerCommand, options: StartRedisO
     loglevel: 'notice',
     // Redis 7 refuses to start on some ARM kernels for a risk that only snapshots have.
     ...(process.arch === 'arm64' ? { 'ignore-warnings': 'ARM64-COW-BUG' } : {}),
+    ...options.settings,
   };
   const { process: guarded } = await startGuarded({
     server,
@@ -97,7 +100,8 @@ async function startOn(port: number, server: ServerCommand, options: StartRedisO
   return { ...guarded, port, dir, url: `redis://127.0.0.1:${port}` };
 }
 
-async function freeLoopbackPort(): Promise<number> {
+/** A port that is free now on loopback. */
+export async function freeLoopbackPort(): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const listener = createServer();
   listener.once('error', reject);

@@ -16,6 +16,8 @@ export interface AdminServerOptions {
   /** How browsers reach the port, without a slash at the end. The Host header is not trusted for it. */
   publicUrl: string;
   log: Logger;
+  /** Answers health, readiness and metrics alone: the rest is another process's. */
+  probesOnly?: boolean;
 }
 
 /** A probe that waits longer for an answer would count it as none. */
@@ -29,7 +31,7 @@ const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
 
 /**
  * Builds the HTTP port: health, readiness, metrics, the way back of logins, the receivers of notifications and reports, and the
- * pages of reminders; all else is 404.
+ * pages of reminders, or of these the first three alone; all else is 404.
  * {@link listen} opens it.
  */
 export async function createAdminServer(verbs: AdminVerbs, options: AdminServerOptions): Promise<FastifyInstance> {
@@ -60,6 +62,7 @@ export async function createAdminServer(verbs: AdminVerbs, options: AdminServerO
   });
   addHooks(app, options.log);
   addProbes(app, verbs, options.log);
+  if (options.probesOnly === true) return app;
   addLoginCallback(app, verbs, options);
   await app.register(async (scope) => addNotifications(scope, verbs));
   await app.register(async (scope) => addReminderCallbacks(scope, verbs));

@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { Estate } from '../control/estate.ts';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
+import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { addBackups } from './backup-commands.ts';
@@ -25,8 +26,8 @@ import { addTriggers } from './trigger-commands.ts';
 export interface CliOutside {
   /** Opens the estate, does the work, closes it again. */
   withEstate<Result>(options: GlobalOptions, work: (open: OpenEstate) => Promise<Result>): Promise<Result>;
-  /** Runs the daemon until it is told to end. */
-  run(options: GlobalOptions): Promise<void>;
+  /** Runs the daemon, or a part of it, until it is told to end. */
+  run(options: GlobalOptions, role: Role): Promise<void>;
   /** Checks the configuration; `faults` 0 when it can be used. */
   checkConfiguration(options: GlobalOptions): Promise<{ faults: readonly object[]; text: string }>;
   /** Ends with the signal that a person gives (Ctrl-C). */
@@ -65,6 +66,9 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
   'nothing-to-revoke': 'There was no login.',
 };
 
+const ROLE_HELP =
+  'a part of it, where several processes share the work: scheduler puts work into the queues in its time, worker does it, http takes logins, notifications and answers of patients; all have the probes';
+
 /** Builds the command line. What a command does is loaded when it does it: help and a mistyped option should not wait. */
 export function createProgram(outside: CliOutside): Command {
   const program = new Command('clinic-mirror')
@@ -82,7 +86,8 @@ export function createProgram(outside: CliOutside): Command {
   program
     .command('run')
     .description('run the daemon until it is told to end')
-    .action(() => outside.run(options()));
+    .addOption(new Option('--role <role>', ROLE_HELP).choices(ROLES).default('all'))
+    .action(({ role }: { role: Role }) => outside.run(options(), role));
 
   program
     .command('config')

@@ -107,10 +107,10 @@ export function compose(options: CompositionOptions): Composition {
   const { configuration, log } = options;
   const { settings } = configuration;
   const clock = options.clock ?? Date.now;
-  const redisUrl = settings.redis.url.reveal();
-  const redis = connectRedis(redisUrl);
-  const writer = connectRedis(redisUrl);
-  const replicas = settings.redis.replicas ?? null;
+  const place = settings.redis.place.reveal();
+  const redis = connectRedis(place);
+  const writer = connectRedis(place);
+  const { replicas } = settings.redis;
   const epoch = createStateEpoch({
     redis,
     writer,
@@ -121,7 +121,7 @@ export function compose(options: CompositionOptions): Composition {
     log,
   });
   const removed = createRemovedStore(redis);
-  const queues = openQueues(redisUrl);
+  const queues = openQueues(place);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
   const evaluate = createEvaluator(startExpressionThread);
   const shared = {
@@ -252,7 +252,8 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
   const hurried = openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget });
   const identityKey = settings.secrets.identityKey.reveal();
   const name = tenant.formerly ?? tenant.id;
-  const protection = createProtection({ redis, tenant: name, epoch: shared.epoch, clock, log });
+  const epoch = shared.epoch.of(tenant.id, name);
+  const protection = createProtection({ redis, tenant: name, epoch, clock, log });
   const known = { tenant: name, zone: tenant.zone, identityKey };
   const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connection };
   return {
@@ -297,7 +298,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         tenant,
         identityKey,
         redis,
-        epoch: shared.epoch,
+        epoch,
         protection,
         queues: shared.queues,
         http,

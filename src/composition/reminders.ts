@@ -12,7 +12,7 @@ import { compileRules } from '../reminders/rules.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
-import type { StateEpoch } from '../state/epoch.ts';
+import type { TenantEpoch } from '../state/epoch.ts';
 import { createOptOuts } from '../state/opt-outs.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
@@ -31,7 +31,7 @@ export interface ReminderParts {
   tenant: TenantConfiguration;
   identityKey: Uint8Array;
   redis: RedisClient;
-  epoch: Pick<StateEpoch, 'settle'>;
+  epoch: Pick<TenantEpoch, 'settle'>;
   protection: Pick<Protection, 'keep'>;
   queues: Pick<WorkQueues, 'reminderAlarms'>;
   http: HttpDoor;

@@ -2,6 +2,7 @@ import { DelayedError, type Job, type JobsOptions, Queue, Worker } from 'bullmq'
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { RedisPlace } from '../settings/redis-schema.ts';
 import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectForWorkers, connectRedis, type RedisClient } from '../state/redis.ts';
@@ -17,7 +18,7 @@ export type JobHandlers = {
 
 /** How the workers run. */
 export interface WorkersOptions {
-  redisUrl: string;
+  redis: RedisPlace;
   handlers: JobHandlers;
   /** Turns of each kind that may be under way in this process at once; nearly all of them wait for answers. */
   inFlight: Record<JobName, number>;
@@ -85,8 +86,8 @@ const PARKED_EACH_MS = 10;
 const REPETITION_CHECK_MS = MINUTE_MS;
 
 /** Opens the queues for giving work; nothing is worked on here. */
-export function openQueues(redisUrl: string, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
-  const connection = connectRedis(redisUrl);
+export function openQueues(redis: RedisPlace, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
+  const connection = connectRedis(redis);
   const queues = new Map(NAMES.map((name) => [name, new Queue(name, { connection, prefix: QUEUE_PREFIX })]));
   for (const queue of queues.values()) queue.on('error', () => {});
   const queueOf = (name: JobName) => queues.get(name) as Queue;
@@ -199,7 +200,7 @@ export function startWorkers(options: WorkersOptions): Workers {
   const stop = new AbortController();
   const abort = new AbortController();
   const signals = { stop: stop.signal, abort: abort.signal };
-  const connection = connectForWorkers(options.redisUrl);
+  const connection = connectForWorkers(options.redis);
   const workers = NAMES.map((name) => startWorker(name, options, connection, signals));
   return {
     async close(graceMs) {

@@ -57,8 +57,9 @@ export class MirrorError extends Error {
   }
 }
 
-/** What the Redis client throws when no answer came. */
-const REDIS_SILENT = /^(Command timed out|Connection is closed\.|Reached the max retries per request limit\b.*)$/;
+/** What the Redis client throws when no answer came, or none of a server that may be written to: a replica is just taking over. */
+const REDIS_SILENT =
+  /^(Command timed out|Connection is closed\.|Cluster is ended\.|(Reached the max retries per request limit|Too many Cluster redirections|All sentinels are unreachable|None of startup nodes is available|Failed to refresh slots cache|CLUSTERDOWN|READONLY|MASTERDOWN|LOADING)\b.*)$/;
 
 /**
  * Any thrown value as a {@link MirrorError}: a Redis that gave no answer is waited for; what we did not foresee becomes a `contract` error
@@ -76,7 +77,7 @@ export function redisUnreachable(cause: unknown): MirrorError {
     actor: 'remote',
     code: 'redis-unreachable',
     retry: 'later',
-    remedy: 'see that Redis runs, and that redis.url is its address',
+    remedy: 'see that Redis runs, and that "redis" in clinic-mirror.yaml says where',
     cause,
   });
 }

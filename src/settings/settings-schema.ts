@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient } from './crm-clients.ts';
+import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
 function clinicClient(secrets: SecretSchemas) {
@@ -153,16 +154,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 /** Schema of `clinic-mirror.yaml`: what holds for the whole daemon. */
 export function settingsSchema(secrets: SecretSchemas) {
   return z.strictObject({
-    redis: z.strictObject({
-      url: secrets.plainOrReference
-        .refine((url) => /^rediss?:\/\/\S+$/.test(url.reveal()), 'give redis://host:port, or rediss:// for TLS')
-        .describe('redis://host:6379; a reference when it holds a password'),
-      replicas: wholeNumber(0, 10)
-        .optional()
-        .describe(
-          'Replicas that must know of a decision before a message goes out. Default: one, while any is connected',
-        ),
-    }),
+    redis: redisSection(secrets),
     dataDirectory: text
       .optional()
       .describe(

@@ -78,8 +78,8 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   // A list's pages are asked for one after the other with the same login: it is opened once.
   let opened: { stored: string; credential: Credential } | null = null;
 
-  async function awaitDisk(): Promise<void> {
-    const answer = await options.awaitDurable().catch(() => 'late');
+  async function awaitDisk(connection: string): Promise<void> {
+    const answer = await options.awaitDurable(keyOf(connection)).catch(() => 'late');
     if (answer === 'late') log.warn({}, 'a credential is stored but not on the disk yet');
   }
 
@@ -114,7 +114,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
     read,
     async write(lease, connection, expectedVersion, next) {
       const written = await change(lease, connection, expectedVersion, encodeCredential(next, sealer, connection));
-      if (written) await awaitDisk();
+      if (written) await awaitDisk(connection);
       return written;
     },
     note: (lease, connection, version, standing) => change(lease, connection, version, encodeStanding(standing)),
@@ -132,7 +132,8 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       for (const [connection, credential] of Object.entries(credentials)) {
         (await restoreOne(connection, credential)) ? result.restored.push(connection) : result.kept.push(connection);
       }
-      await awaitDisk();
+      // All of them lie on one server.
+      for (const connection of result.restored.slice(-1)) await awaitDisk(connection);
       return result;
     },
   };

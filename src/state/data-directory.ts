@@ -12,6 +12,12 @@ export type Safeguards = Record<SafeguardTable, Record<string, string>>;
 /** What is counted in Redis and marked here: decisions before effects that can't be repeated, and writes to targets. */
 export type CounterName = 'decisions' | 'writes';
 
+/** A counter of one part of the state (`shardsOf`). */
+export interface Counter {
+  name: CounterName;
+  shard: number;
+}
+
 /** One entry of a table that came, or with `value` null went. */
 export interface SafeguardChange {
   table: SafeguardTable;
@@ -26,8 +32,8 @@ export interface SafeguardChange {
  */
 export interface DataDirectory {
   /** The highest mark of a counter that any process left; 0 before the first. */
-  readMark(counter: CounterName): Promise<number>;
-  leaveMark(counter: CounterName, mark: number, at: Instant): Promise<void>;
+  readMark(counter: Counter): Promise<number>;
+  leaveMark(counter: Counter, mark: number, at: Instant): Promise<void>;
   /** Fingerprint of the identity key that the directory belongs to; null before the first. */
   readIdentity(): Promise<string | null>;
   keepIdentity(fingerprint: string): Promise<void>;
@@ -38,8 +44,9 @@ export interface DataDirectory {
   keepSafeguards(tenant: string, changes: readonly SafeguardChange[]): Promise<void>;
 }
 
-/** Files of marks, one a day. */
+/** Files of marks, one a day: `marks-2026-05-04.log`, of the second part of the state `marks.1-2026-05-04.log`. */
 const MARKS: Readonly<Record<CounterName, string>> = { decisions: 'marks', writes: 'writes' };
+const MARK_FILE = /^((?:marks|writes)(?:\.\d+)?)-\d{4}-\d\d-\d\d\.log$/;
 const SAFEGUARDS = 'safeguards.log';
 /** Days of marks that are kept; only the last counts. */
 const KEPT_MARK_FILES = 3;
@@ -57,22 +64,20 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   await mkdir(path, { recursive: true });
   const safeguards = join(path, SAFEGUARDS);
   await append(safeguards, []);
-  const markFiles = async (counter: CounterName) => {
-    const form = new RegExp(`^${MARKS[counter]}-\\d{4}-\\d\\d-\\d\\d\\.log$`);
-    return (await readdir(path)).filter((name) => form.test(name)).sort();
-  };
-  for (const counter of ['decisions', 'writes'] as const) {
-    const old = (await markFiles(counter)).slice(0, -KEPT_MARK_FILES);
-    for (const name of old) await unlink(join(path, name)).catch(() => {});
+  const markFiles = async () => Map.groupBy((await readdir(path)).sort(), (name) => MARK_FILE.exec(name)?.[1] ?? null);
+  for (const [series, files] of await markFiles()) {
+    if (series === null) continue;
+    for (const name of files.slice(0, -KEPT_MARK_FILES)) await unlink(join(path, name)).catch(() => {});
   }
   const lines = async () => parse(await readFile(safeguards, 'utf8'));
   return {
     async readMark(counter) {
-      const marks = await Promise.all((await markFiles(counter)).map((name) => lastMark(join(path, name))));
+      const files = (await markFiles()).get(seriesOf(counter)) ?? [];
+      const marks = await Promise.all(files.map((name) => lastMark(join(path, name))));
       return Math.max(0, ...marks);
     },
     leaveMark: (counter, mark, at) =>
-      append(join(path, `${MARKS[counter]}-${new Date(at).toISOString().slice(0, 10)}.log`), [`${mark} ${at}`]),
+      append(join(path, `${seriesOf(counter)}-${new Date(at).toISOString().slice(0, 10)}.log`), [`${mark} ${at}`]),
     async readIdentity() {
       for (const line of await lines()) if ('identity' in line) return line.identity;
       return null;
@@ -96,6 +101,10 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
         changes.map((change) => JSON.stringify({ tenant, ...change })),
       ),
   };
+}
+
+function seriesOf({ name, shard }: Counter): string {
+  return shard === 0 ? MARKS[name] : `${MARKS[name]}.${shard}`;
 }
 
 /** One write, which the system appends whole and which is on the disk when this returns. */

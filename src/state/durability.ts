@@ -1,5 +1,6 @@
+import type { Redis } from 'ioredis';
 import { SECOND_MS } from '../model/time.ts';
-import type { RedisClient } from './redis.ts';
+import { type RedisClient, serverOf } from './redis.ts';
 
 /** With `appendfsync everysec` the disk takes at most about two seconds. */
 const PATIENCE_MS = 5 * SECOND_MS;
@@ -12,8 +13,11 @@ const PATIENCE_MS = 5 * SECOND_MS;
  */
 export type Durability = 'durable' | 'unsupported' | 'late';
 
-/** Waits until what was written over a connection, and everything that Redis took before, can't be lost any more. */
-export type AwaitDurable = () => Promise<Durability>;
+/**
+ * Waits until a key that was written over a connection, and everything that its server took before, can't be lost any more. A server
+ * that takes over meanwhile answers for what it has, not for what was written to the one before.
+ */
+export type AwaitDurable = (key: string) => Promise<Durability>;
 
 /**
  * @param writer the connection that wrote; whatever else is sent over it waits meanwhile, so it should have nothing else to do
@@ -25,13 +29,14 @@ export function createAwaitDurable(
   { replicas, patienceMs = PATIENCE_MS }: { replicas: number | null; patienceMs?: number },
 ): AwaitDurable {
   let tells = true;
-  return async () => {
-    const wanted = replicas ?? (await oneIfConnected(writer));
-    const reached = wanted === 0 ? 0 : Number(await writer.call('WAIT', wanted, patienceMs));
+  return async (key) => {
+    const server = serverOf(writer, key);
+    const wanted = replicas ?? (await oneIfConnected(server));
+    const reached = wanted === 0 ? 0 : Number(await server.call('WAIT', wanted, patienceMs));
     if (reached < wanted) return 'late';
     if (!tells) return 'unsupported';
     try {
-      const [onDisk] = (await writer.call('WAITAOF', 1, 0, patienceMs)) as [number, number];
+      const [onDisk] = (await server.call('WAITAOF', 1, 0, patienceMs)) as [number, number];
       return onDisk === 1 ? 'durable' : 'late';
     } catch (error) {
       if (!isRefused(error)) throw error;
@@ -46,7 +51,7 @@ function isRefused(error: unknown): boolean {
   return error instanceof Error && /unknown command|cannot be used|no permission/i.test(error.message);
 }
 
-async function oneIfConnected(redis: RedisClient): Promise<number> {
+async function oneIfConnected(redis: Redis): Promise<number> {
   const info = await redis.info('replication');
   return /^slave\d+:.*\bstate=online\b/m.test(info) ? 1 : 0;
 }

@@ -4,9 +4,9 @@ import { base32hex } from '../model/base32.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
-import { createAwaitDurable, type Durability } from './durability.ts';
+import { type AwaitDurable, createAwaitDurable, type Durability } from './durability.ts';
 import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
+import { type RedisClient, shardsOf } from './redis.ts';
 
 /** How the state is kept, for whoever looks. */
 export interface EpochView {
@@ -23,9 +23,19 @@ export interface EpochView {
 
 /**
  * A counter in Redis and its highest known value outside: each decision before an outside effect that can't be repeated raises it.
- * A Redis whose counter is behind has lost such decisions: a replica or a backup took over, or it was emptied.
+ * A Redis whose counter is behind has lost such decisions: a replica or a backup took over, or it was emptied. Each master of a cluster
+ * has counters of its own, for the tenants that lie on it.
  */
-export interface StateEpoch {
+export interface StateEpoch extends TenantEpoch {
+  /** The same for where a tenant's decisions and writes lie, under each of its ids; the methods here are for all that there is. */
+  of(...tenantIds: readonly string[]): TenantEpoch;
+  /** @throws MirrorError `settings`, code `identity-key-changed`, when Redis or the directory belongs to another identity key */
+  requireIdentity(): Promise<void>;
+  view(): Promise<EpochView>;
+}
+
+/** How far the state has come that a tenant's decisions and writes are part of. */
+export interface TenantEpoch {
   /**
    * Makes what was decided last, before an outside effect: on the disk of Redis and, where there are, a replica, and marked outside of it.
    * Callers of one moment share the wait.
@@ -41,11 +51,8 @@ export interface StateEpoch {
   lostAt(): Promise<Instant | 0>;
   /** @returns undefined where no directory is configured or it can't be used: that is told once, and all goes on without it */
   withDirectory<Result>(work: (directory: DataDirectory) => Promise<Result>): Promise<Result | undefined>;
-  /** @throws MirrorError `settings`, code `identity-key-changed`, when Redis or the directory belongs to another identity key */
-  requireIdentity(): Promise<void>;
   /** From now on Redis and the directory belong to this identity key: it has proved to be the one that objects were made with. */
   keepIdentity(): Promise<void>;
-  view(): Promise<EpochView>;
 }
 
 /** What an epoch works with. */
@@ -67,6 +74,8 @@ export const STATE_WENT_BACK = 'state-went-back';
 /** Code of the error of a key that the state, or an object, was not made with. */
 export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
 
+/** Of several parts of the state the least safe one counts. */
+const LEAST_FIRST: readonly Durability[] = ['late', 'unsupported', 'durable'];
 /** By then a counter that Redis tells is on its disk: `appendfsync everysec`. */
 const SURELY_KEPT_MS = 10 * SECOND_MS;
 
@@ -98,18 +107,79 @@ export function identityFingerprint(identityKey: Uint8Array): string {
 
 /** Opens the epoch of an installation. */
 export function createStateEpoch(parts: EpochParts): StateEpoch {
-  const { redis, writer, clock, log } = parts;
-  const awaitDurable = createAwaitDurable(writer, { replicas: parts.replicas });
-  const directory = openOnce(parts.directory, log);
+  const { redis } = parts;
+  const directory = openOnce(parts.directory, parts.log);
   const fingerprint = identityFingerprint(parts.identityKey);
+  const opened = new Map<number, ShardEpoch>();
+  const awaitDurable = createAwaitDurable(parts.writer, { replicas: parts.replicas });
+  const shardAt = (shard: number) => {
+    const one = opened.get(shard) ?? openShard(shard, { ...parts, directory, awaitDurable });
+    opened.set(shard, one);
+    return one;
+  };
+  const shardsWith = async (known: readonly string[] | null) => (await shardsOf(redis, known)).map(shardAt);
+
+  /** @param known keys that lie in the parts that are meant; null for all parts */
+  function lookingAfter(known: readonly string[] | null): TenantEpoch {
+    const latestOf = async (ask: (shard: ShardEpoch) => Promise<Instant | 0>) =>
+      Math.max(0, ...(await Promise.all((await shardsWith(known)).map(ask))));
+    return {
+      settle: () => latestOf((shard) => shard.settle()),
+      check: () => latestOf((shard) => shard.look('decisions')),
+      async noteWriting() {
+        await Promise.all((await shardsWith(known)).map((shard) => shard.noteWriting()));
+      },
+      lostAt: () => latestOf(async (shard) => Math.max(await shard.look('decisions'), await shard.look('writes'))),
+      withDirectory: directory.use,
+      async keepIdentity() {
+        await redis.hsetnx(keys.epoch(0), 'identity', fingerprint);
+        await directory.use(async (kept) => {
+          if ((await kept.readIdentity()) === null) await kept.keepIdentity(fingerprint);
+        });
+      },
+    };
+  }
+
+  return {
+    ...lookingAfter(null),
+    of: (...tenantIds) => lookingAfter(tenantIds.map(keys.protection)),
+    async requireIdentity() {
+      const known = [await redis.hget(keys.epoch(0), 'identity'), await directory.use((kept) => kept.readIdentity())];
+      if (known.some((one) => one != null && one !== fingerprint)) throw identityKeyChanged();
+    },
+    async view() {
+      const views = await Promise.all((await shardsWith(null)).map((shard) => shard.view()));
+      const [last] = views.toSorted((one, other) => other.wentBackAt - one.wentBackAt);
+      await directory.get();
+      return {
+        durability: LEAST_FIRST.find((one) => views.some(({ durability }) => durability === one)) ?? null,
+        directory: directory.state(),
+        wentBackAt: last?.wentBackAt || null,
+        wentBackTo: last?.wentBackTo || null,
+        writesLostAt: Math.max(0, ...views.map(({ writesLostAt }) => writesLostAt)) || null,
+      };
+    },
+  };
+}
+
+type ShardParts = Pick<EpochParts, 'redis' | 'writer' | 'clock' | 'log'> & {
+  directory: ReturnType<typeof openOnce>;
+  awaitDurable: AwaitDurable;
+};
+
+type ShardEpoch = ReturnType<typeof openShard>;
+
+/** The counters of one part of the state. */
+function openShard(shard: number, { redis, writer, clock, log, directory, awaitDurable }: ShardParts) {
+  const keyOf = { decisions: keys.epoch(shard), writes: keys.writes(shard) };
   const highest: Record<CounterName, number> = { decisions: 0, writes: 0 };
   let durability: Durability | null = null;
 
-  async function advance(client: RedisClient, by: 0 | 1, name: CounterName = 'decisions') {
-    const known = Math.max(highest[name], (await directory.use((kept) => kept.readMark(name))) ?? 0);
+  async function advance(client: RedisClient, by: 0 | 1, name: CounterName) {
+    const marked = (await directory.use((kept) => kept.readMark({ name, shard }))) ?? 0;
     const now = clock();
-    const key = name === 'decisions' ? keys.epoch() : keys.writes();
-    const answer = (await client.eval(ADVANCE, 1, key, known, now, by)) as unknown[];
+    const known = Math.max(highest[name], marked);
+    const answer = (await client.eval(ADVANCE, 1, keyOf[name], known, now, by)) as unknown[];
     const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0] = answer.map(Number);
     if (wentBackAt === now) {
       log.error(
@@ -120,56 +190,45 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
     return { counter, at, now, wentBackAt };
   }
 
+  async function keepMark(name: CounterName, counter: number, now: Instant): Promise<void> {
+    await directory.use((kept) => kept.leaveMark({ name, shard }, counter, now));
+    highest[name] = Math.max(highest[name], counter);
+  }
+
   async function look(name: CounterName): Promise<Instant | 0> {
     const { counter, at, now, wentBackAt } = await advance(redis, 0, name);
     if (now - at > SURELY_KEPT_MS) highest[name] = Math.max(highest[name], counter);
     return wentBackAt;
   }
 
-  async function noteNow(): Promise<void> {
-    const { counter, now } = await advance(redis, 1, 'writes');
-    await directory.use((kept) => kept.leaveMark('writes', counter, now));
-    highest.writes = Math.max(highest.writes, counter);
-  }
-
-  async function settleNow(): Promise<Instant | 0> {
-    const { counter, now, wentBackAt } = await advance(writer, 1);
+  async function settle(): Promise<Instant | 0> {
+    const { counter, now } = await advance(writer, 1, 'decisions');
     const before = durability;
-    durability = await awaitDurable();
+    durability = await awaitDurable(keyOf.decisions);
     // For those who ask in another process.
-    if (durability !== before) await redis.hset(keys.epoch(), 'durability', durability);
+    if (durability !== before) await redis.hset(keyOf.decisions, 'durability', durability);
     if (durability === 'late') throw notDurable();
-    await directory.use((kept) => kept.leaveMark('decisions', counter, now));
-    highest.decisions = Math.max(highest.decisions, counter);
-    return wentBackAt;
+    await keepMark('decisions', counter, now);
+    // Where another server took over meanwhile, it was that one which answered.
+    return look('decisions');
   }
 
   return {
-    settle: shared(settleNow),
-    check: () => look('decisions'),
-    noteWriting: shared(noteNow),
-    lostAt: async () => Math.max(await look('decisions'), await look('writes')),
-    withDirectory: directory.use,
-    async requireIdentity() {
-      const known = [await redis.hget(keys.epoch(), 'identity'), await directory.use((kept) => kept.readIdentity())];
-      if (known.some((one) => one != null && one !== fingerprint)) throw identityKeyChanged();
-    },
-    async keepIdentity() {
-      await redis.hsetnx(keys.epoch(), 'identity', fingerprint);
-      await directory.use(async (kept) => {
-        if ((await kept.readIdentity()) === null) await kept.keepIdentity(fingerprint);
-      });
-    },
+    settle: shared(settle),
+    noteWriting: shared(async () => {
+      const { counter, now } = await advance(redis, 1, 'writes');
+      await keepMark('writes', counter, now);
+    }),
+    look,
     async view() {
-      const { wentBackAt, wentBackTo, durability } = await redis.hgetall(keys.epoch());
-      const writesLostAt = await redis.hget(keys.writes(), 'wentBackAt');
-      await directory.get();
+      const told = await redis.hmget(keyOf.decisions, 'durability', 'wentBackAt', 'wentBackTo');
+      const writesLostAt = Number(await redis.hget(keyOf.writes, 'wentBackAt'));
+      const [durability = null, wentBackAt, wentBackTo] = told;
       return {
-        durability: (durability as Durability | undefined) ?? null,
-        directory: directory.state(),
-        wentBackAt: Number(wentBackAt) || null,
-        wentBackTo: Number(wentBackTo) || null,
-        writesLostAt: Number(writesLostAt) || null,
+        durability: durability as Durability | null,
+        wentBackAt: Number(wentBackAt),
+        wentBackTo: Number(wentBackTo),
+        writesLostAt,
       };
     },
   };

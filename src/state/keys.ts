@@ -49,8 +49,8 @@
  * | `cm:{T}:trigger-endpoint:<endpoint>` | hash   | endpoint's        | triggers, operator | triggers, status     |
  * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
  * | `cm:{T}:protection`                 | hash   | for ever          | planner, operator | planner, sender       |
- * | `cm:{clinic-mirror}:epoch`           | hash   | for ever          | whoever decides   | whoever decides       |
- * | `cm:{clinic-mirror}:writes`          | hash   | for ever          | push              | push, pull            |
+ * | `cm:{S}:epoch`                       | hash   | for ever          | whoever decides   | whoever decides       |
+ * | `cm:{S}:writes`                      | hash   | for ever          | push              | push, pull            |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -60,7 +60,8 @@
  * | `cm:{B}:budget:refused`              | zset   | one minute        | budget            | budget                |
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
- * shared budget, `H` is the hash of an address in a reminder. No value holds patient data or a secret in clear: items and credentials are sealed.
+ * shared budget, `S` a part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master), `H` is the hash of
+ * an address in a reminder. No value holds patient data or a secret in clear: items and credentials are sealed.
  * "Target's", "connection's" and "tenant's" last until that is taken out of the configuration and `removed.keepDays` have passed
  * (`jobs/release.ts`); so does what is kept for ever, but for {@link KEPT_KINDS}.
  */
@@ -117,8 +118,8 @@ export const keys = {
   triggerCounts: (tenant: string) => tenantKey(tenant, 'trigger-counts'),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   protection: (tenant: string) => tenantKey(tenant, 'protection'),
-  epoch: () => `cm:${QUEUE_PREFIX}:epoch`,
-  writes: () => `cm:${QUEUE_PREFIX}:writes`,
+  epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
+  writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
@@ -130,6 +131,11 @@ export const keys = {
 
 /** Prefix of BullMQ's keys: one hash tag, so that its scripts work on a Redis Cluster. */
 export const QUEUE_PREFIX = '{clinic-mirror}';
+
+/** One hash tag for each number: the first is that of the queues. */
+function shardTag(shard: number): string {
+  return shard === 0 ? QUEUE_PREFIX : `{clinic-mirror-${shard}}`;
+}
 
 /** Kinds of keys that go when their target was removed; its name is the part after the kind. The first tells that links can be trusted. */
 export const TARGET_KINDS = [

@@ -1,7 +1,7 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards } from './data-directory.ts';
-import type { StateEpoch } from './epoch.ts';
+import type { TenantEpoch } from './epoch.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -41,7 +41,7 @@ export interface Protection {
   read(): Promise<Safeguards>;
   /** Puts back what is missing, what is there stays; and ends the doubt. @returns how many entries came back */
   restore(safeguards: Safeguards): Promise<number>;
-  /** Makes changes of the tables last, in the copy too. @throws MirrorError as {@link StateEpoch.settle} */
+  /** Makes changes of the tables last, in the copy too. @throws MirrorError as {@link TenantEpoch.settle} */
   keep(...changes: readonly SafeguardChange[]): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export interface ProtectionParts {
   redis: RedisClient;
   /** The id under which its state was first kept. */
   tenant: string;
-  epoch: Pick<StateEpoch, 'settle' | 'check' | 'noteWriting' | 'lostAt' | 'withDirectory' | 'keepIdentity'>;
+  epoch: TenantEpoch;
   clock: Clock;
   log: Logger;
 }

@@ -1,11 +1,12 @@
-import { Redis } from 'ioredis';
+import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
-import { MirrorError, redisUnreachable } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
+import type { ClusterPlace, RedisPlace, SentinelPlace } from '../settings/redis-schema.ts';
+import { keys } from './keys.ts';
 import { pauseFor } from './pause.ts';
 
-/** A connection to Redis. */
-export type RedisClient = Redis;
+/** A connection to Redis; to a cluster it is one to each of its servers. */
+export type RedisClient = Redis | Cluster;
 
 /**
  * A connection on which something was asked and nothing came for this long is dropped and made again: its other end may be gone
@@ -14,22 +15,23 @@ export type RedisClient = Redis;
 const SILENCE_MS = 7 * SECOND_MS;
 /** No command waits longer than this, be it for an answer or for Redis to come back. */
 const COMMAND_TIMEOUT_MS = 10 * SECOND_MS;
+/** Numbers that are tried: a cluster has at most a thousand servers, each with its share of 16,384 slots. */
+const MOST_SHARDS = 100_000;
 /** Pause between two questions whether Redis is there. */
 const PING_EVERY_MS = 2 * SECOND_MS;
 
 /** Opens a connection that keeps trying. A command waits for its answer, or for Redis to come back, at most ten seconds. */
-export function connectRedis(url: string): RedisClient {
-  return open(url, { maxRetriesPerRequest: 20, ...LIMITS });
+export function connectRedis(place: RedisPlace): RedisClient {
+  return open(place, { maxRetriesPerRequest: 20, ...LIMITS });
 }
 
 /**
  * Opens a connection for BullMQ's workers. Its own commands have the time limits of every connection; the copies that BullMQ makes of
  * it wait for jobs without one, and are watched by BullMQ itself.
  */
-export function connectForWorkers(url: string): RedisClient {
-  const client = open(url, { maxRetriesPerRequest: null, ...LIMITS });
-  client.duplicate = () => open(url, { maxRetriesPerRequest: null });
-  return client;
+export function connectForWorkers(place: RedisPlace): RedisClient {
+  const client = open(place, { maxRetriesPerRequest: null, ...LIMITS });
+  return Object.assign(client, { duplicate: () => open(place, { maxRetriesPerRequest: null }) });
 }
 
 const LIMITS = { commandTimeout: COMMAND_TIMEOUT_MS, socketTimeout: SILENCE_MS } as const;
@@ -40,17 +42,107 @@ interface Limits {
   socketTimeout?: number;
 }
 
-function open(url: string, limits: Limits): RedisClient {
-  const client = new Redis(url, {
-    enableReadyCheck: true,
-    lazyConnect: false,
-    keepAlive: 10 * SECOND_MS,
-    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
-    ...limits,
-  });
+function open(place: RedisPlace, limits: Limits): RedisClient {
+  const client = clientOf(place, { enableReadyCheck: true, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener ioredis prints every failed attempt; readiness reports the state instead.
   client.on('error', () => {});
   return client;
+}
+
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+function clientOf(place: RedisPlace, options: ConnectionOptions): RedisClient {
+  if (typeof place === 'string') return new Redis(place, { ...options, retryStrategy });
+  return 'cluster' in place ? openCluster(place, options) : openSentinels(place, options);
+}
+
+function retryStrategy(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 6), 2_000);
+}
+
+function openSentinels(place: SentinelPlace, options: ConnectionOptions): Redis {
+  const { sentinels, name, username, password, sentinelUsername, sentinelPassword, tls } = place;
+  return new Redis({
+    ...options,
+    sentinels: sentinels.map((address) => ({ ...address })),
+    name,
+    username,
+    password,
+    sentinelUsername,
+    sentinelPassword,
+    ...(tls ? { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    retryStrategy,
+    sentinelRetryStrategy: retryStrategy,
+    // A master that is cut off would be written to until somebody ends the connection; the sentinels tell at once.
+    failoverDetector: true,
+    // One that became a replica has refused the command, so it may be sent again to the new master.
+    reconnectOnError: ({ message }) => (message.startsWith('READONLY') ? 2 : false),
+  });
+}
+
+function openCluster({ cluster, username, password, tls }: ClusterPlace, options: ConnectionOptions): Cluster {
+  return new TimedCluster(
+    cluster.map((address) => ({ ...address })),
+    {
+      redisOptions: { ...options, username, password, ...(tls ? { tls: {} } : {}) },
+      // Certificates hold names, which a look-up would replace by addresses.
+      ...(tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
+      clusterRetryStrategy: retryStrategy,
+      // Else a command gives up after as many tries, long before a replica has taken over.
+      maxRedirections: Number.POSITIVE_INFINITY,
+    },
+  );
+}
+
+/** Counts a command's time from when it is given, not from when a server could be asked. */
+class TimedCluster extends Cluster {
+  override sendCommand(...given: Parameters<Cluster['sendCommand']>): unknown {
+    const { commandTimeout } = this.options.redisOptions ?? {};
+    if (commandTimeout !== undefined) given[0].setTimeout(commandTimeout);
+    return super.sendCommand(...given);
+  }
+}
+
+/** The server that answers for a key. @throws Error, as of a closed connection, while none is known */
+export function serverOf(client: RedisClient, key: string): Redis {
+  if (!(client instanceof Cluster)) return client;
+  const name = client.slots[slotOf(key)]?.[0];
+  const server = client.nodes('master').find(({ options }) => `${options.host}:${options.port}` === name);
+  if (server === undefined) throw new Error('Connection is closed.');
+  return server;
+}
+
+/**
+ * Every server that holds a part of the state: one, or a cluster's masters.
+ * @throws Error when a part has no master within the time of a command
+ */
+export async function serversOf(client: RedisClient): Promise<Redis[]> {
+  const shards = await shardsOf(client);
+  // The answer comes when a replica has taken over from a master that is gone, and only asking lets the client learn of it.
+  await Promise.all(shards.map((shard) => client.exists(keys.epoch(shard))));
+  return shards.map((shard) => serverOf(client, keys.epoch(shard)));
+}
+
+/**
+ * Numbers of the parts of the state that are lost or kept together: 0 alone, or one for each master of a cluster. `keys.epoch` of a
+ * number lies on its master. It is the lowest that does, so it is the same after a replica took over.
+ * @param known only the parts in which these keys lie; null for all
+ */
+export async function shardsOf(client: RedisClient, known: readonly string[] | null = null): Promise<number[]> {
+  if (!(client instanceof Cluster)) return [0];
+  // An answer comes when the servers are known.
+  if (client.slots.length === 0) await client.exists(keys.epoch(0));
+  const masterOf = (name: string) => client.slots[slotOf(name)]?.[0] ?? '';
+  const masters = new Set(known === null ? client.slots.flatMap((servers) => servers?.[0] ?? []) : known.map(masterOf));
+  const shards: number[] = [];
+  for (let shard = 0; masters.size > 0 && shard < MOST_SHARDS; shard += 1) {
+    if (masters.delete(masterOf(keys.epoch(shard)))) shards.push(shard);
+  }
+  return shards;
+}
+
+function slotOf(key: string): number {
+  return new Command('exists', [key]).getSlot() ?? 0;
 }
 
 /** Whether Redis answers. */
@@ -79,7 +171,7 @@ export function watchRedis(
     log.error({ silentForMs: Math.round(silentForMs()) }, 'Redis does not answer, no new work begins');
   }, everyMs / 2).unref();
   async function ping(): Promise<void> {
-    await client.ping();
+    await Promise.all((await shardsOf(client)).map((shard) => client.exists(keys.epoch(shard))));
     if (silentSinceAt !== null) {
       log.info({ silentForMs: Math.round(performance.now() - silentSinceAt) }, 'Redis answers again');
     }
@@ -104,64 +196,4 @@ export function watchRedis(
       clearInterval(look);
     },
   };
-}
-
-/**
- * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted.
- * @param signal ends the waiting for a Redis that doesn't answer
- * @throws MirrorError `settings` when it is another one; `remote`, code `redis-unreachable`, when it didn't answer
- */
-export async function checkRedis(client: RedisClient, signal: AbortSignal): Promise<void> {
-  const given = Promise.withResolvers<never>();
-  const giveUp = () => given.reject(signal.reason);
-  if (signal.aborted) giveUp();
-  signal.addEventListener('abort', giveUp, { once: true });
-  const answers = Promise.all([
-    client.info('server'),
-    configValue(client, 'appendonly'),
-    configValue(client, 'maxmemory-policy'),
-  ]);
-  try {
-    requireDurable(...(await Promise.race([answers, given.promise])));
-  } catch (error) {
-    if (error instanceof MirrorError) throw error;
-    throw redisUnreachable(error);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
-}
-
-function requireDurable(info: string, appendOnly: string | null, policy: string | null): void {
-  const version = /redis_version:(\d+)/.exec(info)?.[1];
-  if (version !== undefined && Number(version) < 7) {
-    throw redisSettingError('redis-too-old', 'Redis is older than version 7', 'run Redis 7 or newer (or Valkey)');
-  }
-  if (appendOnly !== null && appendOnly !== 'yes') {
-    throw redisSettingError(
-      'redis-not-durable',
-      'Redis does not keep an append-only file, so a restart would lose state',
-      'set "appendonly yes" in its configuration',
-    );
-  }
-  if (policy !== null && policy !== 'noeviction') {
-    throw redisSettingError(
-      'redis-evicts',
-      'Redis may evict keys when memory is short, which would lose state',
-      'set "maxmemory-policy noeviction" in its configuration',
-    );
-  }
-}
-
-/** A managed Redis may refuse CONFIG; what can't be read is not held against it. */
-async function configValue(client: RedisClient, name: string): Promise<string | null> {
-  try {
-    const answer = (await client.config('GET', name)) as unknown;
-    return Array.isArray(answer) && typeof answer[1] === 'string' ? answer[1] : null;
-  } catch {
-    return null;
-  }
-}
-
-function redisSettingError(code: string, message: string, remedy: string): MirrorError {
-  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
 }

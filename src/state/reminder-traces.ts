@@ -103,16 +103,11 @@ async function readAll<Answer>(
   });
 }
 
-/** Keys of several tags one by one: on a cluster they lie on several nodes. */
+/** Keys of several tags one by one: on a cluster they lie on several servers. */
 async function unlink(redis: RedisClient, names: readonly string[]): Promise<number> {
   let removed = 0;
   for (const slice of slices(names, 500)) {
-    const pipeline = redis.pipeline();
-    for (const name of slice) pipeline.unlink(name);
-    for (const [error, count] of (await pipeline.exec()) ?? []) {
-      if (error !== null) throw error;
-      removed += Number(count);
-    }
+    for (const count of await Promise.all(slice.map((name) => redis.unlink(name)))) removed += count;
   }
   return removed;
 }

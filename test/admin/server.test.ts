@@ -16,7 +16,11 @@ interface Admin {
 }
 
 /** A built port over working verbs; `verbs` replaces some. */
-async function open(verbs: Partial<AdminVerbs> = {}, publicUrl = 'https://mirror.test/clinic'): Promise<Admin> {
+async function open(
+  verbs: Partial<AdminVerbs> = {},
+  publicUrl = 'https://mirror.test/clinic',
+  { probesOnly = false } = {},
+): Promise<Admin> {
   const lines: string[] = [];
   const callbacks: string[] = [];
   const all: AdminVerbs = {
@@ -33,7 +37,7 @@ async function open(verbs: Partial<AdminVerbs> = {}, publicUrl = 'https://mirror
     ...verbs,
   };
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
-  const app = await createAdminServer(all, { publicUrl, log });
+  const app = await createAdminServer(all, { publicUrl, log, probesOnly });
   onTestFinished(() => app.close());
   return { app, lines, callbacks };
 }
@@ -48,6 +52,17 @@ describe('/healthz', () => {
     const { app } = await open({ readiness: async () => [{ what: 'redis', why: 'no answer' }] });
     const answer = await app.inject('/healthz');
     expect([answer.statusCode, answer.json()]).toEqual([200, { alive: true }]);
+  });
+});
+
+describe('the port of a process that is not for the outside', () => {
+  test('answers probes and metrics, and nothing else', async () => {
+    const { app, callbacks } = await open({}, 'https://mirror.test', { probesOnly: true });
+    const statusOf = async (url: string) => (await app.inject(url)).statusCode;
+    expect(await Promise.all(['/healthz', '/readyz', '/metrics'].map(statusOf))).toEqual([200, 200, 200]);
+    expect(await Promise.all(['/oauth/callback?state=a', '/r/token'].map(statusOf))).toEqual([404, 404]);
+    const posted = await app.inject({ method: 'POST', url: '/notifications/google-calendar/channel' });
+    expect([posted.statusCode, callbacks]).toEqual([404, []]);
   });
 });
 

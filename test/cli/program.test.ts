@@ -35,6 +35,8 @@ interface Ran {
   code: number;
   thrown: unknown;
   configs: string[];
+  /** What daemons were run as. */
+  roles: string[];
   written: Record<string, string>;
 }
 
@@ -43,7 +45,7 @@ async function run(
   args: readonly string[],
   given: Partial<OpenEstate> & { faults?: object[]; files?: Record<string, string> } = {},
 ): Promise<Ran> {
-  const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], written: {} };
+  const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], roles: [], written: {} };
   const refuse = () => Promise.reject(new Error('not in this test'));
   const desk = new Proxy({}, { get: () => refuse }) as OpenEstate['desk'];
   const outside: CliOutside = {
@@ -59,7 +61,10 @@ async function run(
         ...given,
       });
     },
-    run: async (options) => void ran.configs.push(options.config),
+    async run(options, role) {
+      ran.configs.push(options.config);
+      ran.roles.push(role);
+    },
     checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
     signal: NEVER,
     profile: async () => clinicProfileSchema.parse({}),
@@ -250,7 +255,13 @@ describe('a command line', () => {
     expect((await run(['-c', 'elsewhere', 'run'])).configs).toEqual(['elsewhere']);
   });
 
+  test('runs the whole daemon, or the part that it names', async () => {
+    expect((await run(['run'])).roles).toEqual(['all']);
+    expect((await run(['run', '--role', 'worker'])).roles).toEqual(['worker']);
+  });
+
   test.each([
+    ['an unknown role', ['run', '--role', 'boss'], /Allowed choices are all, scheduler, worker, http/],
     ['an unknown command', ['sink', 'studio-rossi'], /unknown command|too many/i],
     ['no tenant', ['sync'], /missing required argument 'tenant'/],
     ['an unknown option', ['status', '--jsn'], /unknown option '--jsn'/],

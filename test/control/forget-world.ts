@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import type { OpenAnswers, Wake } from '../../src/jobs/open-reminders.ts';
 import { remind } from '../../src/jobs/remind.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
@@ -38,7 +39,7 @@ export interface ForgetWorld {
   alarms: Map<string, Wake>;
   tenant: OpenTenant;
   estate: ReturnType<typeof openEstate>;
-  connection: RedisClient;
+  connection: Redis;
   /** Another process over the same state. */
   again(changes?: Partial<TenantChoice>): OpenTenant;
   /** A minute later, a cycle to its end. */
@@ -98,7 +99,7 @@ export function answersOver(connection: RedisClient): OpenAnswers {
 }
 
 /** Opens it; nothing was read or written yet. */
-export function openForgetWorld(connection: RedisClient): ForgetWorld {
+export function openForgetWorld(connection: Redis): ForgetWorld {
   const clinic = createModelClinic();
   fill(clinic);
   const models = {

@@ -298,7 +298,9 @@ describe('which run is meant', () => {
     const opened = await open();
     const first = await emptiedByMistake(opened);
     const other = opened.start(MISTAKE, 'studio-verdi');
-    await opened.connection.copy(keys.journal('studio-rossi', first.run), keys.journal('studio-verdi', first.run));
+    const journal = keys.journal('studio-rossi', first.run);
+    await opened.connection.copy(journal, `${journal}:copy`);
+    await redis.move(`${journal}:copy`, keys.journal('studio-verdi', first.run));
     const estate = openEstate({ tenants: [first.tenant, other.tenant] });
     const ambiguous = undoRun(estate, first.run, { dryRun: true }, SILENT, SIGNALS);
     await expect(ambiguous).rejects.toMatchObject({ code: 'run-ambiguous' });

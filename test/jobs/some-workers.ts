@@ -18,7 +18,7 @@ export function startSomeWorkers(redisUrl: string, handlers: Partial<JobHandlers
   const none = () => [];
   const { inFlight, sharesOf, turns = new Turns(), log = silentLogger, lockMs = 30_000 } = options;
   return startWorkers({
-    ...{ redisUrl, turns, log, lockMs },
+    ...{ redis: redisUrl, turns, log, lockMs },
     handlers: { ...forAll(idle), ...handlers },
     inFlight: { ...forAll(1), ...inFlight },
     sharesOf: { ...forAll(none), ...sharesOf },

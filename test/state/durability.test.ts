@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { silentLogger } from '../../src/log/logger.ts';
 import { createAwaitDurable, type Durability } from '../../src/state/durability.ts';
 import { createStateEpoch } from '../../src/state/epoch.ts';
+import { keys } from '../../src/state/keys.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -83,7 +84,7 @@ describe.each([null, 1])('D12: with %s as the number of replicas that must know 
   test('it is durable when the replica that is connected has it', async () => {
     const writer = redis.connect();
     await writer.set('decided', 'yes');
-    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })()).toBe(safe);
+    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })('decided')).toBe(safe);
     expect(await replica.get('decided')).toBe('yes');
   });
 
@@ -91,9 +92,9 @@ describe.each([null, 1])('D12: with %s as the number of replicas that must know 
     const writer = redis.connect();
     await whileItStandsStill(async () => {
       await writer.set('decided', 'yes');
-      expect(await createAwaitDurable(writer, { replicas, patienceMs: SHORT_MS })()).toBe('late');
+      expect(await createAwaitDurable(writer, { replicas, patienceMs: SHORT_MS })('decided')).toBe('late');
     });
-    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })()).toBe(safe);
+    expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })('decided')).toBe(safe);
     expect(await replica.get('decided')).toBe('yes');
   });
 });
@@ -103,8 +104,8 @@ describe('D12: a replica that is gone', () => {
     const writer = redis.connect();
     await part();
     await writer.set('decided', 'yes');
-    expect(await createAwaitDurable(writer, { replicas: null, patienceMs: PATIENCE_MS })()).toBe(safe);
-    expect(await createAwaitDurable(writer, { replicas: 1, patienceMs: SHORT_MS })()).toBe('late');
+    expect(await createAwaitDurable(writer, { replicas: null, patienceMs: PATIENCE_MS })('decided')).toBe(safe);
+    expect(await createAwaitDurable(writer, { replicas: 1, patienceMs: SHORT_MS })('decided')).toBe('late');
   });
 });
 
@@ -134,5 +135,16 @@ describe('D12: a replica that takes over', () => {
     expect(await epoch.view()).toMatchObject({ durability: 'late' });
     await epoch.settle();
     expect(await epoch.view()).toMatchObject({ durability: safe });
+  });
+
+  test('a decision that it never had, while the wait for it was answered, is known to be lost', async () => {
+    const primary = redis.connect();
+    // What took over between the write and the wait answers for all that it has.
+    vi.spyOn(primary, 'call').mockImplementationOnce(async () => {
+      await primary.hincrby(keys.epoch(0), 'counter', -1);
+      return 1;
+    });
+    const now = Date.now();
+    expect(await openEpoch(primary, 1, () => now).settle()).toBe(now);
   });
 });

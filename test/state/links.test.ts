@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { Link } from '../../src/model/operations.ts';
@@ -13,7 +14,7 @@ import { NOW, recordIds } from '../sync/arbitraries.ts';
 const TENANT = 'studio-rossi';
 const redis = useRedis();
 
-async function open(connection: RedisClient = redis.connect()) {
+async function open(connection: Redis = redis.connect()) {
   const lease = await take(connection);
   return { connection, lease, links: createLinkStore(connection, TENANT) };
 }

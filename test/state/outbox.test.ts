@@ -156,7 +156,7 @@ describe('what is put in', () => {
     await connection.zrem(`cm:{${TENANT}}:outbox-due:doctor`, '1');
     expect(await outbox.due('doctor', NOW, 10)).toEqual([]);
     expect(await connection.hexists(from, '2')).toBe(0);
-    await connection.rename(from, 'cm:{studio-bianchi}:outbox:doctor');
+    await redis.move(from, 'cm:{studio-bianchi}:outbox:doctor');
     await connection.zadd('cm:{studio-bianchi}:outbox-due:doctor', NOW, '1');
     const other = createOutbox(connection, 'studio-bianchi', createSealer(KEYS, 'studio-bianchi'), links);
     expect(await other.due('doctor', NOW, 10)).toEqual([]);

@@ -1,10 +1,13 @@
+import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Logger } from '../../src/log/logger.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
-import { checkRedis, connectForWorkers, connectRedis, type RedisClient, watchRedis } from '../../src/state/redis.ts';
+import { connectForWorkers, connectRedis, type RedisClient, watchRedis } from '../../src/state/redis.ts';
+import { checkRedis, keepChecking } from '../../src/state/redis-check.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { startSilentProxy } from '../support/silent-proxy.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -27,6 +30,19 @@ describe('a Redis that keeps what it is given', () => {
     await connection.config('SET', 'maxmemory-policy', 'noeviction');
   });
 
+  test('is looked at again while the daemon runs: what takes over may evict', async () => {
+    const connection = redis.connect();
+    const error = vi.fn();
+    const stop = keepChecking(connection, { error } as unknown as Logger, 5);
+    onTestFinished(async () => {
+      stop();
+      await connection.config('SET', 'maxmemory-policy', 'noeviction');
+    });
+    await connection.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    await waitFor(() => error.mock.calls.length > 0, { what: 'the line in the log' });
+    expect(error.mock.calls[0]?.[0]).toMatchObject({ code: 'redis-evicts' });
+  });
+
   test('is not blamed for settings that it does not show', async () => {
     const connection = redis.connect();
     await connection.acl('SETUSER', 'guest', 'on', '>guest', '~*', '&*', '+@all', '-config');
@@ -46,7 +62,7 @@ describe('a Redis that keeps what it is given', () => {
   });
 
   test('is said to be out of reach by every failure that means so', async () => {
-    const [ended, away] = [connectRedis(redis.url), connectRedis(redis.url).duplicate({ maxRetriesPerRequest: 0 })];
+    const [ended, away] = [connectRedis(redis.url), new Redis(redis.url, { maxRetriesPerRequest: 0 })];
     away.on('error', () => {});
     await Promise.all([ended.ping(), away.ping()]);
     ended.disconnect();
@@ -114,7 +130,7 @@ describe('D19: a Redis that falls silent without closing its connections', () =>
 
   test('leaves the copies that wait for jobs alone: BullMQ watches those', async () => {
     const { proxy, client } = await open(connectForWorkers);
-    const copy = client.duplicate();
+    const copy = (client as Redis).duplicate();
     onTestFinished(() => copy.disconnect());
     await copy.ping();
     const time = useFakeTime();
@@ -132,7 +148,7 @@ describe('D19: a Redis that falls silent without closing its connections', () =>
     const note = (level: string) => (data: object, message: string) =>
       void lines.push([level, message, Reflect.get(data, 'silentForMs')]);
     const time = useFakeTime();
-    const asked = vi.spyOn(client, 'ping');
+    const asked = vi.spyOn(client, 'exists');
     const answers = () => asked.mock.settledResults.filter(({ type }) => type === 'fulfilled').length;
     const watch = watchRedis(client, { error: note('error'), info: note('info') } as unknown as Logger);
     onTestFinished(() => watch.stop());

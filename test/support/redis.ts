@@ -1,14 +1,17 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 import { type PrivateRedis, type StartRedisOptions, startRedis } from '../../tools/redis.ts';
+import { OneSlotRedis } from './one-slot-redis.ts';
 
 /** A Redis for one test file (or one `describe`), empty at the start of each test. */
 export interface TestRedis {
   /** @throws before the tests have begun */
   readonly url: string;
   readonly port: number;
-  /** A new connection, fit for BullMQ. Closed after the last test. */
+  /** A new connection, fit for BullMQ, that refuses what a cluster would. Closed after the last test. */
   connect(): Redis;
+  /** Puts a key in the place of another one, of another tenant too, as no command of ours could. */
+  move(from: string, to: string): Promise<void>;
   /** Ends the server as a crash would (SIGKILL). The next test gets a running one again. */
   crash(): Promise<void>;
   /** Starts a server at the same address with the data that the last one left. */
@@ -60,11 +63,16 @@ export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): T
       return server().port;
     },
     connect() {
-      const connection = new Redis(server().url, { maxRetriesPerRequest: null });
+      const connection = new OneSlotRedis(server().url, { maxRetriesPerRequest: null });
       // While the server is down on purpose, a connection reports each attempt here.
       connection.on('error', () => {});
       connections.push(connection);
       return connection;
+    },
+    async move(from, to) {
+      const connection = new Redis(server().url);
+      await connection.rename(from, to);
+      connection.disconnect();
     },
     async crash() {
       hasCrashed = true;

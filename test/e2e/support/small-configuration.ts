@@ -10,7 +10,10 @@ import { type BuiltTarget, buildTarget, type CalendarServers, type Family, RADIC
 
 /** What a small world is made of. Each target shows one agenda of its tenant. */
 export interface SmallWorldOptions {
-  redisUrl: string;
+  /** Of one server, unless `redis` says otherwise. */
+  redisUrl?: string;
+  /** The section `redis` of the settings. */
+  redis?: Readonly<Record<string, unknown>>;
   /** Per tenant; default: one Google calendar. */
   targets?: readonly Family[];
   tenants?: number;
@@ -129,7 +132,7 @@ export async function writeConfiguration(
 ): Promise<void> {
   const profile = options.clinic?.dialect ?? 'documented';
   const settings = {
-    redis: { url: { env: 'REDIS_URL' } },
+    redis: options.redis ?? { url: { env: 'REDIS_URL' } },
     http: { port: 0 },
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },

@@ -86,7 +86,7 @@ export async function startSmallWorld(options: SmallWorldOptions): Promise<Small
   const configDir = join(dir, 'config');
   const urls = { clinicUrl: clinicProxy.url, entraUrl: entraProxy.url };
   await writeConfiguration(configDir, options, built, { clinic, google, graph, ...urls });
-  const env = { REDIS_URL: options.redisUrl, ...secretsFor({ clinic, google, graph }) };
+  const env = { REDIS_URL: options.redisUrl ?? '', ...secretsFor({ clinic, google, graph }) };
   return openWorld({ clinic, google, graph, clinicProxy, entraProxy, configDir, env, dir }, built);
 }
 

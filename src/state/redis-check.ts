@@ -1,0 +1,90 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from '../log/logger.ts';
+import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
+import { MINUTE_MS } from '../model/time.ts';
+import { type RedisClient, serversOf } from './redis.ts';
+
+/**
+ * Checks again every minute, and says in the log what is wrong: a server that took over may be set up otherwise than the one before.
+ * @returns ends it
+ */
+export function keepChecking(client: RedisClient, log: Logger, everyMs = MINUTE_MS): () => void {
+  const stop = new AbortController();
+  const timer = setInterval(() => {
+    checkRedis(client, stop.signal).catch((error: unknown) => {
+      const { actor, code, message, remedy } = asMirrorError(error);
+      // That it is away is told by who watches it.
+      if (actor === 'settings') log.error({ code, remedy }, message);
+    });
+  }, everyMs).unref();
+  return () => {
+    clearInterval(timer);
+    stop.abort();
+  };
+}
+
+/**
+ * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted. Of a cluster each master is.
+ * @param signal ends the waiting for a Redis that doesn't answer
+ * @throws MirrorError `settings` when it is another one; `remote`, code `redis-unreachable`, when it didn't answer
+ */
+export async function checkRedis(client: RedisClient, signal: AbortSignal): Promise<void> {
+  const given = Promise.withResolvers<never>();
+  const giveUp = () => given.reject(signal.reason);
+  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', giveUp, { once: true });
+  try {
+    const checked = serversOf(client).then((servers) => Promise.all(servers.map(checkServer)));
+    await Promise.race([checked, given.promise]);
+  } catch (error) {
+    if (error instanceof MirrorError) throw error;
+    throw redisUnreachable(error);
+  } finally {
+    signal.removeEventListener('abort', giveUp);
+  }
+}
+
+async function checkServer(server: Redis): Promise<void> {
+  requireDurable(
+    ...(await Promise.all([
+      server.info('server'),
+      configValue(server, 'appendonly'),
+      configValue(server, 'maxmemory-policy'),
+    ])),
+  );
+}
+
+function requireDurable(info: string, appendOnly: string | null, policy: string | null): void {
+  const version = /redis_version:(\d+)/.exec(info)?.[1];
+  if (version !== undefined && Number(version) < 7) {
+    throw redisSettingError('redis-too-old', 'Redis is older than version 7', 'run Redis 7 or newer (or Valkey)');
+  }
+  if (appendOnly !== null && appendOnly !== 'yes') {
+    throw redisSettingError(
+      'redis-not-durable',
+      'Redis does not keep an append-only file, so a restart would lose state',
+      'set "appendonly yes" in its configuration',
+    );
+  }
+  if (policy !== null && policy !== 'noeviction') {
+    throw redisSettingError(
+      'redis-evicts',
+      'Redis may evict keys when memory is short, which would lose state',
+      'set "maxmemory-policy noeviction" in its configuration',
+    );
+  }
+}
+
+/** A managed Redis may refuse CONFIG; what can't be read is not held against it. */
+async function configValue(client: Redis, name: string): Promise<string | null> {
+  try {
+    const answer = (await client.config('GET', name)) as unknown;
+    return Array.isArray(answer) && typeof answer[1] === 'string' ? answer[1] : null;
+  } catch {
+    return null;
+  }
+}
+
+function redisSettingError(code: string, message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+}

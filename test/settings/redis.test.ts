@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { ENV, faultLines, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
+
+const URL_SECTION = '{ url: "redis://127.0.0.1:6390" }';
+const SENTINELS = '[{ host: one, port: 26000 }, { host: two }]';
+
+const withRedis = (section: string) =>
+  writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace(URL_SECTION, section) });
+
+function placeOf(section: string): unknown {
+  return load(withRedis(section), { env: { ...ENV, REDIS_PASSWORD: 'shh-redis' } }).settings.redis.place.reveal();
+}
+
+describe('where Redis is', () => {
+  test('may be the address of one server', () => {
+    expect(placeOf(URL_SECTION)).toBe('redis://127.0.0.1:6390');
+  });
+
+  test('may be what sentinels say', () => {
+    const section = `{ sentinels: ${SENTINELS}, name: mirror, password: { env: REDIS_PASSWORD }, tls: true }`;
+    expect(placeOf(section)).toEqual({
+      sentinels: [
+        { host: 'one', port: 26_000 },
+        { host: 'two', port: 26_379 },
+      ],
+      name: 'mirror',
+      username: undefined,
+      password: 'shh-redis',
+      sentinelUsername: undefined,
+      sentinelPassword: undefined,
+      tls: true,
+    });
+  });
+
+  test('may be a cluster', () => {
+    expect(placeOf('{ cluster: [{ host: one }], username: mirror }')).toEqual({
+      cluster: [{ host: 'one', port: 6_379 }],
+      username: 'mirror',
+      password: undefined,
+      tls: false,
+    });
+  });
+
+  test('is not shown with its password', () => {
+    const { settings } = load(withRedis(URL_SECTION));
+    expect(JSON.stringify(settings.redis)).toBe('{"place":"[secret]","replicas":null}');
+  });
+
+  test.each([
+    ['{}', 'redis: it says of no Redis where it is → give url, sentinels or cluster'],
+    [
+      '{ url: "redis://127.0.0.1:6390", cluster: [{ host: one }] }',
+      'redis: url and cluster are both given → keep one of them',
+    ],
+    [
+      `{ sentinels: ${SENTINELS} }`,
+      'redis.name: is missing → give the name that the sentinels monitor the master under',
+    ],
+    ['{ cluster: [] }', 'redis.cluster: is not valid: a list → name at least one'],
+    ['{ cluster: [{ host: one }], name: mirror }', 'redis.name: means nothing beside cluster → leave it out'],
+    [
+      '{ url: "redis://127.0.0.1:6390", password: { env: CLIENT_SECRET } }',
+      'redis.password: means nothing beside url → write it into the url',
+    ],
+    ['{ cluster: [{ host: one }], password: plain }', 'redis.password: is not valid: (not shown)'],
+  ])('is refused as %s', (section, expected) => {
+    const [line = '', ...others] = faultLines(withRedis(section));
+    expect(line.replace(/^clinic-mirror\.yaml:\d+ /, '')).toContain(expected);
+    expect(others).toEqual([]);
+  });
+});
