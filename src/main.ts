@@ -6,7 +6,7 @@ import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { connectors } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
-import type { Estate } from './control/estate.ts';
+import { type Estate, requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
@@ -20,23 +20,23 @@ import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
 import { releaseRegularly } from './jobs/release.ts';
 import { remind } from './jobs/remind.ts';
+import { beginWork, repeatWork } from './jobs/schedule.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
 import { createTurns } from './jobs/turns.ts';
 import type { JobHandlers } from './jobs/workers.ts';
-import { startWorkers } from './jobs/workers.ts';
+import { startWorkers, type Workers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
-import { slices } from './model/slices.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from './model/time.ts';
+import { DAY_MS, SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import type { StateEpoch } from './state/epoch.ts';
+import { joinAll } from './state/generations.ts';
 import { createLeases } from './state/leases.ts';
 import { checkRedis, type RedisWatch, watchRedis } from './state/redis.ts';
-import { keepTriggers } from './state/triggers.ts';
 
 /** A running daemon. */
 export interface Daemon {
@@ -54,8 +54,6 @@ const EPOCH_CHECK_MS = 5 * SECOND_MS;
 /** Tenants that are read at once, and those among them that wait for the budget of one clinic client. */
 const PULL_CONCURRENCY = 12;
 const PULLS_PER_CLIENT = 4;
-/** Tenants that are scheduled at once when the daemon starts. */
-const TENANTS_AT_ONCE = 100;
 /** Logins that are looked after at once. */
 const REFRESH_CONCURRENCY = 2;
 /** Tenants whose targets are read back at once. */
@@ -96,30 +94,15 @@ export async function startDaemon(configuration: Configuration, log: Logger, sig
   opened.defer(() => watch.stop());
   const app = await createAdminServer(adminVerbs(composition, metrics, watch, publicUrl), { publicUrl, log });
   const server = await listen(app, settings.http);
-  const workers = startWorkers({
-    redisUrl: settings.redis.url.reveal(),
-    handlers: handlersOf(composition),
-    concurrency: {
-      pull: PULL_CONCURRENCY,
-      push: settings.push.targetConcurrency,
-      audit: AUDIT_CONCURRENCY,
-      look: LOOK_CONCURRENCY,
-      channels: CHANNEL_CONCURRENCY,
-      remind: REMIND_CONCURRENCY,
-      triggers: TRIGGER_CONCURRENCY,
-      'refresh-tokens': REFRESH_CONCURRENCY,
-    },
-    lockMs: settings.leases.ttlMs,
-    log,
-  });
-  opened.defer(async () => {
-    await Promise.all([workers.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
-  });
+  opened.defer(() => server.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
-  for (const some of slices([...composition.estate.tenants.values()], TENANTS_AT_ONCE)) {
-    await Promise.all(some.map((tenant) => tenant.generation.join()));
-  }
-  await schedule(composition);
+  await joinAll(composition.redis, composition.generations);
+  const { queues, redis } = composition;
+  const work = { tenants: [...configuration.outlines.values()], queues, redis, log };
+  await repeatWork(work, settings.schedule);
+  const workers = startAllWorkers(composition);
+  opened.defer(() => workers.close(STOP_GRACE_MS));
+  opened.defer(beginWork(work));
   opened.defer(keepReleasing(composition));
   log.info({ port: server.port, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {
@@ -161,10 +144,12 @@ async function watchEpoch({ epoch, redis, log }: Composition): Promise<() => voi
 
 /** Whatever was taken out of the configuration is let go in time. @returns ends the looking */
 function keepReleasing({ configuration, estate, removed, redis, log }: Composition): () => Promise<void> {
-  const { settings, setAside } = configuration;
+  const { settings, setAside, outlines } = configuration;
   const keepMs = settings.removed.keepDays * DAY_MS;
   const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
-  return releaseRegularly({ tenants: estate.tenants, setAside, removed, keepMs, leasesOf, clock: estate.clock, log });
+  const open = (tenant: string) => requireTenant(estate, tenant);
+  const { clock } = estate;
+  return releaseRegularly({ tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log });
 }
 
 async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {
@@ -181,12 +166,10 @@ async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {
 }
 
 /** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
-function logAllowances({ tenants }: Configuration, log: Logger): void {
-  for (const [tenant, { targets }] of tenants) {
-    for (const [target, { crm }] of targets) {
-      for (const [field, reason] of crm?.sensitive ?? []) {
-        log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
-      }
+function logAllowances({ outlines }: Configuration, log: Logger): void {
+  for (const [tenant, { sensitive }] of outlines) {
+    for (const { target, field, reason } of sensitive) {
+      log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
     }
   }
 }
@@ -199,10 +182,10 @@ export function loginDesk(composition: Composition): LoginDesk {
     log: composition.log,
     callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
     beforeLogout: (tenant, connection, logOut, signal) =>
-      withoutChannels(requireEntry(composition.estate.tenants, tenant), connection, logOut, signal),
+      withoutChannels(requireTenant(composition.estate, tenant), connection, logOut, signal),
     async onLogin(id, connection) {
       const { queues, estate } = composition;
-      const tenant = requireEntry(estate.tenants, id);
+      const tenant = requireTenant(estate, id);
       await resumeTargets(tenant);
       await queues.pullNow(id);
       await queues.keepChannels(id, { hurry: true });
@@ -226,7 +209,7 @@ export function loginDesk(composition: Composition): LoginDesk {
     },
     isUsed: (tenant, connection) =>
       connection === CLINIC_CONNECTION ||
-      [...requireEntry(composition.estate.tenants, tenant).targets.values()].some(
+      [...requireTenant(composition.estate, tenant).targets.values()].some(
         ({ configuration }) => configuration.connection === connection,
       ),
   };
@@ -235,6 +218,38 @@ export function loginDesk(composition: Composition): LoginDesk {
 function loginNames({ composed }: Composition, tenant: string): string[] {
   const connections = [...(composed.get(tenant)?.connections.values() ?? [])];
   return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
+}
+
+function startAllWorkers(composition: Composition): Workers {
+  const { settings } = composition.configuration;
+  return startWorkers({
+    redisUrl: settings.redis.url.reveal(),
+    handlers: whileOpen(composition, handlersOf(composition)),
+    concurrency: {
+      pull: PULL_CONCURRENCY,
+      push: settings.push.targetConcurrency,
+      audit: AUDIT_CONCURRENCY,
+      look: LOOK_CONCURRENCY,
+      channels: CHANNEL_CONCURRENCY,
+      remind: REMIND_CONCURRENCY,
+      triggers: TRIGGER_CONCURRENCY,
+      'refresh-tokens': REFRESH_CONCURRENCY,
+    },
+    lockMs: settings.leases.ttlMs,
+    log: composition.log,
+  });
+}
+
+/** A tenant is not closed while a job is at work on it. */
+function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers {
+  const all = Object.entries(handlers).map(([name, handle]) => {
+    const run = handle as (data: { tenant: string }, signals: unknown) => Promise<void>;
+    return [
+      name,
+      (data: { tenant: string }, signals: unknown) => composition.whileOpen(data.tenant, () => run(data, signals)),
+    ];
+  });
+  return Object.fromEntries(all) as JobHandlers;
 }
 
 function handlersOf(composition: Composition): JobHandlers {
@@ -316,33 +331,6 @@ async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<v
   await Promise.all([...tenant.targets.keys()].map(wakeLane));
 }
 
-/** Schedules every tenant, forgets those that are gone, and begins with one pull each. */
-async function schedule({ queues, estate, configuration, redis }: Composition): Promise<void> {
-  const { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, channelCheckEverySeconds } =
-    configuration.settings.schedule;
-  const all = new Set(estate.tenants.keys());
-  const running = new Set([...estate.tenants.values()].filter((t) => !t.configuration.paused).map(({ id }) => id));
-  await queues.keepOnly('pull', running);
-  await queues.keepOnly('audit', running);
-  await queues.keepOnly('triggers', new Set([...running].filter((id) => estate.tenants.get(id)?.triggers != null)));
-  await queues.keepOnly('refresh-tokens', all);
-  await queues.keepOnly('channels', all);
-  async function scheduleTenant({ id, triggers, configuration: { paused } }: OpenTenant): Promise<void> {
-    if (triggers === null) await keepTriggers(redis, id, []);
-    await queues.repeat('refresh-tokens', id, tokenCheckEverySeconds * SECOND_MS);
-    await queues.repeat('channels', id, channelCheckEverySeconds * SECOND_MS);
-    await queues.keepChannels(id);
-    if (paused) return;
-    await queues.repeat('pull', id, pullEverySeconds * SECOND_MS);
-    await queues.repeat('audit', id, auditEverySeconds * SECOND_MS);
-    await queues.pullNow(id);
-    if (triggers === null) return;
-    await queues.repeat('triggers', id, triggers.file.everyMinutes * MINUTE_MS);
-    await queues.wakeTriggers(id, 0, { read: true });
-  }
-  for (const some of slices([...estate.tenants.values()], TENANTS_AT_ONCE)) await Promise.all(some.map(scheduleTenant));
-}
-
 function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch, publicUrl: string): AdminVerbs {
   const { estate, redis, composed } = composition;
   const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
@@ -362,7 +350,7 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
         const desk = loginDesk(composition);
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const result = await completeRemoteLogin(desk, new URL(url, publicUrl), signal);
-        const tenant = requireEntry(composition.estate.tenants, result.tenant);
+        const tenant = requireTenant(composition.estate, result.tenant);
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : 'connected';
         return { outcome, language: tenant.configuration.language };
       } catch (error) {
