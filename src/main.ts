@@ -8,7 +8,7 @@ import type { Connectors } from './composition/targets.ts';
 import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
-import type { Estate } from './control/estate.ts';
+import { type Estate, requireTenant } from './control/estate.ts';
 import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
@@ -21,6 +21,7 @@ import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
 import { remind } from './jobs/remind.ts';
+import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
@@ -29,15 +30,14 @@ import type { JobHandlers, Workers } from './jobs/workers.ts';
 import { startWorkers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
-import { slices } from './model/slices.ts';
-import { MINUTE_MS, SECOND_MS } from './model/time.ts';
+import { SECOND_MS } from './model/time.ts';
 import type { Configuration } from './settings/configuration.ts';
 import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
+import { joinAll } from './state/generations.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, keepChecking } from './state/redis-check.ts';
-import { keepTriggers } from './state/triggers.ts';
 
 /** A running daemon. */
 export interface Daemon {
@@ -50,8 +50,6 @@ export interface Daemon {
 
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
 const STOP_GRACE_MS = 7 * SECOND_MS;
-/** Tenants that are scheduled at once when the daemon starts. */
-const TENANTS_AT_ONCE = 100;
 /**
  * Turns of each kind under way at once. They are many, since they wait for answers most of the time, and work is one thread's: what they
  * take is memory, some hundred kilobytes each.
@@ -101,16 +99,18 @@ export async function startDaemon(
     probesOnly,
   });
   const server = await listen(app, settings.http);
-  const workers = does(role, 'worker') ? openWorkers(composition, turns) : null;
-  opened.defer(async () => {
-    await Promise.all([workers?.close(STOP_GRACE_MS), server.close(SECOND_MS)]);
-  });
+  opened.defer(() => server.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
-  for (const some of slices([...composition.estate.tenants.values()], TENANTS_AT_ONCE)) {
-    await Promise.all(some.map((tenant) => tenant.generation.join()));
+  await joinAll(composition.redis, composition.generations);
+  const { queues, redis } = composition;
+  const work = { tenants: [...configuration.outlines.values()], queues, redis, log };
+  if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
+  if (does(role, 'worker')) {
+    const workers = openWorkers(composition, turns);
+    opened.defer(() => workers.close(STOP_GRACE_MS));
   }
   if (does(role, 'scheduler')) {
-    await schedule(composition);
+    opened.defer(beginWork(work));
     opened.defer(keepReleasing(composition));
   }
   log.info({ port: server.port, role, tenants: composition.estate.tenants.size }, 'the daemon runs');
@@ -134,7 +134,7 @@ function openWorkers(composition: Composition, turns: Turns): Workers {
   const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
   return startWorkers({
     redis: settings.redis.place.reveal(),
-    handlers: handlersOf(composition),
+    handlers: whileOpen(composition, handlersOf(composition)),
     inFlight,
     sharesOf: sharesOf(composition.estate.tenants, inFlight),
     turns,
@@ -144,12 +144,10 @@ function openWorkers(composition: Composition, turns: Turns): Workers {
 }
 
 /** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
-function logAllowances({ tenants }: Configuration, log: Logger): void {
-  for (const [tenant, { targets }] of tenants) {
-    for (const [target, { crm }] of targets) {
-      for (const [field, reason] of crm?.sensitive ?? []) {
-        log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
-      }
+function logAllowances({ outlines }: Configuration, log: Logger): void {
+  for (const [tenant, { sensitive }] of outlines) {
+    for (const { target, field, reason } of sensitive) {
+      log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
     }
   }
 }
@@ -162,10 +160,10 @@ export function loginDesk(composition: Composition): LoginDesk {
     log: composition.log,
     callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
     beforeLogout: (tenant, connection, logOut, signal) =>
-      withoutChannels(requireEntry(composition.estate.tenants, tenant), connection, logOut, signal),
+      withoutChannels(requireTenant(composition.estate, tenant), connection, logOut, signal),
     async onLogin(id, connection) {
       const { queues, estate } = composition;
-      const tenant = requireEntry(estate.tenants, id);
+      const tenant = requireTenant(estate, id);
       await resumeTargets(tenant);
       await queues.pullNow(id);
       await queues.keepChannels(id, { hurry: true });
@@ -189,7 +187,7 @@ export function loginDesk(composition: Composition): LoginDesk {
     },
     isUsed: (tenant, connection) =>
       connection === CLINIC_CONNECTION ||
-      [...requireEntry(composition.estate.tenants, tenant).targets.values()].some(
+      [...requireTenant(composition.estate, tenant).targets.values()].some(
         ({ configuration }) => configuration.connection === connection,
       ),
   };
@@ -198,6 +196,18 @@ export function loginDesk(composition: Composition): LoginDesk {
 function loginNames({ composed }: Composition, tenant: string): string[] {
   const connections = [...(composed.get(tenant)?.connections.values() ?? [])];
   return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
+}
+
+/** A tenant is not closed while a job is at work on it. */
+function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers {
+  const all = Object.entries(handlers).map(([name, handle]) => {
+    const run = handle as (data: { tenant: string }, signals: unknown) => Promise<void>;
+    return [
+      name,
+      (data: { tenant: string }, signals: unknown) => composition.whileOpen(data.tenant, () => run(data, signals)),
+    ];
+  });
+  return Object.fromEntries(all) as JobHandlers;
 }
 
 function handlersOf(composition: Composition): JobHandlers {
@@ -276,33 +286,6 @@ async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<v
   await Promise.all([...tenant.targets.keys()].map(wakeLane));
 }
 
-/** Schedules every tenant, forgets those that are gone, and begins with one pull each. */
-async function schedule({ queues, estate, configuration, redis }: Composition): Promise<void> {
-  const { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, channelCheckEverySeconds } =
-    configuration.settings.schedule;
-  const all = new Set(estate.tenants.keys());
-  const running = new Set([...estate.tenants.values()].filter((t) => !t.configuration.paused).map(({ id }) => id));
-  await queues.keepOnly('pull', running);
-  await queues.keepOnly('audit', running);
-  await queues.keepOnly('triggers', new Set([...running].filter((id) => estate.tenants.get(id)?.triggers != null)));
-  await queues.keepOnly('refresh-tokens', all);
-  await queues.keepOnly('channels', all);
-  async function scheduleTenant({ id, triggers, configuration: { paused } }: OpenTenant): Promise<void> {
-    if (triggers === null) await keepTriggers(redis, id, []);
-    await queues.repeat('refresh-tokens', id, tokenCheckEverySeconds * SECOND_MS);
-    await queues.repeat('channels', id, channelCheckEverySeconds * SECOND_MS);
-    await queues.keepChannels(id);
-    if (paused) return;
-    await queues.repeat('pull', id, pullEverySeconds * SECOND_MS);
-    await queues.repeat('audit', id, auditEverySeconds * SECOND_MS);
-    await queues.pullNow(id);
-    if (triggers === null) return;
-    await queues.repeat('triggers', id, triggers.file.everyMinutes * MINUTE_MS);
-    await queues.wakeTriggers(id, 0, { read: true });
-  }
-  for (const some of slices([...estate.tenants.values()], TENANTS_AT_ONCE)) await Promise.all(some.map(scheduleTenant));
-}
-
 function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch, publicUrl: string): AdminVerbs {
   const { estate, redis, composed } = composition;
   const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
@@ -322,7 +305,7 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
         const desk = loginDesk(composition);
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const result = await completeRemoteLogin(desk, new URL(url, publicUrl), signal);
-        const tenant = requireEntry(composition.estate.tenants, result.tenant);
+        const tenant = requireTenant(composition.estate, result.tenant);
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : 'connected';
         return { outcome, language: tenant.configuration.language };
       } catch (error) {

@@ -1,8 +1,9 @@
 import { Redis } from 'ioredis';
 import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
+import type { RepeatedJob } from '../../src/jobs/repetitions.ts';
 import type { SharesOf } from '../../src/jobs/shares.ts';
 import { Turns } from '../../src/jobs/turns.ts';
-import { type JobHandlers, openQueues, type RepeatedJob, startWorkers } from '../../src/jobs/workers.ts';
+import { type JobHandlers, openQueues, startWorkers } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
@@ -63,9 +64,8 @@ async function measureWork(): Promise<{ bytes: number; jobMs: number }> {
   const redis = new Redis(server.url);
   const queues = openQueues(server.url);
   const before = await memoryOf(redis);
-  for (let tenant = 0; tenant < SCHEDULED_TENANTS; tenant += 1) {
-    for (const name of REPEATED) await queues.repeat(name, `tenant-${tenant}`, 24 * HOUR_MS);
-  }
+  const names = Array.from({ length: SCHEDULED_TENANTS }, (_, tenant) => `tenant-${tenant}`);
+  for (const name of REPEATED) await queues.repeat(name, new Map(names.map((tenant) => [tenant, 24 * HOUR_MS])));
   const bytes = ((await memoryOf(redis)) - before) / SCHEDULED_TENANTS;
   const jobMs = await measureJobs(server, redis, (tenant) => queues.pullNow(tenant));
   await queues.close();

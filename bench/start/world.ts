@@ -23,6 +23,7 @@ export async function writeTenants(dir: string, count: number): Promise<void> {
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
     http: { port: 0 },
+    dataDirectory: join(dir, 'data'),
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

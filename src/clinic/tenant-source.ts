@@ -52,6 +52,19 @@ export interface TenantMemory {
   bind(id: string, isChosen: boolean): Promise<string>;
 }
 
+/** What a process keeps of a tenant's clinic between questions. */
+export interface SourceMemory {
+  /** The tenant that is worked in, where nothing outside remembers it. */
+  bound: string | null;
+  /** What was read last, by its name. */
+  lists: Map<string, { value: unknown; readAt: Instant; login: Instant | null }>;
+}
+
+/** Nothing is read yet. */
+export function emptySourceMemory(): SourceMemory {
+  return { bound: null, lists: new Map() };
+}
+
 const NO_MEMORY: TenantMemory = {
   loggedInAt: async () => null,
   workedIn: async () => null,
@@ -67,20 +80,18 @@ export function createTenantSource(
   configuredId: string | null,
   clock: Clock,
   memory: TenantMemory = NO_MEMORY,
+  own: SourceMemory = emptySourceMemory(),
 ): TenantSource {
-  let bound: string | null = null;
-  const tenant = kept(clock, memory, async (signal) => {
+  const kept = keeper(clock, memory, own);
+  const tenant = kept('tenant', async (signal) => {
     const user = await client.userInfo(signal);
-    const workedIn = (await memory.workedIn()) ?? bound;
+    const workedIn = (await memory.workedIn()) ?? own.bound;
     const chosen = chooseTenant(user, configuredId, workedIn).id;
     const stands = chosen === workedIn ? chosen : await memory.bind(chosen, configuredId !== null);
-    bound = chooseTenant(user, configuredId, stands).id;
-    return bound;
+    own.bound = chooseTenant(user, configuredId, stands).id;
+    return own.bound;
   });
-  const lists: Kept<unknown>[] = [];
-  const forget = () => {
-    for (const each of [tenant, ...lists]) each.forget();
-  };
+  const forget = () => own.lists.clear();
 
   /** The tenant is looked at again after what it refuses. */
   async function inTenant<Value>(signal: AbortSignal, ask: (tenantId: string) => Promise<Value>): Promise<Value> {
@@ -106,17 +117,14 @@ export function createTenantSource(
         }
         return answer;
       });
-  const list = <Model>(read: (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>) => {
-    const all = kept(clock, memory, (signal) => inTenant(signal, (tenantId) => gather(read(tenantId, signal))));
-    lists.push(all);
-    return all.get;
-  };
+  const list = <Model>(name: string, read: (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>) =>
+    kept(name, (signal) => inTenant(signal, (tenantId) => gather(read(tenantId, signal)))).get;
   return {
     tenantId: tenant.get,
-    agendas: list(client.listAgendas),
-    locations: list(client.listLocations),
-    treatments: list(client.listTreatments),
-    patients: list(client.listPatients),
+    agendas: list('agendas', client.listAgendas),
+    locations: list('locations', client.listLocations),
+    treatments: list('treatments', client.listTreatments),
+    patients: list('patients', client.listPatients),
     readPatient: alone(client.getPatient),
     async readAppointments(query, signal) {
       try {
@@ -157,24 +165,20 @@ interface Kept<Value> {
 }
 
 /** Keeps what was read for its time, as long as nobody logs in again. */
-function kept<Value>(
-  clock: Clock,
-  { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>,
-  read: (signal: AbortSignal) => Promise<Value>,
-): Kept<Value> {
-  let last: { value: Value; readAt: Instant; login: Instant | null } | null = null;
-  return {
+function keeper(clock: Clock, { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>, { lists }: SourceMemory) {
+  return <Value>(name: string, read: (signal: AbortSignal) => Promise<Value>): Kept<Value> => ({
     async get(signal) {
       const now = clock();
       const login = await loggedInAt();
-      if (last === null || now - last.readAt > CATALOGUE_LIFE_MS || last.login !== login) {
-        last = null;
-        last = { value: await read(signal), readAt: now, login };
+      const last = lists.get(name);
+      if (last !== undefined && now - last.readAt <= CATALOGUE_LIFE_MS && last.login === login) {
+        return last.value as Value;
       }
-      return last.value;
+      lists.delete(name);
+      const value = await read(signal);
+      lists.set(name, { value, readAt: now, login });
+      return value;
     },
-    forget() {
-      last = null;
-    },
-  };
+    forget: () => void lists.delete(name),
+  });
 }

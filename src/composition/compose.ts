@@ -1,13 +1,17 @@
 import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, CompiledProfile, createClinicClient } from '../clinic/index.ts';
-import { createTenantSource, type TenantMemory } from '../clinic/tenant-source.ts';
+import {
+  createTenantSource,
+  emptySourceMemory,
+  type SourceMemory,
+  type TenantMemory,
+} from '../clinic/tenant-source.ts';
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
-import type { Estate } from '../control/estate.ts';
+import type { Estate, Tenants } from '../control/estate.ts';
 import { createHttpDoor, type HttpDoorOptions, type HttpObserver } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { TriggerSource } from '../jobs/open-triggers.ts';
-import { emptyStreamMemory } from '../jobs/stream-memory.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
@@ -17,6 +21,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import { OnDemand } from '../settings/on-demand.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
 import { createChannelDirectory, createChannelStore } from '../state/channels.ts';
@@ -24,14 +29,12 @@ import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
-import { createGeneration, leasesUnder } from '../state/generations.ts';
+import { createGeneration, type Generation, leasesUnder } from '../state/generations.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
 import { createLeases } from '../state/leases.ts';
-import { createLinkStore } from '../state/links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { createOutbox } from '../state/outbox.ts';
-import { createProtection } from '../state/protection.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
 import { createRunStore } from '../state/runs.ts';
@@ -40,10 +43,11 @@ import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
 import { createUnansweredStore } from '../state/unanswered.ts';
 import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index.ts';
-import { configurationHash } from './configuration-hash.ts';
+import { type Lasting, lastingOf, mayClose, OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { startExpressionThread } from './expression-thread.ts';
+import { lazily } from './lazily.ts';
 import { openReminders } from './reminders.ts';
 import { type Connectors, openChannels, openTarget, scopesOfTargets } from './targets.ts';
 import { openTriggers } from './triggers.ts';
@@ -76,7 +80,12 @@ export interface ComposedTenant {
 export interface Composition {
   configuration: Configuration;
   estate: Estate;
+  /** Tenants are opened when they are asked for. */
   composed: ReadonlyMap<string, ComposedTenant>;
+  /** Does work for a tenant, which is not closed meanwhile. */
+  whileOpen<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>;
+  /** Of every tenant, open or not: a process has one number of each for as long as it runs. */
+  generations: ReadonlyMap<string, Generation>;
   logins: LoginStore<PendingLogin>;
   redis: RedisClient;
   epoch: StateEpoch;
@@ -98,6 +107,8 @@ export interface CompositionOptions {
   /** To be told how late each reminder was sent. */
   observeLag?: ObserveLag;
   clock?: Clock;
+  /** How many tenants stay open when nothing is done for them. Default 500. */
+  openTenants?: number;
   /** Default: those of the registry. */
   connectors?: Connectors;
 }
@@ -124,8 +135,15 @@ export function compose(options: CompositionOptions): Composition {
   const queues = openQueues(place);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
   const evaluate = createEvaluator(startExpressionThread);
+  const generations = new Map(
+    [...configuration.outlines.values()].map(({ id, hash, targets }) => {
+      const options = { redis, tenant: id, hash, targets: targets.map((target) => target.id), clock };
+      return [id, createGeneration(options)];
+    }),
+  );
   const shared = {
     ...options,
+    generations,
     connectors: options.connectors ?? registry,
     clock,
     redis,
@@ -139,11 +157,21 @@ export function compose(options: CompositionOptions): Composition {
     room: new KeptRoom(KEPT_ENTRIES),
     compiled: new Map([...configuration.profiles].map(([name, profile]) => [name, new CompiledProfile(profile)])),
   };
-  const composed = new Map(
-    [...configuration.tenants.values()].map((tenant) => [tenant.id, composeTenant(tenant, shared)]),
+  const lasting = new Map<string, Lasting>();
+  const atWork = new Map<string, number>();
+  const composed = new OnDemand<ComposedTenant>(
+    configuration.outlines.keys(),
+    (id) => {
+      const tenant = requireEntry(configuration.tenants, id);
+      const own = lasting.get(id) ?? lastingOf(tenant, shared);
+      lasting.set(id, own);
+      return composeTenant(tenant, own, shared);
+    },
+    { keep: options.openTenants ?? OPEN_TENANTS, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
   );
   const estate: Estate = {
-    tenants: new Map([...composed].map(([id, { tenant }]) => [id, tenant])),
+    tenants: tenantsOf(composed),
+    outlines: configuration.outlines,
     setAside: configuration.setAside,
     connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
     epoch,
@@ -155,6 +183,17 @@ export function compose(options: CompositionOptions): Composition {
     configuration,
     estate,
     composed,
+    generations,
+    async whileOpen(id, work) {
+      atWork.set(id, (atWork.get(id) ?? 0) + 1);
+      try {
+        return await work();
+      } finally {
+        const left = (atWork.get(id) ?? 1) - 1;
+        if (left > 0) atWork.set(id, left);
+        else atWork.delete(id);
+      }
+    },
     logins: createLoginStore<PendingLogin>(redis, ring),
     redis,
     epoch,
@@ -162,7 +201,7 @@ export function compose(options: CompositionOptions): Composition {
     queues,
     log,
     async close() {
-      for (const { connections } of composed.values()) {
+      for (const { connections } of composed.kept()) {
         for (const { tokens } of connections.values()) await tokens?.refresher.settled();
       }
       await queues.close();
@@ -172,7 +211,19 @@ export function compose(options: CompositionOptions): Composition {
   };
 }
 
+function tenantsOf(composed: ReadonlyMap<string, ComposedTenant>): Tenants {
+  return {
+    size: composed.size,
+    keys: () => composed.keys(),
+    get: (id) => composed.get(id)?.tenant,
+    *values() {
+      for (const { tenant } of composed.values()) yield tenant;
+    },
+  };
+}
+
 interface Shared extends CompositionOptions {
+  generations: ReadonlyMap<string, Generation>;
   connectors: Connectors;
   evaluate: EvaluateExpressions;
   remotes: SharedState;
@@ -188,14 +239,14 @@ interface Shared extends CompositionOptions {
   queues: WorkQueues;
 }
 
-function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTenant {
+function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Shared): ComposedTenant {
   const { configuration, clock, connectors, evaluate, redis, remotes, ring } = shared;
+  const { links, protection } = lasting;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
   const sealer = createSealer(ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
-  const hash = configurationHash(tenant, configuration);
-  const generation = createGeneration({ redis, tenant: tenant.id, hash, targets: [...tenant.targets.keys()], clock });
+  const generation = requireEntry(shared.generations, tenant.id);
   const credentials = createCredentialStore({
     redis,
     writer: shared.writer,
@@ -223,7 +274,6 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     clock,
     log,
   });
-  const links = createLinkStore(redis, tenant.id, shared.room);
   const journalKeepMs = settings.journal.keepDays * DAY_MS;
   const connection = (id: string) => requireEntry(connections, id);
   const client = requireEntry(settings.clinicClients, tenant.clinic.client);
@@ -248,19 +298,20 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     clock,
     log,
   };
-  const clinic = openClinic(tenant, memory, context);
-  const hurried = openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget });
+  const clinic = lazily(() => openClinic(tenant, memory, context, lasting.source));
+  const promptClinic = lazily(() => openClinic(tenant, memory, { ...context, budget: share('interactive') }));
   const identityKey = settings.secrets.identityKey.reveal();
   const name = tenant.formerly ?? tenant.id;
   const epoch = shared.epoch.of(tenant.id, name);
-  const protection = createProtection({ redis, tenant: name, epoch, clock, log });
   const known = { tenant: name, zone: tenant.zone, identityKey };
   const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connection };
   return {
     connections,
     credentials,
     sealer,
-    promptClinic: openClinic(tenant, memory, { ...context, budget: share('interactive') }),
+    get promptClinic() {
+      return promptClinic();
+    },
     async verifyClinicLogin(accessToken, signal) {
       const header = async () => `Bearer ${accessToken}`;
       const login = { ...context, budget: share('interactive'), authorization: { header, renew: header } };
@@ -269,8 +320,15 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
     tenant: {
       id: tenant.id,
       configuration: tenant,
-      clinic,
-      targets: new Map([...tenant.targets.values()].map((target) => [target.id, openTarget(target, parts)])),
+      get clinic() {
+        return clinic();
+      },
+      targets: new Map(
+        [...tenant.targets.values()].map((target) => [
+          target.id,
+          openTarget(target, requireEntry(lasting.targets, target.id), parts),
+        ]),
+      ),
       links,
       outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
       unanswered: createUnansweredStore(redis, tenant.id),
@@ -285,7 +343,7 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
       leases: leasesUnder(generation, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration: restart this one'),
       ),
-      memory: emptyStreamMemory(shared.room),
+      memory: lasting.memory,
       protection,
       tombstones: createTombstoneStore(redis, name, identityKey, protection),
       notifications: {
@@ -307,7 +365,10 @@ function composeTenant(tenant: TenantConfiguration, shared: Shared): ComposedTen
         observeLag: shared.observeLag ?? (() => {}),
         publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
-      triggers: openTriggers({ tenant, identityKey, redis, sealer, source: hurried, queues: shared.queues, http }),
+      triggers: openTriggers({
+        ...{ tenant, identityKey, redis, sealer, queues: shared.queues, http },
+        openSource: () => openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget }),
+      }),
       generation,
       planLifeMs: Math.max(HOUR_MS, 2 * settings.schedule.pullEverySeconds * SECOND_MS),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
@@ -322,8 +383,9 @@ function openClinic(
   { clinic }: TenantConfiguration,
   memory: TenantMemory,
   context: ClinicContext,
+  own: SourceMemory = emptySourceMemory(),
 ): ClinicSource & TriggerSource {
-  const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory);
+  const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory, own);
   const { setStatus } = createAppointmentCalls(context);
   return {
     ...source,

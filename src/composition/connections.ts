@@ -102,7 +102,7 @@ function microsoftConnection(
     { connection: id, certificate, scope: GRAPH_DEFAULT_SCOPE },
     { provider, http, budget, clock },
   );
-  return { id, kind, scopes: [], budget, tokens: null, authorizer: () => authorizer };
+  return { id, kind, scopes: [], budget, tokens: null, authorizer: () => authorizer, mayClose: () => false };
 }
 
 function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, subject: string): OpenConnection {
@@ -114,6 +114,7 @@ function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, sub
     scopes,
     budget: null,
     tokens: null,
+    mayClose: () => false,
     authorizer: (purpose) =>
       createServiceAccountAuthorizer(
         { connection: id, keyFile, subject, scopes, quotaUser: quotaUserOf(parts.tenant.id, purpose) },

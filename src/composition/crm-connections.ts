@@ -57,7 +57,15 @@ function salesforceApp(parts: ConnectionParts, id: string, clientName: string, s
     { connection: id, certificate: client.certificate?.reveal() ?? null, subject },
     { provider: salesforceProviderOf(client), http, budget, clock },
   );
-  return { id, kind: 'salesforce-app', scopes: [], budget, tokens: null, authorizer: () => authorizer };
+  return {
+    id,
+    kind: 'salesforce-app',
+    scopes: [],
+    budget,
+    tokens: null,
+    authorizer: () => authorizer,
+    mayClose: () => false,
+  };
 }
 
 function salesforceProviderOf({ loginUrl, clientId, clientSecret }: SalesforceClient) {

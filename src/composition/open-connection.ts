@@ -23,6 +23,8 @@ export interface OpenConnection {
   budget: Budget | null;
   /** Null for a login without tokens in our care. */
   tokens: { authorizer: TokenAuthorizer; refresher: Refresher; login: LoginTarget } | null;
+  /** Whether nothing is under way or held that would be lost. */
+  mayClose(): boolean;
   /** @param purpose the target that it serves, which a shared quota is charged to */
   authorizer(purpose: string): ConnectionAuthorizer;
 }
@@ -76,12 +78,17 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
   };
   const authorizer = createTokenAuthorizer({ connection: id, credentials, refresher, rules, clock, isPlaced });
   const login = { place, server, scopes, clock };
-  return { id, kind, scopes, budget, tokens: { authorizer, refresher, login }, authorizer: () => authorizer };
+  return {
+    ...{ id, kind, scopes, budget },
+    tokens: { authorizer, refresher, login },
+    authorizer: () => authorizer,
+    mayClose: () => refresher.isAtRest() && authorizer.isAtRest(),
+  };
 }
 
 /** Opens a login that never changes, by what its header takes; nothing is known of what it is allowed. */
 export function fixedConnection(id: string, kind: string, authorizer: ConnectionAuthorizer): OpenConnection {
-  return { id, kind, scopes: [], budget: null, tokens: null, authorizer: () => authorizer };
+  return { id, kind, scopes: [], budget: null, tokens: null, authorizer: () => authorizer, mayClose: () => true };
 }
 
 /** What the configuration's own checks have made sure of. */

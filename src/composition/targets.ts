@@ -11,9 +11,9 @@ import type { TargetConfiguration, TenantConfiguration } from '../settings/confi
 import type { KeptChannel } from '../state/channels.ts';
 import { identityFingerprint } from '../state/epoch.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
-import { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
+import { lazily } from './lazily.ts';
 
 /** Connectors by their names. */
 export type Connectors = ReadonlyMap<string, ConnectorModule<unknown, Item>>;
@@ -32,13 +32,17 @@ export interface ConnectorParts {
   connection(id: string): OpenConnection;
 }
 
-/** Opens a configured target. Nothing is sent yet. */
-export function openTarget(target: TargetConfiguration, parts: ConnectorParts): OpenTarget {
+/** What this process knows of a target. */
+export type LastingTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer' | 'settled'>;
+
+/** Opens a configured target. Nothing is sent yet. @param lasting what this process knows of it since it was open before */
+export function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: ConnectorParts): OpenTarget {
   const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, identityFingerprint(parts.identityKey));
   const context = crm === null ? { owner } : { crm: { stream, properties } };
   const { supports, keysOf } = requireEntry(parts.connectors, target.connector);
+  const connector = lazily(() => openConnector(target, { mark: identity.mark, ...context }, parts));
   return {
     id: target.id,
     stream,
@@ -46,10 +50,22 @@ export function openTarget(target: TargetConfiguration, parts: ConnectorParts): 
     configuration: target,
     identity,
     supports: { ...supports, keys: keysOf?.(target.settings) ?? supports.keys },
-    connector: openConnector(target, { mark: identity.mark, ...context }, parts),
-    fingerprints: new FingerprintMemory(),
-    preparedContainer: null,
-    settled: null,
+    get connector() {
+      return connector();
+    },
+    fingerprints: lasting.fingerprints,
+    get preparedContainer() {
+      return lasting.preparedContainer;
+    },
+    set preparedContainer(container) {
+      lasting.preparedContainer = container;
+    },
+    get settled() {
+      return lasting.settled;
+    },
+    set settled(settled) {
+      lasting.settled = settled;
+    },
   };
 }
 

@@ -13,18 +13,19 @@ export interface TriggerParts {
   identityKey: Uint8Array;
   redis: RedisClient;
   sealer: Sealer;
-  source: TriggerSource;
+  /** The clinic, for what receivers are told of. */
+  openSource(): TriggerSource;
   queues: Pick<WorkQueues, 'wakeTriggers'>;
   http: HttpDoor;
 }
 
 /** Opens a tenant's triggers; null where none are configured. Nobody is told of anything yet. */
 export function openTriggers(parts: TriggerParts): OpenTriggers | null {
-  const { tenant, identityKey, redis, sealer, source, queues, http } = parts;
+  const { tenant, identityKey, redis, sealer, openSource, queues, http } = parts;
   if (tenant.triggers === undefined) return null;
   return {
     file: tenant.triggers,
-    source,
+    source: openSource(),
     store: createTriggerStore(redis, tenant.id, sealer),
     name: createTriggerNames(identityKey, tenant.formerly ?? tenant.id),
     http,

@@ -1,3 +1,4 @@
+import { requireTenant } from '../control/estate.ts';
 import { releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
@@ -32,10 +33,12 @@ export async function watchEpoch({ epoch, redis, log }: Composition): Promise<()
 
 /** Whatever was taken out of the configuration is let go in time. @returns ends the looking */
 export function keepReleasing({ configuration, estate, removed, redis, log }: Composition): () => Promise<void> {
-  const { settings, setAside } = configuration;
+  const { settings, setAside, outlines } = configuration;
   const keepMs = settings.removed.keepDays * DAY_MS;
   const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
-  return releaseRegularly({ tenants: estate.tenants, setAside, removed, keepMs, leasesOf, clock: estate.clock, log });
+  const open = (tenant: string) => requireTenant(estate, tenant);
+  const { clock } = estate;
+  return releaseRegularly({ tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log });
 }
 
 async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {

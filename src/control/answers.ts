@@ -114,9 +114,8 @@ async function find({ estate, directory, clinicOf }: AnswerParts, token: string)
   const link = TOKEN.test(token) ? await directory.find(token) : null;
   if (link === null) return nothing;
   // By the name that its state has: the tenant's file may have another one by now.
-  const tenant = [...estate.tenants.values()].find(
-    ({ id, configuration }) => (configuration.formerly ?? id) === link.tenant,
-  );
+  const outline = [...estate.outlines].find(([id, { formerly }]) => (formerly ?? id) === link.tenant);
+  const tenant = outline === undefined ? undefined : estate.tenants.get(outline[0]);
   if (tenant?.reminders?.answers == null) return nothing;
   const { reminders } = tenant;
   const { ledger, answers } = reminders;

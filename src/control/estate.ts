@@ -1,7 +1,7 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import type { TenantSetAside } from '../settings/configuration.ts';
+import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import type { RemovedStore } from '../state/removed.ts';
 
@@ -21,9 +21,19 @@ export interface ConnectionStatus {
   missingScopes: readonly string[];
 }
 
+/** Tenants by id, opened when they are asked for. Whoever goes through all of them has them opened one after the other. */
+export interface Tenants {
+  readonly size: number;
+  keys(): Iterable<string>;
+  get(id: string): OpenTenant | undefined;
+  values(): Iterable<OpenTenant>;
+}
+
 /** What the operator's verbs work on; put together by `main.ts`. */
 export interface Estate {
-  tenants: ReadonlyMap<string, OpenTenant>;
+  tenants: Tenants;
+  /** What is known of the same tenants without opening them. */
+  outlines: ReadonlyMap<string, Pick<TenantOutline, 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>>;
   /** Tenants whose configuration can't be used. */
   setAside: readonly TenantSetAside[];
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObserver } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Estate } from './estate.ts';
 import type { NotificationResult } from './notifications.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
@@ -59,12 +60,22 @@ export function createMetrics(estate: () => Estate | null): Metrics {
       const open = estate();
       if (open !== null) {
         fill(gauges, await status(open));
-        await reminders.fill(open.tenants.values());
-        await triggers.fill(open.tenants.values());
+        await reminders.fill(openSome(open, ({ hasReminders }) => hasReminders));
+        await triggers.fill(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null));
       }
       return registry.metrics();
     },
   };
+}
+
+type Outline = Estate['outlines'] extends ReadonlyMap<string, infer Known> ? Known : never;
+
+/** Tenants of which there is something to tell, one after the other. */
+function* openSome({ tenants, outlines }: Estate, isWanted: (outline: Outline) => boolean): Generator<OpenTenant> {
+  for (const [id, outline] of outlines) {
+    const tenant = isWanted(outline) ? tenants.get(id) : undefined;
+    if (tenant !== undefined) yield tenant;
+  }
 }
 
 const TARGET_GAUGES = {

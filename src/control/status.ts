@@ -2,6 +2,7 @@ import { approvedUnplanned } from '../jobs/decided.ts';
 import { countMarks } from '../jobs/marks.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
+import { slices } from '../model/slices.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { EpochView } from '../state/epoch.ts';
@@ -124,13 +125,19 @@ export interface Status {
   removed: RemovedStatus[];
 }
 
+/** Tenants that are open at once to be looked at. */
+const TENANTS_AT_ONCE = 50;
+
 /** @param only one tenant; all of them when absent */
 export async function status(estate: Estate, only?: string): Promise<Status> {
-  const tenants = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
+  const ids = only === undefined ? [...estate.tenants.keys()] : [only];
+  const tenants: TenantStatus[] = [];
+  const statusOf = (id: string) => tenantStatus(estate, requireTenant(estate, id));
+  for (const some of slices(ids, TENANTS_AT_ONCE)) tenants.push(...(await Promise.all(some.map(statusOf))));
   return {
     at: estate.clock(),
     state: await estate.epoch.view(),
-    tenants: await Promise.all(tenants.map((tenant) => tenantStatus(estate, tenant))),
+    tenants,
     setAside: estate.setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     removed: only === undefined ? removedStatus(await estate.removed.tenants(), estate) : [],
   };

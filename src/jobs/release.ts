@@ -1,7 +1,7 @@
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { type Clock, HOUR_MS, MINUTE_MS } from '../model/time.ts';
-import type { TenantConfiguration } from '../settings/configuration.ts';
+import { type Clock, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import { READ_UNDER_FORMER_IDS, type RemovablePart } from '../state/keys.ts';
@@ -11,7 +11,9 @@ import type { OpenTenant } from './tenant.ts';
 
 /** What the release of removed targets, connections and tenants works with. */
 export interface ReleaseParts {
-  tenants: ReadonlyMap<string, OpenTenant>;
+  tenants: ReadonlyMap<string, TenantOutline>;
+  /** Opens one of them, of which something is to be noted or released. */
+  open(tenant: string): Pick<OpenTenant, 'leases' | 'log'>;
   /** Tenants whose files have faults: they are not removed, and what they were called before is not known. */
   setAside: readonly { id: string }[];
   removed: RemovedStore;
@@ -71,32 +73,35 @@ async function attempt({ log }: ReleaseParts, tenant: string, work: () => Promis
 }
 
 async function releaseParts(
-  { removed, keepMs, clock }: ReleaseParts,
-  tenant: OpenTenant,
+  { removed, keepMs, clock, open }: ReleaseParts,
+  tenant: TenantOutline,
   holders: KeyHolders,
   signal: AbortSignal,
 ): Promise<void> {
-  const configured = partsOf(tenant.configuration);
-  const spared = sparedParts(tenant.configuration);
+  const configured = partsOf(tenant);
+  const spared = sparedParts(tenant);
   const missing = [...holders].flatMap(([part, kinds]) =>
     part === null || configured.has(part) || isAllSpared(kinds, spared.get(part)) ? [] : [part],
   );
-  const known = await removed.parts(tenant.id);
+  // What was missed before stands in a key of the tenant's own.
+  const hasMissed = holders.get(null)?.has('removed') === true;
+  const known = hasMissed ? await removed.parts(tenant.id) : new Map<RemovablePart, Instant>();
   const now = clock();
   const missed = missing.filter((part) => !known.has(part));
   const due = missing.filter((part) => (known.get(part) ?? now) <= now - keepMs);
   const ended = [...known.keys()].filter((part) => !missing.includes(part));
   if (missed.length + due.length + ended.length === 0) return;
-  const lease = await tenant.leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
+  const { leases, log } = open(tenant.id);
+  const lease = await leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
   try {
     await removed.noteParts(tenant.id, { missed, ended }, now, lease);
     for (const part of due) {
       const count = await removed.releasePart(tenant.id, part, spared.get(part) ?? NOTHING_SPARED, lease);
       await removed.noteParts(tenant.id, { missed: [], ended: [part] }, now, lease);
-      tenant.log.info({ part, keys: count }, 'what was kept of something that was removed is released');
+      log.info({ part, keys: count }, 'what was kept of something that was removed is released');
     }
     for (const part of missed)
-      tenant.log.info({ part, releaseAt: now + keepMs }, 'no longer configured: its state is kept until then');
+      log.info({ part, releaseAt: now + keepMs }, 'no longer configured: its state is kept until then');
   } finally {
     await lease.release();
   }
@@ -105,7 +110,7 @@ async function releaseParts(
 async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, KeyHolders>, signal: AbortSignal) {
   const { removed, tenants, setAside, keepMs, clock, log } = parts;
   const present = new Set([...tenants.keys(), ...setAside.map(({ id }) => id)]);
-  const former = new Set([...tenants.values()].map(({ configuration }) => configuration.formerly));
+  const former = new Set([...tenants.values()].map(({ formerly }) => formerly));
   const sparedOf = (tenant: string) => (former.has(tenant) ? READ_UNDER_FORMER_IDS : NOTHING_SPARED);
   const missing = [...holders].flatMap(([tenant, held]) =>
     present.has(tenant) || [...held.values()].every((kinds) => isAllSpared(kinds, sparedOf(tenant))) ? [] : [tenant],
@@ -135,15 +140,15 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
 }
 
 /** Everything of a tenant that is configured and may hold keys. */
-function partsOf({ targets, connections }: TenantConfiguration): Set<RemovablePart> {
-  const targetParts = [...targets.keys()].map((id): RemovablePart => `target/${id}`);
-  const logins = [CLINIC_CONNECTION, ...connections.keys()].map((id): RemovablePart => `connection/${id}`);
+function partsOf({ targets, connections }: TenantOutline): Set<RemovablePart> {
+  const targetParts = targets.map(({ id }): RemovablePart => `target/${id}`);
+  const logins = [CLINIC_CONNECTION, ...connections].map((id): RemovablePart => `connection/${id}`);
   return new Set([...targetParts, ...logins]);
 }
 
 /** What is still read of targets under their ids of before. */
-function sparedParts({ targets }: TenantConfiguration): Map<RemovablePart, ReadonlySet<string>> {
-  const former = [...targets.values()].flatMap(({ formerly }) => formerly ?? []);
+function sparedParts({ targets }: TenantOutline): Map<RemovablePart, ReadonlySet<string>> {
+  const former = targets.flatMap(({ formerly }) => formerly ?? []);
   return new Map(former.map((id) => [`target/${id}`, READ_UNDER_FORMER_IDS]));
 }
 

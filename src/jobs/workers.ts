@@ -1,13 +1,14 @@
 import { DelayedError, type Job, type JobsOptions, Queue, Worker } from 'bullmq';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { CLOCK_TOLERANCE_MS, type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectForWorkers, connectRedis, type RedisClient } from '../state/redis.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
 import type { ReminderAlarms, Wake } from './open-reminders.ts';
+import { openRepetitions, type Repetitions } from './repetitions.ts';
 import type { SharesOf } from './shares.ts';
 import type { Turns } from './turns.ts';
 
@@ -32,12 +33,10 @@ export interface WorkersOptions {
 /** The way to give the workers of all replicas something to do. */
 export interface WorkQueues {
   /**
-   * Makes `name` repeat for a tenant, at a moment of the interval that is its own. While the queues are open it is put back
-   * within a minute when Redis was emptied, or when a clock that ran ahead put it off.
+   * Makes `name` repeat for these tenants, every so many milliseconds at a moment of its own, and for no others. While the queues are open
+   * what repeats is put back within a minute when Redis was emptied, or when a clock that ran ahead put it off.
    */
-  repeat(name: RepeatedJob, tenant: string, everyMs: number): Promise<void>;
-  /** Ends the repetition for tenants that are not in the list. */
-  keepOnly(name: RepeatedJob, tenants: ReadonlySet<string>): Promise<void>;
+  repeat: Repetitions['repeat'];
   /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
   pullNow(tenant: string, delayMs?: number): Promise<void>;
   /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
@@ -59,9 +58,6 @@ export interface WorkQueues {
   reminderAlarms(tenant: string, clock: Clock): ReminderAlarms;
   close(): Promise<void>;
 }
-
-/** Jobs that repeat per tenant. */
-export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-tokens';
 
 /** Running workers. */
 export interface Workers {
@@ -91,44 +87,10 @@ export function openQueues(redis: RedisPlace, checkEveryMs = REPETITION_CHECK_MS
   const queues = new Map(NAMES.map((name) => [name, new Queue(name, { connection, prefix: QUEUE_PREFIX })]));
   for (const queue of queues.values()) queue.on('error', () => {});
   const queueOf = (name: JobName) => queues.get(name) as Queue;
-  const repetitions = new Map<string, { name: RepeatedJob; everyMs: number; put: () => Promise<unknown> }>();
-  const putBack = async (name: RepeatedJob) => {
-    const nextAt = new Map((await queueOf(name).getJobSchedulers()).map(({ key, next = 0 }) => [key, next]));
-    for (const [id, { name: own, everyMs, put }] of repetitions) {
-      if (own !== name) continue;
-      // A clock that ran ahead when it set the next one has put all of them off until then.
-      const isPutOff = (nextAt.get(id) ?? 0) > Date.now() + everyMs + CLOCK_TOLERANCE_MS;
-      if (isPutOff) await queueOf(name).removeJobScheduler(id);
-      if (isPutOff || !nextAt.has(id)) await put();
-    }
-  };
-  // A failed look is made up for by the next one.
-  const look = () => {
-    const names = new Set([...repetitions.values()].map(({ name }) => name));
-    return Promise.allSettled([...names].map(putBack));
-  };
-  const timer = setInterval(() => void look(), checkEveryMs).unref();
+  const repetitions = openRepetitions(queueOf, connection, JOB_OPTIONS);
+  const timer = setInterval(() => void repetitions.putBack(), checkEveryMs).unref();
   return {
-    async repeat(name, tenant, everyMs) {
-      const id = schedulerId(name, tenant);
-      const put = () =>
-        queueOf(name).upsertJobScheduler(
-          id,
-          { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) },
-          { name, data: { tenant }, opts: JOB_OPTIONS },
-        );
-      repetitions.set(id, { name, everyMs, put });
-      await put();
-    },
-    async keepOnly(name, tenants) {
-      const wanted = new Set([...tenants].map((tenant) => schedulerId(name, tenant)));
-      for (const [id, repetition] of repetitions) {
-        if (repetition.name === name && !wanted.has(id)) repetitions.delete(id);
-      }
-      for (const scheduler of await queueOf(name).getJobSchedulers()) {
-        if (!wanted.has(scheduler.key)) await queueOf(name).removeJobScheduler(scheduler.key);
-      }
-    },
+    repeat: repetitions.repeat,
     async pullNow(tenant, delayMs = 0) {
       // One that waits for long was put off by a clock that ran ahead.
       const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
@@ -305,16 +267,4 @@ async function inTurn(
 async function leaveToNext(job: Job, token: string | undefined, delayMs: number): Promise<never> {
   await job.moveToDelayed(Date.now() + delayMs, token);
   throw new DelayedError();
-}
-
-/** Must not change: a schedule under another id would run beside the old one. Neither part can hold a colon. */
-function schedulerId(name: RepeatedJob, tenant: string): string {
-  return `${name}-${tenant}`;
-}
-
-/** A moment within the interval that is always the same for a name: tenants spread evenly over it. */
-function momentOf(name: string, everyMs: number): number {
-  let hash = 0x811c9dc5;
-  for (const character of name) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
-  return hash % Math.min(everyMs, 60 * MINUTE_MS);
 }

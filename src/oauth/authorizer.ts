@@ -29,6 +29,8 @@ export interface ConnectionAuthorizer {
 export interface TokenAuthorizer extends ConnectionAuthorizer {
   /** Refreshes if it is due, for the job that keeps logins alive. @returns whether it did */
   refreshIfDue(signal: AbortSignal): Promise<boolean>;
+  /** Whether no refresh has to wait after one that failed. */
+  isAtRest(): boolean;
 }
 
 /** What a token authorizer works with. */
@@ -120,6 +122,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
 
   return {
     quotaUser: null,
+    isAtRest: () => failure === null || clock() >= failure.untilAt,
     ...(isPlaced ? { baseUrl: () => requireBaseUrl(baseUrl, connection) } : {}),
     header: async (signal) => given(await fresh(signal)),
     async renew(signal) {

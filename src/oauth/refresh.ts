@@ -22,6 +22,8 @@ export interface Refresher {
   refresh(staleVersion: number): Promise<Credential>;
   /** Waits for refreshes under way, before the process ends. */
   settled(): Promise<void>;
+  /** Whether nothing is under way, and nothing received waits to be stored. */
+  isAtRest(): boolean;
 }
 
 /** What a refresher works with. */
@@ -170,6 +172,7 @@ export function createRefresher(options: RefresherOptions): Refresher {
   return {
     refresh,
     settled: async () => void (await Promise.allSettled(flights.values())),
+    isAtRest: () => flights.size === 0 && unsaved === null,
   };
 }
 

@@ -36,6 +36,25 @@ export interface TenantConfiguration extends Omit<TenantFile, 'connections' | 't
   targets: ReadonlyMap<string, TargetConfiguration>;
 }
 
+/** What of a tenant's configuration is in memory while nothing is done for the tenant. */
+export interface TenantOutline {
+  id: string;
+  paused: boolean;
+  /** Id under which its state was first kept; null when it is the same. */
+  formerly: string | null;
+  clinic: { client: string; tenantId: string | null };
+  targets: readonly { id: string; formerly: string | null }[];
+  /** Without the login to the clinic itself. */
+  connections: readonly string[];
+  hasReminders: boolean;
+  /** How often the lists of its triggers are read; null where none are configured. */
+  triggersEveryMinutes: number | null;
+  /** Sensitive fields that CRMs are told, and on what ground. */
+  sensitive: readonly { target: string; field: string; reason: string }[];
+  /** Of everything that decides what is planned. */
+  hash: string;
+}
+
 /** A tenant that can't be used as configured; the others go on. */
 export interface TenantSetAside {
   id: string;
@@ -45,6 +64,9 @@ export interface TenantSetAside {
 /** The whole configuration: checked, complete and frozen. */
 export interface Configuration {
   settings: Settings;
+  /** What is known of every tenant at any time. */
+  outlines: ReadonlyMap<string, TenantOutline>;
+  /** The same tenants whole: each is made anew whenever it is asked for, and not kept. */
   tenants: ReadonlyMap<string, TenantConfiguration>;
   profiles: ReadonlyMap<string, ClinicProfile>;
   /** Empty when the configuration was read strictly. */

@@ -14,18 +14,29 @@ const ENV_NAME = /^[A-Z_][A-Z0-9_]*$/;
 const HOW_TO_REFER =
   'write { env: NAME } or { file: path } and keep the secret itself in that variable (upper case) or file';
 
+/** Where one secret is. */
+export type SecretReference = { env: string } | { file: string };
+
 /**
  * Schemas of secrets. The configuration holds only a reference, `{ env: NAME }` or `{ file: path }`; reading it gives the
- * value as a {@link Secret}, or a fault that names the variable or file.
+ * value as a {@link Secret}, or a fault that names the variable or file. Each is read once: what is asked for again is as it was.
  */
 export function secretSchemas(source: SecretSource) {
+  const read = new Map<string, Found>();
+  function find(where: SecretReference): Found {
+    const name = JSON.stringify(where);
+    const found =
+      read.get(name) ?? ('env' in where ? fromEnvironment(where.env, source) : fromFile(where.file, source));
+    read.set(name, found);
+    return found;
+  }
   const reference = z
     .union([z.strictObject({ env: z.string().regex(ENV_NAME) }), z.strictObject({ file: z.string().min(1) })], {
       error: HOW_TO_REFER,
     })
     .describe('Where the secret is: { env: NAME } or { file: path }');
   const text = reference.transform((where, context) => {
-    const found = 'env' in where ? fromEnvironment(where.env, source) : fromFile(where.file, source);
+    const found = find(where);
     if ('value' in found) return new Secret(found.value);
     context.addIssue({ code: 'custom', message: found.remedy, params: { fault: found.fault } });
     return z.NEVER;
@@ -52,7 +63,27 @@ export function secretSchemas(source: SecretSource) {
       error: `write the value itself, or ${HOW_TO_REFER}`,
     },
   );
-  return { text, key, plainOrReference };
+  /** What a reference leads to; null when there is nothing usable. */
+  function secretAt(where: SecretReference): string | null {
+    const found = find(where);
+    return 'value' in found ? found.value : null;
+  }
+  return { text, key, plainOrReference, secretAt };
+}
+
+/** Every mapping that a schema of secrets may take for a reference, each once. */
+export function referencesIn(value: unknown): SecretReference[] {
+  const found = new Map<string, SecretReference>();
+  const look = (part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return;
+    const [[name, inner] = [], ...others] = Object.entries(part);
+    const reference = name === 'env' || name === 'file' ? ({ [name]: inner } as SecretReference) : null;
+    if (reference !== null && typeof inner === 'string' && others.length === 0) {
+      found.set(JSON.stringify(reference), reference);
+    } else Object.values(part).forEach(look);
+  };
+  look(value);
+  return [...found.values()];
 }
 
 /** What {@link secretSchemas} gives. */

@@ -158,7 +158,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     dataDirectory: text
       .optional()
       .describe(
-        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, and tombstones and opt-outs come back',
+        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, and files that did not change are not checked again',
       ),
     http: z
       .strictObject({

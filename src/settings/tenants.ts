@@ -1,20 +1,58 @@
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import type { TargetConfiguration, TenantConfiguration } from './configuration.ts';
+import type { ClinicProfile } from './clinic-profile.ts';
+import { deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
+import { configurationHashes } from './configuration-hash.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
 import { checkFile, faultAt } from './describe-issue.ts';
-import type { ConfigurationFault } from './faults.ts';
+import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { listYamlFiles, type NamedFile } from './list-files.ts';
 import type { ReminderFile } from './reminder-schema.ts';
-import type { SecretSchemas } from './secret-reference.ts';
+import { referencesIn, type SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
+import { outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
-import { keysAt, readYamlFile, type YamlFile } from './yaml-file.ts';
+import type { Verdict, Verdicts } from './verdicts.ts';
+import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** A tenant file as far as it could be read. */
 export interface ReadTenant {
   id: string;
-  file: YamlFile | null;
+  fileName: string;
+  /** As written; each part undefined where the file does not tell. */
+  clinic: { client: unknown; tenantId: unknown };
+  faults: ConfigurationFault[];
+  /** Null with faults, of this file or of the settings. */
+  verdict: Verdict | null;
+}
+
+/** What the files of tenants are read with. */
+export interface TenantParts {
+  /** The configuration directory. */
+  dir: string;
+  secrets: SecretSchemas;
+  known: KnownNames;
+  /** Null when the settings have faults: then no tenant can be used. */
+  usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: Verdicts } | null;
+}
+
+/** The files of `tenants/` below the configuration directory. */
+export interface TenantFiles {
+  /** Reads every file. One that has a verdict is not parsed. */
+  read(): ReadTenant[];
+  /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
+  open(verdict: Verdict): TenantConfiguration;
+}
+
+interface Schemas {
+  tenant: ReturnType<typeof tenantSchema>;
+  /** Of the reminder channels' own parts, by kind. */
+  channels: ReadonlyMap<string, z.ZodType>;
+}
+
+/** What the schemas make of a file. */
+interface Checked {
   /** Null when the schema found faults. */
   value: TenantFile | null;
   /** What the connectors' schemas made of each target's own part. */
@@ -24,43 +62,87 @@ export interface ReadTenant {
   faults: ConfigurationFault[];
 }
 
-interface Schemas {
-  tenant: ReturnType<typeof tenantSchema>;
-  /** Of the reminder channels' own parts, by kind. */
-  channels: ReadonlyMap<string, z.ZodType>;
-}
-
-/** Reads every file of `tenants/` below the configuration directory. */
-export function readTenantFiles(dir: string, secrets: SecretSchemas, known: KnownNames): ReadTenant[] {
-  const listed = listYamlFiles(join(dir, 'tenants'));
-  // Made once: making them takes longer than checking a file.
-  const schemas: Schemas = {
-    tenant: tenantSchema(secrets),
-    channels: new Map([...known.reminderChannels].map(([kind, module]) => [kind, module.settingsSchema(secrets)])),
+/** Opens the files of tenants. */
+export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): TenantFiles {
+  const folder = join(dir, 'tenants');
+  let made: Schemas | null = null;
+  // Made once, and only when they are needed: making them takes longer than checking a file.
+  const schemas = () => {
+    made ??= {
+      tenant: tenantSchema(secrets),
+      channels: new Map([...known.reminderChannels].map(([kind, module]) => [kind, module.settingsSchema(secrets)])),
+    };
+    return made;
   };
-  const read = listed.files.map((file) => readTenantFile(file, schemas, known));
-  const stray = listed.faults.map((fault): ReadTenant => withoutFile(fault.file, [fault]));
-  return [...read, ...stray];
+  const hashOf = usable === null ? null : configurationHashes(usable.settings, usable.profiles);
+
+  function readFile({ id, fileName }: NamedFile): ReadTenant {
+    const bytes = readBytes(fileName);
+    if ('faults' in bytes) return withoutFile(id, fileName, bytes.faults);
+    const digest = hash('sha256', bytes.bytes);
+    const verdict = usable?.verdicts.find(id, digest) ?? null;
+    if (verdict !== null) return { id, fileName, clinic: verdict.outline.clinic, faults: [], verdict };
+    const read = readYaml(fileName, bytes.bytes);
+    if ('faults' in read) return withoutFile(id, fileName, read.faults);
+    // Checked as it will be opened.
+    const json = JSON.stringify(read.file.value);
+    const file = { ...fileOf(fileName, JSON.parse(json), () => ''), lineOf: read.file.lineOf };
+    const checked = checkTenant(file, schemas(), known);
+    const faults = [...checked.faults, ...checkTenantReferences(file, known)];
+    const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
+    return {
+      id,
+      fileName,
+      clinic,
+      faults,
+      verdict: faults.length > 0 ? null : judge({ id, digest, json }, file, checked),
+    };
+  }
+
+  function judge(
+    found: { id: string; digest: string; json: string },
+    file: YamlFile,
+    checked: Checked,
+  ): Verdict | null {
+    if (usable === null || hashOf === null) return null;
+    const { id, ...content } = found;
+    const tenant = buildTenant(id, checked, usable.settings);
+    const named = referencesIn(file.value).map(
+      (reference) => [reference, usable.verdicts.tagOf(secrets.secretAt(reference) ?? '')] as const,
+    );
+    return { ...content, secrets: named, outline: outlineOf(tenant, hashOf(tenant)) };
+  }
+
+  return {
+    read() {
+      const listed = listYamlFiles(folder);
+      const stray = listed.faults.map((fault) => withoutFile(fault.file, fault.file, [fault]));
+      return [...listed.files.map(readFile), ...stray];
+    },
+    open({ outline: { id }, json }) {
+      if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
+      const file = fileOf(join(folder, `${id}.yaml`), JSON.parse(json), () => json);
+      const checked = checkTenant(file, schemas(), known);
+      if (checked.faults.length > 0) throw new ConfigurationError(checked.faults);
+      return deepFreeze(buildTenant(id, checked, usable.settings));
+    },
+  };
 }
 
-function withoutFile(id: string, faults: ConfigurationFault[]): ReadTenant {
-  return { id, file: null, value: null, vendorSettings: new Map(), channelSettings: new Map(), faults };
+function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
+  return { id, fileName, clinic: { client: undefined, tenantId: undefined }, faults, verdict: null };
 }
 
-function readTenantFile({ id, fileName }: NamedFile, schemas: Schemas, known: KnownNames): ReadTenant {
-  const read = readYamlFile(fileName);
-  if ('faults' in read) return withoutFile(id, read.faults);
-  const checked = checkFile(read.file, schemas.tenant);
-  const vendor = readVendorSettings(read.file, known);
-  const channels = readChannelSettings(read.file, schemas);
+function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): Checked {
+  const checked = checkFile(file, schemas.tenant);
+  const vendor = readVendorSettings(file, known);
+  const channels = readChannelSettings(file, schemas);
   const ownFaults = 'faults' in checked ? checked.faults : [];
   return {
-    id,
-    file: read.file,
     value: 'value' in checked ? checked.value : null,
     vendorSettings: vendor.settings,
     channelSettings: channels.settings,
-    faults: [...ownFaults, ...checkTenantReferences(read.file, known), ...vendor.faults, ...channels.faults],
+    faults: [...ownFaults, ...vendor.faults, ...channels.faults],
   };
 }
 
@@ -108,29 +190,35 @@ export function findDoubleTenants(rivals: readonly ReadTenant[]): (tenant: ReadT
   }
   return (tenant) => {
     const first = firsts.get(clinicOf(tenant) ?? '');
-    if (tenant.file === null || first === undefined || first >= tenant.id) return [];
+    if (first === undefined || first >= tenant.id) return [];
+    const read = readYamlFile(tenant.fileName);
+    if ('faults' in read) return read.faults;
     const message = `the tenant ${first} is the same clinic`;
     const remedy = 'keep one file for one clinic, with all of its targets';
-    return [faultAt(tenant.file, ['clinic', 'tenantId'], message, remedy)];
+    return [faultAt(read.file, ['clinic', 'tenantId'], message, remedy)];
   };
 }
 
 /** The same text for the same clinic; null where the file does not tell. */
-function clinicOf({ file }: ReadTenant): string | null {
-  const named = [file?.valueAt(['clinic', 'client']), file?.valueAt(['clinic', 'tenantId'])];
+function clinicOf({ clinic: { client, tenantId } }: ReadTenant): string | null {
+  const named = [client, tenantId];
   return named.every((part) => typeof part === 'string') ? JSON.stringify(named) : null;
 }
 
-/** A tenant without faults, with the settings' defaults put in. */
-export function buildTenant(tenant: ReadTenant, settings: Settings): TenantConfiguration {
-  if (tenant.value === null) throw new TypeError('a tenant with faults is never built');
-  const targets = [...tenant.value.targets].map(([id, target]): [string, TargetConfiguration] => {
+function buildTenant(
+  id: string,
+  { value, vendorSettings, channelSettings }: Checked,
+  settings: Settings,
+): TenantConfiguration {
+  if (value === null) throw new TypeError('a tenant with faults is never built');
+  const targets = [...value.targets].map(([name, target]): [string, TargetConfiguration] => {
     const guard = mergeGuard(settings.guard, target.guard);
-    return [id, { ...target, id, guard, agendas: target.agendas ?? 'all', settings: tenant.vendorSettings.get(id) }];
+    const built = { ...target, id: name, guard, agendas: target.agendas ?? 'all', settings: vendorSettings.get(name) };
+    return [name, built];
   });
-  const { reminders, ...value } = tenant.value;
-  const built = { ...value, id: tenant.id, targets: new Map(targets) };
-  return reminders === undefined ? built : { ...built, reminders: withSettings(reminders, tenant.channelSettings) };
+  const { reminders, ...rest } = value;
+  const tenant = { ...rest, id, targets: new Map(targets) };
+  return reminders === undefined ? tenant : { ...tenant, reminders: withSettings(reminders, channelSettings) };
 }
 
 function withSettings(reminders: ReminderFile, settings: ReadonlyMap<string, unknown>): ReminderFile {

@@ -28,12 +28,22 @@ export function keysAt(file: YamlFile, path: ValuePath): string[] {
 
 /** Reads one YAML 1.2 document. Faults hold nothing of the file's text, since that may be a secret. */
 export function readYamlFile(fileName: string): { file: YamlFile } | { faults: ConfigurationFault[] } {
-  let text: string;
+  const read = readBytes(fileName);
+  return 'faults' in read ? read : readYaml(fileName, read.bytes);
+}
+
+/** The bytes of a file, or why they can't be had. */
+export function readBytes(fileName: string): { bytes: Buffer } | { faults: ConfigurationFault[] } {
   try {
-    text = readFileSync(fileName, 'utf8');
+    return { bytes: readFileSync(fileName) };
   } catch (error) {
     return { faults: [fileFault(fileName, unreadable(error))] };
   }
+}
+
+/** The same as {@link readYamlFile} of a file whose bytes were read. */
+export function readYaml(fileName: string, bytes: Buffer): { file: YamlFile } | { faults: ConfigurationFault[] } {
+  const text = bytes.toString('utf8');
   const { document, lines } = parseYaml(text);
   const problems = [...document.errors, ...document.warnings];
   if (problems.length > 0) return { faults: problems.map((problem) => yamlFault(fileName, problem, lines)) };
@@ -68,18 +78,21 @@ function readDocument(
     const remedy = 'fill it in, or remove it';
     return { faults: [fileFault(name, { message: 'the file is empty', remedy })] };
   }
+  return { file: fileOf(name, value, () => text) };
+}
+
+/** A file by what was read of it. @param text asked for when a fault wants a line */
+export function fileOf(name: string, value: unknown, text: () => string): YamlFile {
   let parsed: ParsedYaml | undefined;
   return {
-    file: {
-      name,
-      value,
-      lineOf(path) {
-        // Only faults ask, and a document takes some hundred times the memory of its text.
-        parsed ??= parseYaml(text);
-        return parsed.lines.linePos(offsetOf(parsed.document, path)).line;
-      },
-      valueAt: (path) => valueAt(value, path),
+    name,
+    value,
+    lineOf(path) {
+      // Only faults ask, and a document takes some hundred times the memory of its text.
+      parsed ??= parseYaml(text());
+      return parsed.lines.linePos(offsetOf(parsed.document, path)).line;
     },
+    valueAt: (path) => valueAt(value, path),
   };
 }
 

@@ -1,4 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
+import { slices } from '../model/slices.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease, Leases } from './leases.ts';
@@ -20,8 +21,9 @@ export interface Generation {
   /**
    * Takes its number: that of the newest configuration when it is the same one, else the next, which ends whatever others plan or write.
    * Only the first call does.
+   * @param options.isTakenUp the tenant was struck from those that were removed just before
    */
-  join(): Promise<number>;
+  join(options?: { isTakenUp?: boolean }): Promise<number>;
   /** Whether no process took a newer one since; after `join`. */
   isNewest(): Promise<boolean>;
   /** What is known of the newest one. Takes no number. */
@@ -75,11 +77,12 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
   const key = keys.configuration(tenant);
   const told = JSON.stringify(targets);
   let joined: Promise<number> | null = null;
-  async function register(): Promise<number> {
+  async function register(isTakenUp: boolean): Promise<number> {
     // Before anything else, so that whoever is releasing what was left of this tenant either sees it or loses its lease.
-    await redis.hdel(keys.removedTenants(), tenant);
+    if (!isTakenUp) await redis.hdel(keys.removedTenants(), tenant);
     for (;;) {
-      const [number = null, known = null] = await redis.hmget(key, 'number', 'targets');
+      const [number = null, known = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
+      if (newest === hash && number !== null) return Number(number);
       const lanes = new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])].map(laneLease));
       const leases = [PLAN_LEASE, ...lanes].map((name) => keys.lease(tenant, name));
       const answer = await redis.eval(REGISTER, leases.length + 1, key, ...leases, number ?? 0, hash, told);
@@ -88,8 +91,8 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
       return Number(answer);
     }
   }
-  const join = () => {
-    joined ??= register().catch((error: unknown) => {
+  const join = ({ isTakenUp = false } = {}) => {
+    joined ??= register(isTakenUp).catch((error: unknown) => {
       joined = null;
       throw error;
     });
@@ -107,6 +110,17 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
       };
     },
   };
+}
+
+/** Tenants whose generations join at once. */
+const JOINED_AT_ONCE = 500;
+
+/** Joins the generations of many tenants, by their ids. One whose configuration is the newest already costs one look. */
+export async function joinAll(redis: RedisClient, generations: ReadonlyMap<string, Generation>): Promise<void> {
+  for (const some of slices([...generations], JOINED_AT_ONCE)) {
+    await redis.hdel(keys.removedTenants(), ...some.map(([tenant]) => tenant));
+    await Promise.all(some.map(([, generation]) => generation.join({ isTakenUp: true })));
+  }
 }
 
 /**

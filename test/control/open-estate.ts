@@ -14,6 +14,12 @@ export function openEstate(choice: EstateChoice): Estate & { pulled: string[] } 
   const pulled: string[] = [];
   return {
     tenants: new Map(choice.tenants.map((tenant) => [tenant.id, tenant])),
+    outlines: new Map(
+      choice.tenants.map(({ id, configuration: { formerly = null }, reminders, triggers }) => {
+        const triggersEveryMinutes = triggers?.file.everyMinutes ?? null;
+        return [id, { formerly, hasReminders: reminders !== null, triggersEveryMinutes }];
+      }),
+    ),
     setAside: choice.setAside ?? [],
     connections: async () => [...(choice.connections ?? [])],
     epoch: {

@@ -159,7 +159,7 @@ test('a repeated job that waits outside is not heaped up by its next times', asy
   const names = Array.from({ length: 9 }, (_, index) => `stuck-${index}`);
   const tenants = new Map(names.map((name) => [name, clinicOf(name)]));
   const world = stuckWorkers(tenants);
-  for (const tenant of tenants.keys()) await world.queues.repeat('pull', tenant, 1_000);
+  await world.queues.repeat('pull', new Map(names.map((name) => [name, 1_000])));
   const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
   await waitFor(async () => (await queue.getCompletedCount()) > tenants.size, { what: 'further times of each' });
   // Of each tenant one that waits, and the next time.
@@ -167,6 +167,6 @@ test('a repeated job that waits outside is not heaped up by its next times', asy
   expect(delayed).toBeLessThanOrEqual(2 * tenants.size);
   world.release();
   await waitFor(() => world.done.length >= tenants.size, { what: 'all' });
-  await world.queues.keepOnly('pull', new Set());
+  await world.queues.repeat('pull', new Map());
   await queue.close();
 });

@@ -6,6 +6,7 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { outlineOf } from '../../src/settings/tenant-outline.ts';
 import { CONNECTION_KINDS, KEPT_KINDS, keys, ownerOfKey, TARGET_KINDS, TENANT_KINDS } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
@@ -64,7 +65,8 @@ async function open() {
   const look = (tenants: readonly OpenTenant[], setAside: readonly string[] = []) =>
     releaseRemoved(
       {
-        tenants: new Map(tenants.map((tenant) => [tenant.id, tenant])),
+        tenants: new Map(tenants.map(({ id, configuration }) => [id, outlineOf(configuration, '')])),
+        open: (id) => tenants.find((tenant) => tenant.id === id) as OpenTenant,
         setAside: setAside.map((id) => ({ id })),
         removed,
         keepMs: KEEP_MS,

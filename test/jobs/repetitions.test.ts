@@ -6,6 +6,10 @@ import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
+const BOTH = new Map([
+  ['aurora', 60_000],
+  ['belvedere', 60_000],
+]);
 
 /** What repeats, as another process sees it. */
 function onlooker(name: string): () => Promise<string[]> {
@@ -20,8 +24,7 @@ test.each(['pull', 'audit', 'channels', 'refresh-tokens'] as const)(
     const queues = openQueues(redis.url, 20);
     onTestFinished(() => queues.close());
     const repeating = onlooker(name);
-    await queues.repeat(name, 'aurora', 60_000);
-    await queues.repeat(name, 'belvedere', 60_000);
+    await queues.repeat(name, BOTH);
     expect(await repeating()).toEqual([`${name}-aurora`, `${name}-belvedere`]);
 
     await redis.connect().flushall();
@@ -33,9 +36,8 @@ test('what was ended stays ended after Redis was emptied', async () => {
   const queues = openQueues(redis.url, 20);
   onTestFinished(() => queues.close());
   const repeating = onlooker('pull');
-  await queues.repeat('pull', 'aurora', 60_000);
-  await queues.repeat('pull', 'belvedere', 60_000);
-  await queues.keepOnly('pull', new Set(['belvedere']));
+  await queues.repeat('pull', BOTH);
+  await queues.repeat('pull', new Map([['belvedere', 60_000]]));
 
   await redis.connect().flushall();
   await waitFor(async () => (await repeating()).length > 0, { what: 'one to repeat again' });
@@ -51,7 +53,7 @@ test('what a clock that ran ahead put off goes on when it was put back, and what
     await Promise.all([queue.close(), queues.close()]);
   });
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + aheadMs });
-  await queues.repeat('pull', 'aurora', 60_000);
+  await queues.repeat('pull', new Map([['aurora', 60_000]]));
   await queues.pullNow('aurora', 1_000);
   vi.useRealTimers();
 
@@ -62,4 +64,20 @@ test('what a clock that ran ahead put off goes on when it was put back, and what
   // BullMQ orders what is delayed by its time in units of 1/4096 ms.
   const score = await redis.connect().zscore(`${QUEUE_PREFIX}:pull:delayed`, asked?.id ?? '');
   expect(Number(score) / 4_096).toBeLessThanOrEqual(Date.now());
+});
+
+test('what repeats already is not put again at a start, but for another interval', async () => {
+  const at = new Map(Array.from({ length: 40 }, (_, index) => [`tenant-${index}`, 300_000]));
+  const written = async (work: () => Promise<void>) => {
+    const connection = redis.connect();
+    const calls = async () => Number(/cmdstat_hmset:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
+    const before = await calls();
+    await work();
+    return (await calls()) - before;
+  };
+  const queues = openQueues(redis.url);
+  onTestFinished(() => queues.close());
+  expect(await written(() => queues.repeat('audit', at))).toBe(80);
+  expect(await written(() => queues.repeat('audit', at))).toBe(0);
+  expect(await written(() => queues.repeat('audit', new Map(at).set('tenant-7', 600_000)))).toBe(2);
 });

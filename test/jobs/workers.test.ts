@@ -278,14 +278,15 @@ describe('a pull', () => {
   test('repeats for each tenant at a moment of its own, and for none that is gone', async () => {
     const waking = queues();
     const tenants = Array.from({ length: 12 }, (_, index) => `tenant-${index}`);
-    for (const tenant of tenants) await waking.repeat('pull', tenant, 300_000);
-    for (const tenant of tenants) await waking.repeat('pull', tenant, 300_000);
+    const everyMs = new Map(tenants.map((tenant) => [tenant, 300_000]));
+    await waking.repeat('pull', everyMs);
+    await waking.repeat('pull', everyMs);
     const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
     const moments = (await queue.getJobSchedulers()).map(({ next }) => (next ?? 0) % 300_000);
     expect(moments).toHaveLength(12);
     expect(new Set(moments).size).toBeGreaterThan(10);
     expect(Math.max(...moments) - Math.min(...moments)).toBeGreaterThan(60_000);
-    await waking.keepOnly('pull', new Set(['tenant-3']));
+    await waking.repeat('pull', new Map([['tenant-3', 300_000]]));
     expect((await queue.getJobSchedulers()).map(({ key }) => key)).toEqual(['pull-tenant-3']);
     await queue.close();
   });

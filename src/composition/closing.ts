@@ -1,0 +1,65 @@
+import { emptySourceMemory, type SourceMemory } from '../clinic/tenant-source.ts';
+import { emptyStreamMemory, type StreamMemory } from '../jobs/stream-memory.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import type { Logger } from '../log/logger.ts';
+import type { KeptRoom } from '../model/kept.ts';
+import type { Clock } from '../model/time.ts';
+import type { TenantConfiguration } from '../settings/configuration.ts';
+import type { StateEpoch } from '../state/epoch.ts';
+import { createLinkStore, type LinkStore } from '../state/links.ts';
+import { createProtection, type Protection } from '../state/protection.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { FingerprintMemory } from '../sync/known-fingerprints.ts';
+import type { OpenConnection } from './open-connection.ts';
+import type { LastingTarget } from './targets.ts';
+
+/** Tenants that are open at once, beside those that may not be closed. */
+export const OPEN_TENANTS = 500;
+
+/** What this process knows of a tenant and could not have again for nothing, small as it is: it stays when the tenant is closed. */
+export interface Lasting {
+  links: LinkStore;
+  memory: StreamMemory;
+  source: SourceMemory;
+  protection: Protection;
+  /** By target. */
+  targets: ReadonlyMap<string, LastingTarget>;
+}
+
+/** Nothing is known yet. */
+export function lastingOf(
+  { id, formerly, targets }: TenantConfiguration,
+  parts: { redis: RedisClient; room: KeptRoom; epoch: StateEpoch; clock: Clock; log: Logger },
+): Lasting {
+  const { redis, room, epoch, clock } = parts;
+  const fresh = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, settled: null });
+  return {
+    links: createLinkStore(redis, id, room),
+    memory: emptyStreamMemory(room),
+    source: emptySourceMemory(),
+    protection: createProtection({
+      redis,
+      tenant: formerly ?? id,
+      epoch: epoch.of(id, formerly ?? id),
+      clock,
+      log: parts.log.child({ tenant: id }),
+    }),
+    targets: new Map([...targets.keys()].map((target) => [target, fresh()])),
+  };
+}
+
+/**
+ * Whether a tenant at which nobody works may be closed: all else that it holds is made again from its configuration in a millisecond or
+ * two. Not while a rotated token may be in memory alone. Nor where reading or asking again would cost the other side: what CRMs tell of
+ * themselves and what derived fields are computed from, and tokens that an application was given for an hour.
+ */
+export function mayClose({
+  tenant,
+  connections,
+}: {
+  tenant: Pick<OpenTenant, 'targets'>;
+  connections: ReadonlyMap<string, OpenConnection>;
+}): boolean {
+  const isCalendar = [...tenant.targets.values()].every(({ crm }) => crm === null);
+  return isCalendar && [...connections.values()].every((connection) => connection.mayClose());
+}

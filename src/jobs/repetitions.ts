@@ -1,0 +1,105 @@
+import type { JobsOptions, Queue } from 'bullmq';
+import { slices } from '../model/slices.ts';
+import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
+import type { RedisClient } from '../state/redis.ts';
+
+/** Jobs that repeat per tenant. */
+export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-tokens';
+
+/** What repeats. */
+export interface Repetitions {
+  /** Makes `name` repeat for these tenants, each at its interval, and for no others. What repeats so already is left as it is. */
+  repeat(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void>;
+  /** Puts back what no longer repeats, or was put off by a clock that ran ahead. */
+  putBack(): Promise<void>;
+}
+
+/** A schedule as Redis has it. */
+interface Schedule {
+  nextAt: number;
+  everyMs: number;
+}
+
+/** Schedules that are put at once. */
+const PUT_AT_ONCE = 100;
+
+// KEYS: BullMQ's set of a queue's schedules. Each one's own key stands below it. It is asked in one go what BullMQ asks one by one.
+const SCHEDULES = `
+local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+local told = {}
+for i = 1, #all, 2 do
+  told[#told + 1] = all[i]
+  told[#told + 1] = all[i + 1]
+  told[#told + 1] = redis.call('HGET', KEYS[1] .. ':' .. all[i], 'every') or '0'
+end
+return told`;
+
+/** Opens what repeats in the queues. */
+export function openRepetitions(
+  queueOf: (name: RepeatedJob) => Queue,
+  redis: RedisClient,
+  options: JobsOptions,
+): Repetitions {
+  const wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
+
+  async function schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
+    const told = (await redis.eval(SCHEDULES, 1, queueOf(name).toKey('repeat'))) as string[];
+    return new Map(
+      slices(told, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
+    );
+  }
+
+  async function putMissing(
+    name: RepeatedJob,
+    there: ReadonlyMap<string, Schedule>,
+    isStale: (schedule: Schedule, everyMs: number) => boolean,
+  ): Promise<void> {
+    const queue = queueOf(name);
+    async function put(tenant: string, everyMs: number): Promise<void> {
+      const id = schedulerId(name, tenant);
+      const schedule = there.get(id);
+      // A clock that ran ahead when it set the next one has put all of them off until then.
+      const isPutOff = schedule !== undefined && schedule.nextAt > Date.now() + everyMs + CLOCK_TOLERANCE_MS;
+      if (schedule !== undefined && !isPutOff && !isStale(schedule, everyMs)) return;
+      if (isPutOff) await queue.removeJobScheduler(id);
+      const every = { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) };
+      await queue.upsertJobScheduler(id, every, { name, data: { tenant }, opts: options });
+    }
+    for (const some of slices([...(wanted.get(name) ?? [])], PUT_AT_ONCE)) {
+      await Promise.all(some.map(([tenant, everyMs]) => put(tenant, everyMs)));
+    }
+  }
+
+  return {
+    async repeat(name, everyMs) {
+      wanted.set(name, everyMs);
+      const there = await schedulesOf(name);
+      const ids = new Set([...everyMs.keys()].map((tenant) => schedulerId(name, tenant)));
+      const gone = [...there.keys()].filter((id) => !ids.has(id));
+      for (const some of slices(gone, PUT_AT_ONCE)) {
+        await Promise.all(some.map((id) => queueOf(name).removeJobScheduler(id)));
+      }
+      const now = Date.now();
+      // What came due while nobody was there begins anew at its own moment.
+      await putMissing(name, there, (schedule, wantedMs) => schedule.everyMs !== wantedMs || schedule.nextAt <= now);
+    },
+    async putBack() {
+      // A failed look is made up for by the next one.
+      await Promise.allSettled(
+        [...wanted.keys()].map(async (name) => putMissing(name, await schedulesOf(name), () => false)),
+      );
+    },
+  };
+}
+
+/** Must not change: a schedule under another id would run beside the old one. Neither part can hold a colon. */
+function schedulerId(name: RepeatedJob, tenant: string): string {
+  return `${name}-${tenant}`;
+}
+
+/** A moment within the interval that is always the same for a name: tenants spread evenly over it. */
+function momentOf(name: string, everyMs: number): number {
+  let hash = 0x811c9dc5;
+  for (const character of name) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
+  return hash % Math.min(everyMs, 60 * MINUTE_MS);
+}

@@ -1,0 +1,64 @@
+import type { Logger } from '../log/logger.ts';
+import { slices } from '../model/slices.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { TenantOutline } from '../settings/configuration.ts';
+import type { Settings } from '../settings/settings-schema.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { keepTriggers } from '../state/triggers.ts';
+import type { WorkQueues } from './workers.ts';
+
+/** What the work of all tenants is scheduled with. */
+export interface WorkParts {
+  tenants: readonly TenantOutline[];
+  queues: WorkQueues;
+  redis: RedisClient;
+  log: Logger;
+}
+
+/** Tenants that are asked to begin at once. */
+const TENANTS_AT_ONCE = 100;
+
+/** Makes the work on every tenant repeat, and ends it for those that are gone. */
+export async function repeatWork(
+  { tenants, queues }: Pick<WorkParts, 'tenants' | 'queues'>,
+  { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, channelCheckEverySeconds }: Settings['schedule'],
+): Promise<void> {
+  const running = tenants.filter(({ paused }) => !paused);
+  const every = (some: readonly TenantOutline[], seconds: number) =>
+    new Map(some.map(({ id }) => [id, seconds * SECOND_MS]));
+  const triggers = running.flatMap(({ id, triggersEveryMinutes: minutes }): [string, number][] =>
+    minutes === null ? [] : [[id, minutes * MINUTE_MS]],
+  );
+  await queues.repeat('pull', every(running, pullEverySeconds));
+  await queues.repeat('audit', every(running, auditEverySeconds));
+  await queues.repeat('triggers', new Map(triggers));
+  await queues.repeat('refresh-tokens', every(tenants, tokenCheckEverySeconds));
+  await queues.repeat('channels', every(tenants, channelCheckEverySeconds));
+}
+
+/**
+ * Asks for a pull of every tenant, and for what else its last start may have left undone. The daemon runs meanwhile: what can't be asked
+ * for comes at its own moment.
+ * @returns ends the asking
+ */
+export function beginWork({ tenants, queues, redis, log }: WorkParts): () => Promise<void> {
+  const end = new AbortController();
+  async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
+    if (triggersEveryMinutes === null) await keepTriggers(redis, id, []);
+    await queues.keepChannels(id);
+    if (paused) return;
+    await queues.pullNow(id);
+    if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });
+  }
+  async function beginAll(): Promise<void> {
+    for (const some of slices(tenants, TENANTS_AT_ONCE)) {
+      if (end.signal.aborted) return;
+      await Promise.all(some.map(begin));
+    }
+  }
+  const begun = beginAll().catch((error) => log.warn({ error }, 'not every tenant could be asked to begin'));
+  return async () => {
+    end.abort();
+    await begun;
+  };
+}

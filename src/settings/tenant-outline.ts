@@ -1,0 +1,21 @@
+import type { TenantConfiguration, TenantOutline } from './configuration.ts';
+
+/** The outline of a whole configuration. */
+export function outlineOf(tenant: TenantConfiguration, hash: string): TenantOutline {
+  const { id, paused, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
+  const all = [...targets.values()];
+  return {
+    id,
+    paused,
+    formerly,
+    clinic: { client: clinic.client, tenantId: clinic.tenantId },
+    targets: all.map((target) => ({ id: target.id, formerly: target.formerly ?? null })),
+    connections: [...connections.keys()],
+    hasReminders: reminders !== undefined,
+    triggersEveryMinutes: triggers?.everyMinutes ?? null,
+    sensitive: all.flatMap((target) =>
+      [...(target.crm?.sensitive ?? [])].map(([field, reason]) => ({ target: target.id, field, reason })),
+    ),
+    hash,
+  };
+}

@@ -1,0 +1,115 @@
+import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { TenantOutline } from './configuration.ts';
+import type { SecretReference } from './secret-reference.ts';
+
+/** A tenant's file that has no fault, with what was made of it. */
+export interface Verdict {
+  /** SHA-256 of the file's bytes. */
+  digest: string;
+  /** Every secret that the file names, with the tag of what it was. */
+  secrets: readonly (readonly [SecretReference, string])[];
+  outline: TenantOutline;
+  /** The file's content as JSON. */
+  json: string;
+}
+
+/** Verdicts on tenants' files, kept from one start to the next. */
+export interface Verdicts {
+  /** The verdict on a file, if its bytes and its secrets are what they were. */
+  find(id: string, digest: string): Verdict | null;
+  /** The tag of a secret: the same for the same value, and of no use to who does not have the identity key. */
+  tagOf(value: string): string;
+  /** Keeps these and no others. What can't be written is not kept. @param makeDirectory also where the directory is missing */
+  keep(all: ReadonlyMap<string, Verdict>, options: { makeDirectory: boolean }): void;
+}
+
+/** What verdicts depend on beside a file and its secrets. */
+export interface VerdictParts {
+  /** Where the data directory is; null: nothing is kept. */
+  dataDirectory: string | null;
+  /** The configuration's own directory: each has its verdicts. */
+  dir: string;
+  identityKey: Uint8Array;
+  /** Digest of the program, the settings and the profiles; asked for where verdicts are kept. */
+  surroundings(): string;
+  secretAt(reference: SecretReference): string | null;
+}
+
+const PROOF_BYTES = 32;
+const NEW_LINE = 0x0a;
+const TAB = 0x09;
+
+/**
+ * Opens the verdicts: one file, which begins with an HMAC of all that follows and of the surroundings. One that is damaged, is not ours or
+ * is of other surroundings is as none; it may be deleted at any time. It holds what the tenants' files hold, which is no secret.
+ */
+export function openVerdicts({ dataDirectory, dir, identityKey, surroundings, secretAt }: VerdictParts): Verdicts {
+  const place =
+    dataDirectory === null ? null : join(dataDirectory, `checked-${hash('sha256', resolve(dir)).slice(0, 16)}`);
+  const around = place === null ? '' : surroundings();
+  const key = Buffer.from(hkdfSync('sha256', identityKey, '', 'clinic-mirror verdicts', 32));
+  const keyed = (...parts: (string | Uint8Array)[]) => {
+    const hmac = createHmac('sha256', key);
+    for (const part of parts) hmac.update(part);
+    return hmac.digest();
+  };
+  const known = place === null ? new Map<string, Verdict>() : readKept(place, (body) => keyed(around, body));
+  const tags = new Map<string, string>();
+  function tagOf(value: string): string {
+    const tag = tags.get(value) ?? keyed('secret', value).toString('base64url');
+    tags.set(value, tag);
+    return tag;
+  }
+  return {
+    tagOf,
+    find(id, digest) {
+      const verdict = known.get(id);
+      if (verdict?.digest !== digest) return null;
+      const isUnchanged = verdict.secrets.every(([reference, tag]) => {
+        const value = secretAt(reference);
+        return value !== null && tagOf(value) === tag;
+      });
+      return isUnchanged ? verdict : null;
+    },
+    keep(all, { makeDirectory }) {
+      const isKept = all.size === known.size && [...all].every(([id, verdict]) => known.get(id) === verdict);
+      if (place === null || isKept) return;
+      const body = Buffer.from([...all.values()].map(lineOf).join(''));
+      try {
+        if (makeDirectory) mkdirSync(dirname(place), { recursive: true });
+        const written = `${place}.${process.pid}`;
+        writeFileSync(written, Buffer.concat([keyed(around, body), body]), { mode: 0o600 });
+        renameSync(written, place);
+      } catch {
+        // The next start checks all files again.
+      }
+    },
+  };
+}
+
+/** The head, by which a verdict is found, stands before the content, which is read when the tenant is opened: JSON has no tab. */
+function lineOf({ json, ...head }: Verdict): string {
+  return `${JSON.stringify(head)}\t${json}\n`;
+}
+
+function readKept(place: string, proofOf: (body: Buffer) => Buffer): Map<string, Verdict> {
+  const verdicts = new Map<string, Verdict>();
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(place);
+  } catch {
+    return verdicts;
+  }
+  const body = bytes.subarray(PROOF_BYTES);
+  if (bytes.length < PROOF_BYTES || !timingSafeEqual(bytes.subarray(0, PROOF_BYTES), proofOf(body))) return verdicts;
+  for (let at = 0; at < body.length; ) {
+    const tab = body.indexOf(TAB, at);
+    const end = body.indexOf(NEW_LINE, tab);
+    const head = JSON.parse(body.toString('utf8', at, tab)) as Omit<Verdict, 'json'>;
+    verdicts.set(head.outline.id, { ...head, json: body.toString('utf8', tab + 1, end) });
+    at = end + 1;
+  }
+  return verdicts;
+}

@@ -1,0 +1,177 @@
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { LoadOptions } from '../../src/settings/load.ts';
+import {
+  CONNECTORS,
+  ENV,
+  faultLines,
+  KEY,
+  load,
+  SETTINGS,
+  TENANT,
+  writeConfiguration,
+} from './configuration-directory.ts';
+
+/** The tenant with a login whose password is in the environment. */
+function tenantFile(id: string, variable = 'DAV_PASSWORD'): string {
+  return TENANT.replace('tenantId: "7"', `tenantId: "${id}"`).replace(
+    '  work: { kind: google, client: main }',
+    `  work: { kind: google, client: main }\n  dav: { kind: caldav, username: ada, password: { env: ${variable} } }`,
+  );
+}
+
+const PASSWORD = 'a-password-that-nobody-has';
+
+/** A configuration of three clinics with a data directory, and connectors that count whose files they check. */
+function world() {
+  const dir = writeConfiguration({
+    'data/there': '',
+    'tenants/uno.yaml': tenantFile('1'),
+    'tenants/due.yaml': tenantFile('2'),
+    'tenants/tre.yaml': tenantFile('3', 'OTHER_PASSWORD'),
+  });
+  const data = join(dir, 'data');
+  const write = (name: string, content: string) => writeFileSync(join(dir, name), content);
+  write('clinic-mirror.yaml', `${SETTINGS}dataDirectory: ${data}\n`);
+  let checks = 0;
+  const calendar = CONNECTORS.get('calendar');
+  if (calendar === undefined) throw new Error('there is no calendar');
+  const settingsSchema = z.preprocess((value) => {
+    checks += 1;
+    return value;
+  }, calendar.settingsSchema);
+  const env = { ...ENV, DAV_PASSWORD: PASSWORD, OTHER_PASSWORD: `${PASSWORD}-either` };
+  const options = { env, connectors: new Map([...CONNECTORS, ['calendar', { ...calendar, settingsSchema }]]) };
+  return {
+    dir,
+    write,
+    env,
+    options,
+    faults: (changed: Partial<LoadOptions> = {}) => faultLines(dir, { ...options, ...changed }),
+    /** Loads it. @returns how many files were checked */
+    checked(changed: Partial<LoadOptions> = {}): number {
+      checks = 0;
+      load(dir, { ...options, ...changed });
+      return checks;
+    },
+    load: () => load(dir, options),
+    kept: () => {
+      const [name = ''] = readdirSync(data).filter((each) => each.startsWith('checked-'));
+      return join(data, name);
+    },
+  };
+}
+
+describe('a file of a tenant that was found to be without faults', () => {
+  test('is not checked again while it is as it was, and gives the same configuration', () => {
+    const { checked, load: read } = world();
+    const first = read();
+    expect(checked()).toBe(0);
+    const again = read();
+    expect([...again.tenants.keys()]).toEqual(['due', 'tre', 'uno']);
+    expect([...again.tenants]).toEqual([...first.tenants]);
+    expect(again.outlines).toEqual(first.outlines);
+  });
+
+  test('is checked alone when it alone has changed, and what it says counts', () => {
+    const { checked, write, load: read } = world();
+    expect(checked()).toBe(3);
+    const before = read().outlines;
+    write('tenants/due.yaml', `${tenantFile('2')}    title: busy\n`);
+    expect(checked()).toBe(1);
+    const { tenants, outlines } = read();
+    expect(tenants.get('due')?.targets.get('rossi')?.title).toBe('busy');
+    expect(outlines.get('due')?.hash).not.toBe(before.get('due')?.hash);
+    expect(outlines.get('uno')).toEqual(before.get('uno'));
+  });
+
+  test('is checked again when the settings or a profile changed, since they decide too', () => {
+    const { checked, write, dir } = world();
+    expect(checked()).toBe(3);
+    write('profiles/plain.yaml', 'scopePrefix: "x."\n');
+    expect(checked()).toBe(3);
+    appendFileSync(join(dir, 'clinic-mirror.yaml'), 'guard: { holdExpiresAfterHours: 24 }\n');
+    expect(checked()).toBe(3);
+    expect(checked()).toBe(0);
+  });
+
+  test('is checked again when a secret that it names is another one, and at fault when there is none', () => {
+    const { checked, faults, env } = world();
+    expect(checked()).toBe(3);
+    expect(checked({ env: { ...env, OTHER_PASSWORD: 'another' } })).toBe(1);
+    const { OTHER_PASSWORD, ...less } = env;
+    expect(faults({ env: less })).toEqual([
+      expect.stringMatching(/^tenants\/tre\.yaml:8 connections\.dav\.password: .*OTHER_PASSWORD is not set → set it$/),
+    ]);
+  });
+
+  test('is still refused when a second file is for the same clinic', () => {
+    const { checked, faults, write } = world();
+    write('tenants/quattro.yaml', tenantFile('4'));
+    expect(checked()).toBe(4);
+    write('tenants/quattro.yaml', tenantFile('2'));
+    const told = [
+      expect.stringMatching(/^tenants\/quattro\.yaml:5 clinic\.tenantId: the tenant due is the same clinic/),
+    ];
+    expect(faults()).toEqual(told);
+    // By now both files have their verdicts.
+    expect(faults()).toEqual(told);
+  });
+
+  test('is forgotten when it is gone, and one with faults is never known', () => {
+    const { checked, faults, write, dir, kept } = world();
+    write('tenants/tre.yaml', tenantFile('3').replace('Europe/Rome', 'Europe/Roma'));
+    for (const _ of [1, 2]) expect(faults()).toEqual([expect.stringMatching(/^tenants\/tre\.yaml:4 zone: /)]);
+    expect(readFileSync(kept(), 'utf8')).not.toContain('Europe/Roma');
+    rmSync(join(dir, 'tenants/tre.yaml'));
+    expect(checked()).toBe(0);
+    write('tenants/tre.yaml', tenantFile('3', 'OTHER_PASSWORD'));
+    expect(checked()).toBe(1);
+  });
+});
+
+describe('what is kept of it', () => {
+  test('can be read by us alone, and holds no secret', () => {
+    const { checked, kept, env } = world();
+    checked();
+    expect(statSync(kept()).mode & 0o777).toBe(0o600);
+    const text = readFileSync(kept(), 'latin1');
+    expect(text).toContain('Studio Uno');
+    for (const secret of Object.values(env)) expect(text).not.toContain(secret);
+  });
+
+  test.each<[string, (file: string) => void]>([
+    ['deleted', (file) => rmSync(file)],
+    ['emptied', (file) => truncateSync(file, 0)],
+    ['cut off', (file) => truncateSync(file, statSync(file).size - 10)],
+    ['longer', (file) => appendFileSync(file, 'x')],
+    ['changed by others', (file) => writeFileSync(file, readFileSync(file, 'latin1').replace('Uno', 'Due'), 'latin1')],
+  ])('is not believed when it is %s: all is checked, and kept again', (_, spoil) => {
+    const { checked, kept, load: read } = world();
+    checked();
+    const before = [...read().tenants];
+    spoil(kept());
+    expect([...read().tenants]).toEqual(before);
+    spoil(kept());
+    expect(checked()).toBe(3);
+    expect(checked()).toBe(0);
+  });
+
+  test('is of no use under another identity key', () => {
+    const { checked, env } = world();
+    checked();
+    expect(checked({ env: { ...env, IDENTITY_KEY: KEY.replace('B', 'C') } })).toBe(3);
+  });
+
+  test('is nothing where there is no data directory, which a check does not make', () => {
+    const { checked, dir, kept } = world();
+    rmSync(join(dir, 'data'), { recursive: true });
+    expect(checked()).toBe(3);
+    expect(checked()).toBe(3);
+    expect(() => kept()).toThrow();
+    expect(checked({ mode: 'set-aside' })).toBe(3);
+    expect(checked()).toBe(0);
+  });
+});
