@@ -13,9 +13,9 @@ export interface TakenJob {
   reminder: string;
 }
 
-const WAITING = 'simulation:waiting';
-const ACTIVE = 'simulation:active';
-const TRIES = 'simulation:tries';
+const WAITING = '{simulation}:waiting';
+const ACTIVE = '{simulation}:active';
+const TRIES = '{simulation}:tries';
 const MOST_TRIES = 3;
 
 /** KEYS: waiting, active. ARGV: pairs of time and id. */

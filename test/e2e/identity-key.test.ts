@@ -27,7 +27,7 @@ it('D13: another identity key is refused by Redis, and by the calendars themselv
   // All but the logins is lost: Redis tells nothing any more.
   const connection = redis.connect();
   const lost = (await connection.keys('*')).filter((key) => !key.includes(':credential:'));
-  await connection.del(...lost);
+  for (const key of lost) await connection.del(key);
   expect(await world.cli('plan', 'clinic-1')).toMatchObject(refused);
   const synced = await world.cli('sync', 'clinic-1', '--json');
   expect(synced).toMatchObject({ code: 1 });

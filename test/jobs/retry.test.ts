@@ -82,8 +82,11 @@ describe('the rest of a whole target', () => {
     expect(targetRestMs(failure(), () => 0.999_999, 2 * HOUR_MS)).toBeLessThan(10 * MINUTE_MS);
   });
 
-  test('is an hour when a person must act', () => {
-    expect(targetRestMs(failure({ actor: 'authorization', retry: 'never' }), () => 0.5)).toBe(HOUR_MS);
+  test('grows to an hour when a person must act, who may have acted just now', () => {
+    const refused = failure({ actor: 'authorization', retry: 'never' });
+    expect(targetRestMs(refused, () => 0)).toBe(SECOND_MS);
+    expect(targetRestMs(refused, () => 0, DAY_MS)).toBe(HOUR_MS / 2);
+    expect(targetRestMs(refused, () => 0.999_999, DAY_MS)).toBeLessThanOrEqual(HOUR_MS);
   });
 
   test('is what the other side asked for, up to a day', () => {
