@@ -9,7 +9,7 @@ import { waitFor } from '../support/wait-for.ts';
 import type { SmallTarget, SmallTenant, SmallWorldOptions } from './support/small-configuration.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { BATCHES, writesAt } from './support/traffic.ts';
-import { EXACT, expectExact, useSmallWorld } from './support/use-small-world.ts';
+import { cycleUntil, EXACT, expectExact, isExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const OTHER = 'locum@clinic-1.example';
@@ -159,19 +159,6 @@ async function audit(world: SmallWorld) {
 
 async function credentialStateOf(world: SmallWorld, { target }: SmallTarget) {
   return (await world.opened().composed.get('clinic-1')?.credentials.read(target))?.state;
-}
-
-/** Cycles as the daemon makes them: trouble with a calendar is noticed in one, and mended in the next. */
-async function cycleUntil(world: SmallWorld, condition: () => Promise<boolean>): Promise<void> {
-  const cycleAndLook = async () => {
-    await world.cycle();
-    return await condition();
-  };
-  await waitFor(cycleAndLook, { what: 'the calendar to follow', intervalMs: 50 });
-}
-
-function isExact({ duplicates, missing }: { duplicates: number; missing: number }): boolean {
-  return duplicates === 0 && missing === 0;
 }
 
 function ownCalendars({ graph }: SmallWorld, mailbox: string) {

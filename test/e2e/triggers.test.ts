@@ -62,7 +62,8 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
   const reports = await source!.readReports(new AbortController().signal);
   const [report] = [...reports.records.values()];
   const [invoice] = [...world.clinic.invoices(clinicId)];
-  expect(reports.records.size).toBeGreaterThan(2);
+  // One beside it was there before.
+  expect(reports.records.size).toBeGreaterThan(1);
   world.clinic.plant(clinicId, 'reports', report!.id, { status: 'Draft' });
   world.clinic.plant(clinicId, 'invoices', invoice!.id, { status: 'Draft' });
 

@@ -350,17 +350,22 @@ describe('trouble', () => {
     expect(await keep(open())).toEqual({ opened: ['doctor'] });
   });
 
-  test('that needs a person is tried once an hour, and at once when the person has acted', async () => {
+  test('that needs a person is tried more and more seldom, at least hourly, and at once when the person has acted', async () => {
     const { vendor, clock, open } = await filled();
     vendor.fault = () => failure('scope-missing', { actor: 'authorization', retry: 'never' });
     await keep(open());
-    clock.now += HOUR_MS - 1;
     await keep(open());
-    expect(vendor.calls).toEqual(['open failed']);
+    expect(vendor.calls).toHaveLength(1);
+    for (let hour = 0; hour < 3; hour += 1) {
+      clock.now += HOUR_MS;
+      await keep(open());
+    }
+    expect(vendor.calls).toHaveLength(4);
+    clock.now += HOUR_MS / 4;
+    await keep(open());
+    expect(vendor.calls).toHaveLength(4);
     await keep(open(), true);
-    clock.now += 2 * HOUR_MS;
-    await keep(open());
-    expect(vendor.calls).toEqual(['open failed', 'open failed', 'open failed']);
+    expect(vendor.calls).toEqual(Array.from({ length: 5 }, () => 'open failed'));
   });
 
   test('in prolonging leaves the channel as it is until its end', async () => {
