@@ -6,6 +6,7 @@ import { openForm } from '../jobs/open-crm.ts';
 import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
+import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { KeptChannel } from '../state/channels.ts';
@@ -13,7 +14,6 @@ import { identityFingerprint } from '../state/epoch.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
-import { lazily } from './lazily.ts';
 
 /** Connectors by their names. */
 export type Connectors = ReadonlyMap<string, ConnectorModule<unknown, Item>>;

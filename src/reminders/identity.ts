@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
+import { derivedKey } from '../model/derived-key.ts';
 import type { Instant } from '../model/time.ts';
 import type { NameReminder } from './rules.ts';
 
@@ -9,10 +10,10 @@ import type { NameReminder } from './rules.ts';
  * @param identityKey the installation's identity key, 32 bytes, never changed
  */
 export function createReminderNames(identityKey: Uint8Array, tenant: string): NameReminder {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror reminders', 32)));
+  const key = derivedKey(identityKey, tenant, 'reminders');
   return ({ appointmentId, startAt, rule, channel }) => {
     const whole = JSON.stringify([appointmentId, startAt, rule, channel]);
-    return base32hex(createHmac('sha256', key).update(whole).digest().subarray(0, 20));
+    return base32hex(createHmac('sha256', key()).update(whole).digest().subarray(0, 20));
   };
 }
 
@@ -26,8 +27,8 @@ export interface AnswerSecrets {
 
 /** @param identityKey the installation's identity key, 32 bytes: without it nobody can make an address */
 export function createAnswerSecrets(identityKey: Uint8Array, tenant: string): AnswerSecrets {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror answers', 32)));
+  const key = derivedKey(identityKey, tenant, 'answers');
   const hash = (...parts: (string | number)[]) =>
-    createHmac('sha256', key).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
+    createHmac('sha256', key()).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
   return { token: (reminder) => hash('token', reminder), proof: (reminder, at) => hash('proof', reminder, at) };
 }

@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { derivedKey } from '../model/derived-key.ts';
 import type { AddressKind } from '../model/reminders.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -42,10 +43,11 @@ export function createOptOuts(
   identityKey: Uint8Array,
   { keep }: Pick<Protection, 'keep'>,
 ): OptOuts {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror opt-outs', 32)));
+  const key = derivedKey(identityKey, tenant, 'opt-outs');
   const table = keys.optOuts(tenant);
   return {
-    mark: (kind, address) => `${kind}:${createHmac('sha256', key).update(sameForm(kind, address)).digest('base64url')}`,
+    mark: (kind, address) =>
+      `${kind}:${createHmac('sha256', key()).update(sameForm(kind, address)).digest('base64url')}`,
     async add(mark, optOut) {
       const value = JSON.stringify(optOut);
       await redis.hsetnx(table, mark, value);

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
+import { derivedKey } from '../model/derived-key.ts';
 import { MirrorError } from '../model/errors.ts';
 
 const FORMAT = 's1';
@@ -27,7 +28,7 @@ export interface Sealer {
  * A sealed value reads `s1.<key id>.<base64url of nonce, tag and ciphertext>`; tenant and context are its associated data.
  */
 export function createSealer(ring: readonly SealingKey[], tenant: string): Sealer {
-  const derived = new Map(ring.map(({ id, key }) => [id, deriveKey(key, tenant)]));
+  const derived = new Map(ring.map(({ id, key }) => [id, derivedKey(key, tenant, 'sealing')]));
   const nonce = createNonces();
   const active = ring[0];
   if (active === undefined) {
@@ -48,14 +49,9 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
   };
 }
 
-/** A key object: plain bytes are made into one with each value, which costs more than sealing it. */
-function deriveKey(key: Uint8Array, tenant: string): KeyObject {
-  return createSecretKey(Buffer.from(hkdfSync('sha256', key, tenant, 'clinic-mirror sealing', 32)));
-}
-
-function requireKey(derived: ReadonlyMap<string, KeyObject>, id: string): KeyObject {
+function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): KeyObject {
   const key = derived.get(id);
-  if (key !== undefined) return key;
+  if (key !== undefined) return key();
   throw new MirrorError(`a stored value was sealed with the key "${id}", which is not configured`, {
     actor: 'settings',
     code: 'sealing-key-unknown',
@@ -81,7 +77,7 @@ function encrypt(plaintext: string, key: KeyObject, nonce: Uint8Array, associate
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
 }
 
-function open(sealed: string, derived: ReadonlyMap<string, KeyObject>, associated: string): string {
+function open(sealed: string, derived: ReadonlyMap<string, () => KeyObject>, associated: string): string {
   const [format, keyId, payload] = sealed.split('.');
   if (format !== FORMAT || keyId === undefined || payload === undefined) throw unreadable();
   const bytes = Buffer.from(payload, 'base64url');

@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
+import { derivedKey } from '../model/derived-key.ts';
 import type { ForgetReceipt } from '../model/forgetting.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -49,8 +50,8 @@ export function createTombstoneStore(
   identityKey: Uint8Array,
   { keep }: Pick<Protection, 'keep'>,
 ): TombstoneStore {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror tombstones', 32)));
-  const nameOf = (patientId: string) => createHmac('sha256', key).update(patientId).digest('base64url');
+  const key = derivedKey(identityKey, tenant, 'tombstones');
+  const nameOf = (patientId: string) => createHmac('sha256', key()).update(patientId).digest('base64url');
   const table = keys.tombstones(tenant);
   const receipts = keys.receipts(tenant);
   return {

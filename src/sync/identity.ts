@@ -1,6 +1,8 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
+import { derivedKey } from '../model/derived-key.ts';
 import type { CalendarItem, CrmItem, Item } from '../model/items.ts';
+import { lazily } from '../model/lazily.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type { StreamName } from '../model/streams.ts';
 import { overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
@@ -103,26 +105,25 @@ export function createTargetIdentity(
   target: string,
   form: ItemForm = CALENDAR_FORM,
 ): TargetIdentity {
-  // Key objects: a hash under plain bytes makes a new one each time, which costs five times the hash itself.
-  const derive = (purpose: string) =>
-    createSecretKey(
-      Buffer.from(hkdfSync('sha256', identityKey, `${tenant}/${target}`, `clinic-mirror ${purpose}`, 32)),
-    );
+  const derive = (purpose: string) => derivedKey(identityKey, `${tenant}/${target}`, purpose);
   const nameKey = derive('names');
   const locatorKey = derive('locators');
   const locatorNonceKey = derive('locator nonces');
   const fingerprintKey = derive('fingerprints');
+  const mark = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, MARK_BYTES)));
   const key = (recordId: string, epoch: number) =>
-    base32hex(hmac(nameKey, JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));
+    base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));
   return {
-    mark: base32hex(hmac(nameKey, 'mark').subarray(0, MARK_BYTES)),
+    get mark() {
+      return mark();
+    },
     key,
     epochOf: (recordId, candidate) => {
       for (let epoch = 0; epoch <= HIGHEST_EPOCH; epoch += 1) if (key(recordId, epoch) === candidate) return epoch;
       return null;
     },
-    locator: (recordId) => encryptLocator(recordId, locatorKey, locatorNonceKey),
-    recordIdOf: (locator) => decryptLocator(locator, locatorKey),
+    locator: (recordId) => encryptLocator(recordId, locatorKey(), locatorNonceKey()),
+    recordIdOf: (locator) => decryptLocator(locator, locatorKey()),
     fingerprint: createFingerprint(form, fingerprintKey),
     differingFields: (before, after) => differingFields(form.fields, before, after),
     spanOf: form.spanOf,
@@ -140,8 +141,8 @@ const HINT_LENGTH = 3;
 const FIRST_WHOLE_LENGTH = 16;
 
 /** The hint of each field is kept until its value changes: most items have the title, place and so on of the one before. */
-function createFingerprint(form: ItemForm, key: KeyObject): TargetIdentity['fingerprint'] {
-  const hash = (text: string, length: number) => hmac(key, text).toString('base64url').slice(0, length);
+function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity['fingerprint'] {
+  const hash = (text: string, length: number) => hmac(key(), text).toString('base64url').slice(0, length);
   const before = form.fields.map(() => ({ text: '', hint: '' }));
   const hintOf = (text: string, index: number) => {
     const kept = before[index];

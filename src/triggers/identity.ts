@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
+import { derivedKey } from '../model/derived-key.ts';
 import type { TriggerEvent } from '../model/triggers.ts';
 
 /** What makes a message that one. */
@@ -17,9 +18,9 @@ export type NameTrigger = (subject: TriggerSubject) => string;
  * @param tenant the id under which its objects were first written
  */
 export function createTriggerNames(identityKey: Uint8Array, tenant: string): NameTrigger {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', identityKey, tenant, 'clinic-mirror triggers', 32)));
+  const key = derivedKey(identityKey, tenant, 'triggers');
   return ({ endpoint, event, recordId }) => {
     const whole = JSON.stringify([tenant, endpoint, event, recordId]);
-    return base32hex(createHmac('sha256', key).update(whole).digest().subarray(0, 20));
+    return base32hex(createHmac('sha256', key()).update(whole).digest().subarray(0, 20));
   };
 }
