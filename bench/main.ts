@@ -9,13 +9,15 @@ import { measureLatency } from './fair/latency.ts';
 import { measureWorkers } from './fair/workers.ts';
 import type { Figure } from './figure.ts';
 import { measureTenant } from './scale/tenant.ts';
+import { measureTenants } from './scale/tenants.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
 import { measurePeer } from './vendors/peer.ts';
 import { measureTrips } from './vendors/trips.ts';
 
-const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--latency 50] [--operations 10000]
-  [--large 200000] [--sharing 1000] [--events 2000] [--small 200] [--first 200000] [--json]
+const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--batch 50] [--operations 10000]
+  [--large 200000] [--sharing 1000] [--events 2000] [--small 200] [--first 200000]
+  [--seconds 300] [--minutes 20] [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
@@ -24,7 +26,7 @@ quiet: what a cycle costs against reading the same pages.
 records: how many records a second of CPU are compared with the state, none changed, one in a hundred, all new.
 start: until the daemon runs with so many tenants, and until a command is done.
 first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
-posting the same batches; each batch takes so many milliseconds beside the sandbox's own work.
+posting the same batches; each batch takes --batch milliseconds beside the sandbox's own work.
 trips: requests and units of quota that so many creates, updates and deletes cost at each vendor.
 memory: the most memory of a process with one tenant of so many (--large) appointments, against a hundredth of them.
 budget: how old the data of so many (--sharing) tenants gets that draw on one client id, against reading them in turn.
@@ -34,6 +36,7 @@ clinics and a dead gateway, against the same alone.
 latency: from asking for a cycle to the write, idle.
 workers: writes of 2 and 4 daemons against one.
 tenant: what a small tenant takes of Redis.
+tenants: small clinics (--tenants) read every --seconds by one daemon on one core, for --minutes: cycles in time, their lag, its memory.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
 not understood.`;
@@ -52,6 +55,7 @@ const MEASUREMENTS = {
   budget: measureBudget,
   peer: measurePeer,
   tenant: measureTenant,
+  tenants: measureTenants,
 };
 
 async function main(): Promise<number> {
@@ -66,7 +70,9 @@ async function main(): Promise<number> {
       events: { type: 'string', default: '2000' },
       large: { type: 'string', default: '200000' },
       records: { type: 'string', default: '20000' },
-      latency: { type: 'string', default: '50' },
+      batch: { type: 'string', default: '50' },
+      seconds: { type: 'string', default: '300' },
+      minutes: { type: 'string', default: '20' },
       small: { type: 'string', default: '200' },
       first: { type: 'string', default: '200000' },
       json: { type: 'boolean', default: false },

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,8 @@ import { loginDesk } from '../../src/main.ts';
 import { slices } from '../../src/model/slices.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
+import { connectRedis } from '../../src/state/redis.ts';
+import { createRunStore } from '../../src/state/runs.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { type ClinicProcess, startClinicProcess } from '../cycle/clinic-process.ts';
 import { type Sink, type SinkKind, startSink } from './sink.ts';
@@ -55,11 +58,24 @@ export interface World extends AsyncDisposable {
   book(tenant: string, booked?: number): Promise<void>;
   /** From now on the slow ones are as late as they are said to be. */
   slow(): void;
-  startDaemon(): Promise<AsyncDisposable>;
+  /** When the last cycles of a tenant began, oldest first. */
+  cyclesOf(tenant: string): Promise<number[]>;
+  /** @param options.cores how many of the machine's it may use; all of them unless told */
+  startDaemon(options?: { cores?: number }): Promise<RunningDaemon>;
+}
+
+/** A daemon in a process of its own. */
+export interface RunningDaemon extends AsyncDisposable {
+  /** The memory that it has now. */
+  megabytes(): number;
+  /** Processor time that it has used. */
+  cpuSeconds(): number;
 }
 
 const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
 const DAEMON = fileURLToPath(new URL('./daemon.ts', import.meta.url));
+/** As many as are kept of a tenant. */
+const REPORTS = 50;
 const LOGIN_TIMEOUT_MS = 60_000;
 const LOGINS_AT_ONCE = 4;
 /** Waiting for a budget is no part of what is measured. */
@@ -97,6 +113,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   await logIn(dir, env, groups);
   const queues = openQueues(redis.url);
   stack.defer(() => queues.close());
+  const connection = connectRedis(redis.url);
+  stack.defer(() => connection.disconnect());
   const opened = stack.move();
   return {
     sink,
@@ -107,7 +125,9 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     slow() {
       isSlow = true;
     },
-    startDaemon: () => startDaemon(dir, env),
+    cyclesOf: async (tenant) =>
+      (await createRunStore(connection, tenant).list(REPORTS)).map(({ startedAt }) => startedAt).reverse(),
+    startDaemon: (options) => startDaemon(dir, env, options),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
@@ -215,8 +235,14 @@ async function logIn(dir: string, env: Record<string, string>, groups: readonly 
   }
 }
 
-async function startDaemon(dir: string, env: Record<string, string>): Promise<AsyncDisposable> {
-  const child: ChildProcess = spawn(process.execPath, [DAEMON, dir], {
+async function startDaemon(
+  dir: string,
+  env: Record<string, string>,
+  { cores }: { cores?: number } = {},
+): Promise<RunningDaemon> {
+  const command = [process.execPath, DAEMON, dir];
+  const [file = '', ...args] = cores === undefined ? command : ['taskset', '-c', `0-${cores - 1}`, ...command];
+  const child: ChildProcess = spawn(file, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -227,7 +253,14 @@ async function startDaemon(dir: string, env: Record<string, string>): Promise<As
     child.stdout?.on('data', (text: Buffer) => text.includes('runs\n') && resolve());
     void ended.then(() => reject(new Error('the daemon ended')));
   });
+  const told = (name: string) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8');
   return {
+    megabytes: () => Number(/VmRSS:\s+(\d+)/.exec(told('status'))?.[1]) / 1_024,
+    // The fields after the name, of which the 12th and 13th are user and system time in hundredths of a second (proc_pid_stat(5)).
+    cpuSeconds() {
+      const fields = told('stat').split(') ')[1]?.split(' ') ?? [];
+      return (Number(fields[11]) + Number(fields[12])) / 100;
+    },
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await ended;

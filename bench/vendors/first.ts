@@ -16,14 +16,14 @@ type VendorName = keyof typeof SHARES;
  * the other.
  */
 export async function measureFirst(
-  { records, latency }: { records: number; latency: number },
+  { records, batch }: { records: number; batch: number },
   say: (text: string) => void,
 ): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [name, share] of Object.entries(SHARES) as [VendorName, number][]) {
     const count = Math.ceil(records * share);
     say(`first: ${count} records into ${name} …`);
-    figures.push(await measureVendor(name, count, latency));
+    figures.push(await measureVendor(name, count, batch));
   }
   return figures;
 }

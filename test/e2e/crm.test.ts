@@ -155,10 +155,12 @@ function patientsWithEverything(world: CrmWorld): string[] {
 test.each(DIALECTS)('a clinic that speaks otherwise is shown just so: %s', async (dialect) => {
   const clinic = { dialect };
   const world = await useCrmWorld({ vendors: ['hubspot'], patients: 20, appointments: 50, streams: STREAMS, clinic });
-  // One system tells some that are booked under a word that nobody knows, nor do the books that are compared with.
-  const clinicId = firstTenant(world);
-  for (const { id, status } of world.clinic.appointments(clinicId)) {
-    if (status === 'Booked') world.clinic.plant(clinicId, 'appointments', id, { status: 'Confirmed' });
+  if (dialect === 'hostile') {
+    // It tells some that are booked under a word that nobody knows, nor do the books that are compared with.
+    const clinicId = firstTenant(world);
+    for (const { id, status } of world.clinic.appointments(clinicId)) {
+      if (status === 'Booked') world.clinic.plant(clinicId, 'appointments', id, { status: 'Confirmed' });
+    }
   }
   expectSame(world, await settle(world));
   requestsOf(world);

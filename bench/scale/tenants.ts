@@ -1,0 +1,91 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { openWorld, type World } from '../fair/world.ts';
+import { atLeast, atMost, type Figure, shareOf } from '../figure.ts';
+
+const GOALS = { inTime: 1, lagSeconds: 5, megabytes: 300 };
+/** What a tenant is made of: as many small clinics are. */
+const SMALL = { appointments: 300, targets: 3 };
+/** Something is booked in a tenant by chance each time, so that not every cycle is a quiet one. */
+const BOOK_EVERY_MS = 1_000;
+const SETTLED_FOR_MS = 5_000;
+
+/** How large the measurement is, and how long it takes. */
+export interface TenantsSize {
+  tenants: number;
+  /** Between two cycles of a tenant. */
+  seconds: number;
+  minutes: number;
+}
+
+/**
+ * Small clinics read by one daemon on one core, after their first sync: the share of cycles that began when they should, how much later
+ * than the cycle before and the interval the others did, and the most memory that the daemon has meanwhile.
+ */
+export async function measureTenants(
+  { tenants, seconds, minutes }: TenantsSize,
+  say: (text: string) => void,
+): Promise<Figure[]> {
+  say(`tenants: ${tenants} clinics are made and logged in …`);
+  await using world = await openWorld({
+    groups: [{ name: 'clinic', tenants, ...SMALL, sink: 'good' }],
+    sinks: { good: { latencyMs: 0 } },
+    settings: { schedule: { pullEverySeconds: seconds, auditEverySeconds: 604_800 } },
+  });
+  await using daemon = await world.startDaemon({ cores: 1 });
+  const names = world.tenantsOf('clinic');
+  say('tenants: the first sync …');
+  for (let last = -1; written(world) !== last; await pause(SETTLED_FOR_MS)) last = written(world);
+  while ((await runsOf(world, names)).some(({ length }) => length === 0)) await pause(SETTLED_FOR_MS);
+  say(`tenants: ${written(world)} appointments are written; ${minutes} minutes …`);
+  const fromAt = Date.now();
+  const cpuBefore = daemon.cpuSeconds();
+  const toAt = fromAt + minutes * MINUTE_MS;
+  let most = 0;
+  while (Date.now() < toAt) {
+    await world.book(names[Math.floor(Math.random() * names.length)] ?? '');
+    await pause(BOOK_EVERY_MS);
+    most = Math.max(most, daemon.megabytes());
+  }
+  const cpu = daemon.cpuSeconds() - cpuBefore;
+  const periodMs = seconds * SECOND_MS;
+  const lags = (await runsOf(world, names)).flatMap((starts) => lagsOf(starts, { fromAt, toAt, periodMs }));
+  const inTime = lags.filter((lag) => lag <= GOALS.lagSeconds).length / lags.length;
+  say(`tenants: ${lags.length} cycles, ${((1_000 * cpu) / lags.length).toFixed(1)} ms of the daemon's processor each`);
+  const n = lags.length;
+  return [
+    { name: 'tenants in time', ...atLeast(GOALS.inTime, inTime), floor: null, ours: inTime, unit: '', n },
+    figure('tenants lag', shareOf(lags, 0.99), GOALS.lagSeconds, 's', n),
+    figure('tenants memory', most, GOALS.megabytes, 'MB', tenants),
+  ];
+}
+
+function figure(name: string, ours: number, goal: number, unit: string, n: number): Figure {
+  return { name, ...atMost(goal, ours), floor: null, ours, unit, n };
+}
+
+function written({ sink }: World): number {
+  return [...sink.writes.values()].reduce((sum, { operations }) => sum + operations, 0);
+}
+
+/** When the last cycles of each tenant began, oldest first. */
+async function runsOf(world: World, names: readonly string[]): Promise<number[][]> {
+  return await Promise.all(names.map((name) => world.cyclesOf(name)));
+}
+
+/**
+ * Seconds by which cycles of the time span began later than the interval after the one before. One that should have begun in it and did
+ * not is as late as the end of the span.
+ */
+function lagsOf(
+  starts: readonly number[],
+  { fromAt, toAt, periodMs }: { fromAt: number; toAt: number; periodMs: number },
+): number[] {
+  const seen = starts.filter((at) => at <= toAt);
+  const lags = seen.flatMap((at, index) => {
+    const before = seen[index - 1];
+    return before === undefined || at < fromAt ? [] : [Math.max(0, at - before - periodMs) / SECOND_MS];
+  });
+  const dueAt = (seen.at(-1) ?? fromAt) + periodMs;
+  return dueAt < toAt - GOALS.lagSeconds * SECOND_MS ? [...lags, (toAt - dueAt) / SECOND_MS] : lags;
+}
