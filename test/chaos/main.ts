@@ -26,7 +26,7 @@ async function main(): Promise<number> {
     process.stdout.write(`${options.json ? JSON.stringify(report) : renderReport(report)}\n`);
     return report;
   };
-  const { parks, close } = await openParks(Math.min(options.worlds, options.runs), say);
+  const { parks, close } = await openParks(Math.min(options.worlds, options.runs), say, options.redis);
   // Whoever ends it before its time learns what is known by then.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {

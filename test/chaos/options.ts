@@ -4,6 +4,7 @@ import { GROUPS } from './faults/fault.ts';
 import { FAULTS } from './faults/index.ts';
 import { type Choice, choiceOf } from './script/generate.ts';
 import { MECHANISMS } from './without/mechanisms.ts';
+import { REDIS_KINDS, type RedisKind } from './world/park.ts';
 
 /** What was asked for on the command line. */
 export interface Options {
@@ -12,6 +13,7 @@ export interface Options {
   /** No run begins after this; null without a limit. */
   minutes: number | null;
   choice: Choice;
+  redis: RedisKind;
   /** A safety that the daemons run without; null for none. */
   without: string | null;
   /** Whether each of those scripts is played with the safety in its place as well. */
@@ -38,6 +40,7 @@ shares nothing with src/.
   --only a,b    draws from these alone, groups or single faults:
                 ${fold([...GROUPS], 16)};
                 ${fold([...FAULTS.keys()], 16)}
+  --redis kind  one server (one), or several of which masters die: sentinel, cluster
   --without s   the daemons run without one safety, which is taken out from outside; scripts go for
                 what it catches:
                 ${fold(Object.keys(MECHANISMS), 16)}
@@ -67,13 +70,17 @@ function usualWorlds(): number {
 export function readOptions(args: readonly string[]): Options | null {
   const { values } = parse(args);
   if (values.help) return null;
+  const redis = REDIS_KINDS.find((kind) => kind === values.redis);
+  if (redis === undefined) throw new RangeError(`--redis ${values.redis}`);
+  if (redis !== 'one' && values.without !== undefined) throw new RangeError('--without is played with --redis one');
   return {
     seed: whole(values.seed, '--seed', Number.MAX_SAFE_INTEGER),
     runs: whole(values.runs, '--runs', MOST_RUNS),
     minutes: values.minutes === undefined ? null : whole(values.minutes, '--minutes', MOST_RUNS),
     without: safety(values.without),
     control: values.control,
-    choice: choiceOf(values.only === undefined ? [] : values.only.split(',')),
+    choice: choiceOf(values.only === undefined ? [] : values.only.split(','), redis),
+    redis,
     worlds: values.worlds === undefined ? usualWorlds() : whole(values.worlds, '--worlds', MOST_WORLDS),
     json: values.json,
     shrink: values.shrink,
@@ -91,6 +98,7 @@ function parse(args: readonly string[]) {
         seed: { type: 'string', default: '1' },
         minutes: { type: 'string' },
         only: { type: 'string' },
+        redis: { type: 'string', default: 'one' },
         without: { type: 'string' },
         logs: { type: 'string' },
         worlds: { type: 'string' },

@@ -19,6 +19,8 @@ export interface Fault {
   group: Group;
   /** How often it is drawn, against the others. Default 1. */
   weight?: number;
+  /** It asks for one server, which daemons reach through their gates. */
+  isOfLoneRedis?: boolean;
   /** Chooses how it comes; nothing but the numbers decides. */
   draw(draw: Draw): Given;
   play(scene: Scene, given: Given): Promise<Ceasing>;
@@ -34,6 +36,7 @@ export type Group = (typeof GROUPS)[number];
 export function fault<Drawn extends Given>(one: {
   group: Group;
   weight?: number;
+  isOfLoneRedis?: boolean;
   draw(draw: Draw): Drawn;
   play(scene: Scene, given: Drawn): Promise<Ceasing>;
 }): Fault {

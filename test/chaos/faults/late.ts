@@ -126,7 +126,7 @@ function move(desk: ClinicDesk, id: string, days: number): void {
 /** What comes late. */
 export const LATE_FAULTS: Readonly<Record<string, Fault>> = {
   late: fault({
-    group: 'kills',
+    ...{ group: 'kills', isOfLoneRedis: true },
     draw: (draw): Late => {
       const how = draw.pick(['request', 'command', 'worker', 'settlement', 'deaf']);
       const service = draw.pick(['google', 'graph', 'caldav']);

@@ -1,20 +1,21 @@
+import { loneRedis } from '../world/redis-house.ts';
 import { type Fault, fault } from './fault.ts';
 
 /** What happens to the state. */
 export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
   'redis-restart': fault({
-    group: 'redis',
+    ...{ group: 'redis', isOfLoneRedis: true },
     draw: (draw) => ({ afterMs: draw.upTo(600) }),
     async play(scene, { afterMs }) {
       const struck = scene.after(afterMs, async () => {
         scene.count('redis-restart');
-        await scene.world.redis.restart();
+        await loneRedis(scene.world.redis).restart();
       });
       return { lasts: struck };
     },
   }),
   'redis-silent': fault({
-    group: 'redis',
+    ...{ group: 'redis', isOfLoneRedis: true },
     draw: (draw) => ({ ms: draw.pick([400, 1_500, 3_000]), cut: draw.chance(0.5), all: draw.chance(0.5) }),
     async play(scene, { ms, cut, all }) {
       scene.count('redis-silent');
@@ -30,7 +31,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
     },
   }),
   'redis-slow': fault({
-    group: 'redis',
+    ...{ group: 'redis', isOfLoneRedis: true },
     draw: (draw) => ({ ms: draw.pick([5, 20, 60]) }),
     async play(scene, { ms }) {
       scene.count('redis-slow');
@@ -43,7 +44,7 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
     },
   }),
   'redis-cut': fault({
-    group: 'redis',
+    ...{ group: 'redis', isOfLoneRedis: true },
     draw: (draw) => ({ afterMs: draw.upTo(600), times: draw.between(1, 4) }),
     async play(scene, { afterMs, times }) {
       const cutAll = () => {
@@ -72,10 +73,10 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
     },
   }),
   'redis-back': fault({
-    group: 'redis',
+    ...{ group: 'redis', isOfLoneRedis: true },
     draw: (draw) => ({ awaits: draw.between(20, 400) }),
     async play(scene, { awaits }) {
-      const { redis } = scene.world;
+      const redis = loneRedis(scene.world.redis);
       await redis.keepCopy();
       const passed = scene.passed(awaits);
       return {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { loginsInUse, type Scene } from '../run/scene.ts';
+import { loneRedis } from '../world/redis-house.ts';
 import { PLANTED } from '../world/targets.ts';
 import { type Fault, fault } from './fault.ts';
 import { deskOf } from './records.ts';
@@ -31,11 +32,11 @@ async function playReminderBack(scene: Scene, { tenant, agenda }: { tenant: numb
   desk.book(desk.agendaIds[agenda] ?? '', dueAt + HOUR_MS);
   await scene.wake();
   if (!(await until(async () => (await waiting()) > before.waiting, dueAt))) return;
-  await world.redis.keepCopy();
+  await loneRedis(world.redis).keepCopy();
   const isSent = async () => world.sms.messages().length > before.sent;
   if (Date.now() >= dueAt || !(await until(isSent, dueAt + LONGEST_SENDING_MS * pace))) return;
   scene.doubt('state-back');
-  await world.redis.goBack();
+  await loneRedis(world.redis).goBack();
   scene.count('redis-back-reminder');
 }
 
@@ -60,7 +61,7 @@ async function playEmptied(scene: Scene, { whole, backup, early, awaits }: Empti
     await Promise.all(world.daemons.map((daemon) => daemon.kill()));
     await rm(world.dataDirectory, { recursive: true, force: true });
   }
-  await world.redis.direct.flushall();
+  await loneRedis(world.redis).empty();
   scene.count('redis-emptied');
   const restore = async () => {
     if (backup) for (const { tenant, text } of backups) await operator.restore(tenant, text);
@@ -95,7 +96,7 @@ async function playWrongKey(
   if (emptied) {
     await Promise.all(world.daemons.map((each) => each.kill()));
     scene.doubt('state-back');
-    await world.redis.direct.flushall();
+    await loneRedis(world.redis).empty();
   } else await place?.stop();
   place?.start({ CLINIC_MIRROR_IDENTITY_KEY: randomBytes(32).toString('base64') });
   scene.count('wrong-identity-key');
@@ -108,7 +109,7 @@ async function playWrongKey(
 /** What happens to the state at a moment that matters. */
 export const STATE_FAULTS: Readonly<Record<string, Fault>> = {
   'redis-emptied': fault({
-    group: 'redis',
+    ...{ group: 'redis', isOfLoneRedis: true },
     draw: (draw) => ({
       ...{ whole: draw.chance(0.4), backup: draw.chance(0.6), early: draw.chance(0.5) },
       awaits: draw.between(20, 300),
@@ -118,14 +119,14 @@ export const STATE_FAULTS: Readonly<Record<string, Fault>> = {
     },
   }),
   'wrong-identity-key': fault({
-    group: 'config',
+    ...{ group: 'config', isOfLoneRedis: true },
     draw: (draw) => ({ daemon: draw.upTo(4), emptied: draw.chance(0.4), awaits: draw.between(20, 150) }),
     async play(scene, given) {
       return { lasts: playWrongKey(scene, given) };
     },
   }),
   'redis-back-reminder': fault({
-    group: 'redis',
+    ...{ group: 'redis', isOfLoneRedis: true },
     draw: (draw) => ({ tenant: draw.upTo(2), agenda: draw.upTo(3) }),
     async play(scene, given) {
       return { lasts: playReminderBack(scene, given) };

@@ -154,7 +154,7 @@ async function placesOf({ world }: Scene): Promise<Place[]> {
   return [
     { name: 'the log', text: await readFile(world.logFile, 'utf8') },
     { name: 'addresses', text: [...world.addresses].join('\n') },
-    { name: 'Redis', text: await dump(world.redis.direct) },
+    { name: 'Redis', text: await world.redis.dump() },
     ...metrics.flatMap((text) => (text === null ? [] : { name: '/metrics', text })),
   ];
 }
@@ -165,14 +165,4 @@ async function metricsOf(place: DaemonPlace): Promise<string | null> {
   if (port === null) return null;
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => null);
   return answer?.ok === true ? answer.text() : null;
-}
-
-/** Every key and value as Redis holds it. */
-async function dump(redis: Scene['world']['redis']['direct']): Promise<string> {
-  const parts: string[] = [];
-  for (const key of await redis.keys('*')) {
-    const value = await redis.dumpBuffer(key);
-    parts.push(key, value?.toString('latin1') ?? '');
-  }
-  return parts.join('\n');
 }

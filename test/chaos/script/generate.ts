@@ -1,6 +1,7 @@
 import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { type Draw, drawFrom, type Fault, type Given } from '../faults/fault.ts';
 import { FAULTS } from '../faults/index.ts';
+import type { RedisKind } from '../world/park.ts';
 
 /** One thing that goes wrong, with the work that people do meanwhile. */
 export interface Step {
@@ -32,15 +33,29 @@ export interface Choice {
 }
 
 const STEPS = { least: 4, most: 8 };
+/** With several servers a failover is drawn so many times as often as another fault. */
+const FAILOVERS = 10;
 const WORK_SEEDS = 1_000_000;
 
-/** All faults, or those of the named groups and names. @throws RangeError for a name that is neither */
-export function choiceOf(only: readonly string[]): Choice {
-  if (only.length === 0) return { faults: FAULTS, steps: STEPS };
+/**
+ * All faults that can be played with a Redis, or of these those of the named groups and names.
+ * @throws RangeError for a name that is neither
+ */
+export function choiceOf(only: readonly string[], redis: RedisKind = 'one'): Choice {
+  const playable = redis === 'one' ? FAULTS : ofSeveral();
+  if (only.length === 0) return { faults: playable, steps: STEPS };
   const unknown = only.find((name) => !FAULTS.has(name) && ![...FAULTS.values()].some(({ group }) => group === name));
   if (unknown !== undefined) throw new RangeError(unknown);
-  const faults = [...FAULTS].filter(([name, { group }]) => only.includes(name) || only.includes(group));
+  const faults = [...playable].filter(([name, { group }]) => only.includes(name) || only.includes(group));
   return { faults: new Map(faults), steps: STEPS };
+}
+
+/** Masters die more often than they would by chance: that is what there are several for. */
+function ofSeveral(): ReadonlyMap<string, Fault> {
+  const playable = [...FAULTS].filter(([, { isOfLoneRedis }]) => isOfLoneRedis !== true);
+  return new Map(
+    playable.map(([name, each]) => [name, name === 'redis-failover' ? { ...each, weight: FAILOVERS } : each]),
+  );
 }
 
 /** The script of a seed. */

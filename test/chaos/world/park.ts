@@ -9,11 +9,18 @@ import { resolveRedisServer } from '../../../tools/redis.ts';
 import type { ServerCommand } from '../../../tools/server-command.ts';
 import { DAV_USERS } from './world.ts';
 
+/** How Redis is kept: as one server, or as several that survive the death of a master. */
+export const REDIS_KINDS = ['one', 'sentinel', 'cluster'] as const;
+
+/** One of {@link REDIS_KINDS}. */
+export type RedisKind = (typeof REDIS_KINDS)[number];
+
 /** What outlives a run; one world at a time is in it. */
 export interface Park {
   /** Null where it can't be had: rooms are then at Google. */
   radicale: PrivateRadicale | null;
   redisServer: ServerCommand;
+  redis: RedisKind;
   /** A folder where daemons keep compiled code from one start to the next. */
   compileCache: string;
   /** How many times longer than on an idle machine things take; measured again and again. */
@@ -31,7 +38,7 @@ const USUAL_START_MS = 2_500;
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 
 /** @param say told what can't be had */
-export async function openParks(count: number, say: (text: string) => void): Promise<Parks> {
+export async function openParks(count: number, say: (text: string) => void, redis: RedisKind = 'one'): Promise<Parks> {
   const radicales: (PrivateRadicale | null)[] = [];
   // One after the other: the first one may have to be fetched.
   for (let park = 0; park < count; park += 1) {
@@ -47,7 +54,7 @@ export async function openParks(count: number, say: (text: string) => void): Pro
   const pace = Math.max(1, (performance.now() - startedAt) / USUAL_START_MS);
   const redisServer = await resolveRedisServer();
   return {
-    parks: radicales.map((radicale) => ({ radicale, redisServer, compileCache, pace })),
+    parks: radicales.map((radicale) => ({ radicale, redisServer, redis, compileCache, pace })),
     async close() {
       await Promise.all(radicales.map((radicale) => radicale?.stop()));
       await rm(compileCache, { recursive: true, force: true });

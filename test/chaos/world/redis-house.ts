@@ -5,19 +5,16 @@ import { Redis } from 'ioredis';
 import { type PrivateRedis, startRedis } from '../../../tools/redis.ts';
 import type { ServerCommand } from '../../../tools/server-command.ts';
 
-/** A Redis that can be lost, found and put back. */
+/** Where the daemons keep their state. */
 export interface RedisHouse {
+  /** The section `redis` of the daemons' settings. */
+  readonly settings: object;
+  /** Of the one server that daemons reach through their gates; 0 where they find several by themselves. */
   readonly port: number;
-  /** A connection past every gate. */
-  readonly direct: Redis;
-  /** It ends as in a crash and comes back with what its file holds. */
-  restart(): Promise<void>;
+  /** Every key and value. */
+  dump(): Promise<string>;
   /** Refuses every write until it is told otherwise. */
   setFull(full: boolean): Promise<void>;
-  /** Remembers its file as it is now. */
-  keepCopy(): Promise<void>;
-  /** Comes back with the file that was remembered. @returns false when none was */
-  goBack(): Promise<boolean>;
   /** A replica follows from now on. */
   addReplica(): Promise<void>;
   /** The replica hears nothing more. */
@@ -27,8 +24,35 @@ export interface RedisHouse {
   close(): Promise<void>;
 }
 
+/** One server, that can be lost, found and put back. */
+export interface LoneRedis extends RedisHouse {
+  /** It ends as in a crash and comes back with what its file holds. */
+  restart(): Promise<void>;
+  /** Remembers its file as it is now. */
+  keepCopy(): Promise<void>;
+  /** Comes back with the file that was remembered. @returns false when none was */
+  goBack(): Promise<boolean>;
+  empty(): Promise<void>;
+}
+
+/** @throws Error where there are several: what is asked for is of one alone */
+export function loneRedis(house: RedisHouse): LoneRedis {
+  if (house.port === 0) throw new Error('this is played with one Redis');
+  return house as LoneRedis;
+}
+
+/** Every key and value of a server. */
+export async function dumpOf(redis: Redis): Promise<string> {
+  const parts: string[] = [];
+  for (const key of await redis.keys('*')) {
+    const value = await redis.dumpBuffer(key);
+    parts.push(key, value?.toString('latin1') ?? '');
+  }
+  return parts.join('\n');
+}
+
 /** Starts one. @param server saves finding it once more */
-export async function openRedisHouse(server?: ServerCommand): Promise<RedisHouse> {
+export async function openLoneRedis(server?: ServerCommand): Promise<LoneRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-chaos-'));
   const start = (name: string, port?: number) =>
     startRedis({
@@ -53,11 +77,13 @@ export async function openRedisHouse(server?: ServerCommand): Promise<RedisHouse
     await direct.ping();
   };
   return {
+    settings: { url: { env: 'REDIS_URL' } },
     get port() {
       return main.port;
     },
-    get direct() {
-      return direct;
+    dump: () => dumpOf(direct),
+    async empty() {
+      await direct.flushall();
     },
     restart: () => again(async () => {}),
     async setFull(full) {

@@ -4,6 +4,8 @@ import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
 
+import type { RedisHouse } from './redis-house.ts';
+
 /** Long enough that a worker keeps it, short enough that its end is waited for. */
 const LEASE_TTL_MS = 2_000;
 const MOST_PACE = 6;
@@ -22,12 +24,22 @@ export interface SettingServers {
   scarce: boolean;
   /** What the daemons keep outside Redis lies here. */
   dataDirectory: string;
+  redis: RedisHouse;
 }
 
 /** What `clinic-mirror.yaml` says, without CRMs. */
-export function settingsOf({ clinic, google, graph, clinicUrl, pace, scarce, dataDirectory }: SettingServers): object {
+export function settingsOf({
+  clinic,
+  google,
+  graph,
+  clinicUrl,
+  pace,
+  scarce,
+  dataDirectory,
+  redis,
+}: SettingServers): object {
   return {
-    redis: { url: { env: 'REDIS_URL' } },
+    redis: redis.settings,
     dataDirectory,
     http: { port: 0 },
     secrets: {

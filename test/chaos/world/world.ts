@@ -18,7 +18,8 @@ import { type DaemonPlace, openDaemonPlaces, ownerOf } from './daemons.ts';
 import { openHttpGate } from './http-gate.ts';
 import type { Park } from './park.ts';
 import { openRedisGate, type RedisGate } from './redis-gate.ts';
-import { openRedisHouse, type RedisHouse } from './redis-house.ts';
+import { openRedisGroupHouse } from './redis-group-house.ts';
+import { openLoneRedis, type RedisHouse } from './redis-house.ts';
 import { remindersOf, secretsOf, settingsOf } from './settings.ts';
 import {
   type BuiltTarget,
@@ -117,7 +118,7 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   const built = await buildTenants({ ...servers, smsUrl: smsGate.url, openGate: wire.openGate });
   const configDir = join(dir, 'config');
   const named = {
-    ...{ clinic, google, graph, sms, clinicUrl: clinicGate.url, pace: park.pace, scarce: options.scarce },
+    ...{ clinic, google, graph, sms, redis, clinicUrl: clinicGate.url, pace: park.pace, scarce: options.scarce },
     dataDirectory: join(dir, 'data'),
   };
   const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
@@ -150,8 +151,11 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
 
 type Servers = Pick<World, 'clinic' | 'google' | 'graph' | 'sms' | 'redis' | 'radicale'>;
 
-async function startServers({ radicale, redisServer }: Park, { seed, shortTokens }: WorldOptions): Promise<Servers> {
-  const [clinic, google, graph, sms, redis] = await Promise.all([
+async function startServers(
+  { radicale, redisServer, redis }: Park,
+  { seed, shortTokens }: WorldOptions,
+): Promise<Servers> {
+  const [clinic, google, graph, sms, house] = await Promise.all([
     startClinicSandbox({
       tenants: Object.keys(TENANTS).map((name) => ({ name, patients: 0, appointments: 0 })),
       agendas: 3,
@@ -163,10 +167,10 @@ async function startServers({ radicale, redisServer }: Park, { seed, shortTokens
     startGoogleSandbox(),
     startGraphSandbox(),
     startSmsSandbox(),
-    openRedisHouse(redisServer),
+    redis === 'one' ? openLoneRedis(redisServer) : openRedisGroupHouse(redis, Object.keys(TENANTS), redisServer),
   ]);
   if (radicale !== null) await emptyRadicale(radicale);
-  return { clinic, google, graph, sms, redis, radicale };
+  return { clinic, google, graph, sms, redis: house, radicale };
 }
 
 async function emptyRadicale({ url, users }: PrivateRadicale): Promise<void> {
