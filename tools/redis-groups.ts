@@ -27,6 +27,8 @@ export interface RedisGroup {
   connect(): Redis | Cluster;
   /** The server that answers for a key now. @throws Error while none is known */
   masterOf(key: string): Promise<PrivateRedis>;
+  /** The servers that take writes now. @throws Error while none is known */
+  masters(): Promise<PrivateRedis[]>;
   /** Waits until every master has a replica that follows and could take over. */
   untilReplicated(): Promise<void>;
   /** Ends them all, by pid. */
@@ -53,8 +55,9 @@ export async function startSentinelGroup(server?: ServerCommand): Promise<RedisG
       )) as string[];
       return serverAt(servers, Number(port));
     },
+    masters: async () => [await group.masterOf('')],
     async untilReplicated() {
-      await untilFollowed([await group.masterOf('')]);
+      await untilFollowed(await group.masters());
       await Promise.all(addresses.map(({ port }) => until(() => ask(port, knowsAll), 'the sentinels know each other')));
     },
     stop: () => stopAll([...sentinels, ...servers]),
@@ -120,6 +123,7 @@ export async function startClusterGroup(server?: ServerCommand): Promise<RedisGr
     const alive = await firstAnswer(servers, async (one) => (await one.call('CLUSTER', 'SLOTS')) as SlotRange[]);
     return alive.map(([from, to, [, port]]) => ({ from, to, server: serverAt(servers, port) }));
   };
+  const masters = async () => (await mastersNow()).map((range) => range.server);
   return {
     settings: { cluster: addresses },
     servers,
@@ -130,7 +134,8 @@ export async function startClusterGroup(server?: ServerCommand): Promise<RedisGr
       if (range === undefined) throw new Error('no server answers for the key');
       return range.server;
     },
-    untilReplicated: async () => untilFollowed((await mastersNow()).map((range) => range.server)),
+    masters,
+    untilReplicated: async () => untilFollowed(await masters()),
     stop: () => stopAll(servers),
   };
 }
@@ -183,7 +188,8 @@ export async function cutReplicas({ servers }: RedisGroup, master: PrivateRedis)
   await until(() => ask(master.port, hasNone), 'no replica follows');
 }
 
-async function ask<Answer>(port: number, question: (redis: Redis) => Promise<Answer>): Promise<Answer> {
+/** Asks a server on a connection of its own. @throws Error when it doesn't answer */
+export async function ask<Answer>(port: number, question: (redis: Redis) => Promise<Answer>): Promise<Answer> {
   const redis = quiet(new Redis(port, HOST, { maxRetriesPerRequest: 0, retryStrategy: () => null }));
   try {
     return await question(redis);

@@ -9,7 +9,16 @@ const long = (text: string) => text.split('\n').filter((line) => line.length > 1
 test('the command line is read, and what is not understood is refused', () => {
   expect(readOptions(['--runs', '3', '--seed', '7', '--json'])).toMatchObject({ runs: 3, seed: 7, json: true });
   expect(readOptions(['--help'])).toBeNull();
-  for (const args of [['--runs', '0'], ['--seed', 'x'], ['--only', 'x'], ['--without', 'x'], ['--nonsense']]) {
+  expect(readOptions(['--redis', 'cluster'])).toMatchObject({ redis: 'cluster' });
+  expect(() => readOptions(['--redis', 'cluster', '--without', 'guard'])).toThrow(RangeError);
+  for (const args of [
+    ['--redis', 'x'],
+    ['--runs', '0'],
+    ['--seed', 'x'],
+    ['--only', 'x'],
+    ['--without', 'x'],
+    ['--nonsense'],
+  ]) {
     expect(() => readOptions(args)).toThrow(RangeError);
   }
   expect(long(USAGE)).toEqual([]);

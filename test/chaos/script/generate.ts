@@ -44,7 +44,9 @@ const WORK_SEEDS = 1_000_000;
 export function choiceOf(only: readonly string[], redis: RedisKind = 'one'): Choice {
   const playable = redis === 'one' ? FAULTS : ofSeveral();
   if (only.length === 0) return { faults: playable, steps: STEPS };
-  const unknown = only.find((name) => !FAULTS.has(name) && ![...FAULTS.values()].some(({ group }) => group === name));
+  const unknown = only.find(
+    (name) => !playable.has(name) && ![...playable.values()].some(({ group }) => group === name),
+  );
   if (unknown !== undefined) throw new RangeError(unknown);
   const faults = [...playable].filter(([name, { group }]) => only.includes(name) || only.includes(group));
   return { faults: new Map(faults), steps: STEPS };

@@ -30,6 +30,14 @@ describe('a script', () => {
     expect(() => choiceOf(['kills', 'nonsense'])).toThrow(new RangeError('nonsense'));
   });
 
+  test('lets masters die where there are several, and plays nothing there that asks for one server', () => {
+    const drawn = SEEDS.flatMap((seed) => scriptOf(seed, choiceOf([], 'cluster')).steps.map(({ fault }) => fault));
+    const isOfOne = (name: string) => FAULTS.get(name)?.isOfLoneRedis === true;
+    expect(new Set(drawn)).toEqual(new Set([...FAULTS.keys()].filter((name) => !isOfOne(name))));
+    expect(drawn.filter((name) => name === 'redis-failover').length).toBeGreaterThan(drawn.length / 10);
+    expect(() => choiceOf(['redis-restart'], 'cluster')).toThrow(RangeError);
+  });
+
   test('goes for what a safety catches, one for each safety', () => {
     for (const mechanism of Object.keys(MECHANISMS)) {
       const { steps } = focusedScript(mechanism, 1);

@@ -1,7 +1,7 @@
-import { Cluster } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { keys, QUEUE_PREFIX } from '../../../src/state/keys.ts';
 import type { PrivateRedis } from '../../../tools/redis.ts';
-import { cutReplicas, startClusterGroup, startSentinelGroup } from '../../../tools/redis-groups.ts';
+import { ask, cutReplicas, startClusterGroup, startSentinelGroup } from '../../../tools/redis-groups.ts';
 import type { ServerCommand } from '../../../tools/server-command.ts';
 import { dumpOf, type RedisHouse } from './redis-house.ts';
 
@@ -13,8 +13,8 @@ export async function openRedisGroupHouse(
 ): Promise<RedisHouse> {
   const group = await (kind === 'sentinel' ? startSentinelGroup(server) : startClusterGroup(server));
   await group.untilReplicated();
-  const direct = group.connect();
-  const masters = () => (direct instanceof Cluster ? direct.nodes('master') : [direct]);
+  const askMasters = async <Answer>(question: (redis: Redis) => Promise<Answer>) =>
+    await Promise.all((await group.masters()).map(({ port }) => ask(port, question)));
   /** Those that have a replica to take over; as many as there are replicas. */
   const mortal = new Set(group.servers.slice(0, group.servers.length / 2));
   const told = [...tenants.map((tenant) => keys.outbox(tenant, 'any')), `${QUEUE_PREFIX}:any`];
@@ -30,9 +30,10 @@ export async function openRedisGroupHouse(
   return {
     settings: group.settings,
     port: 0,
-    dump: async () => (await Promise.all(masters().map(dumpOf))).join('\n'),
+    dump: async () => (await askMasters(dumpOf)).join('\n'),
     async setFull(full) {
-      for (const master of masters()) await master.config('SET', 'maxmemory', full ? '1' : '0').catch(() => {});
+      // While one has no successor yet nobody can be told; it is told again when all is put right.
+      await askMasters((master) => master.config('SET', 'maxmemory', full ? '1' : '0')).catch(() => {});
     },
     async addReplica() {},
     async cutReplica() {
@@ -47,9 +48,6 @@ export async function openRedisGroupHouse(
       await master.crash();
       return true;
     },
-    async close() {
-      direct.disconnect();
-      await group.stop();
-    },
+    close: () => group.stop(),
   };
 }
