@@ -29,6 +29,8 @@ export interface RedisGroup {
   masterOf(key: string): Promise<PrivateRedis>;
   /** The servers that take writes now. @throws Error while none is known */
   masters(): Promise<PrivateRedis[]>;
+  /** Waits until whatever took the place of dead masters answers. */
+  untilServed(): Promise<void>;
   /** Waits until every master has a replica that follows and could take over. */
   untilReplicated(): Promise<void>;
   /** Ends them all, by pid. */
@@ -56,6 +58,7 @@ export async function startSentinelGroup(server?: ServerCommand): Promise<RedisG
       return serverAt(servers, Number(port));
     },
     masters: async () => [await group.masterOf('')],
+    untilServed: () => untilServed(group),
     async untilReplicated() {
       await untilFollowed(await group.masters());
       await Promise.all(addresses.map(({ port }) => until(() => ask(port, knowsAll), 'the sentinels know each other')));
@@ -135,6 +138,7 @@ export async function startClusterGroup(server?: ServerCommand): Promise<RedisGr
       return range.server;
     },
     masters,
+    untilServed: () => untilServed({ masters }),
     untilReplicated: async () => untilFollowed(await masters()),
     stop: () => stopAll(servers),
   };
@@ -153,6 +157,14 @@ async function startNode(server: ServerCommand): Promise<{ redis: PrivateRedis; 
     'cluster-replica-validity-factor': '0',
   };
   return { redis: await startRedis({ server, settings }), busPort };
+}
+
+async function untilServed({ masters }: Pick<RedisGroup, 'masters'>): Promise<void> {
+  const isMaster = async (redis: Redis) => ((await redis.role()) as unknown[])[0] === 'master';
+  await until(async () => {
+    const answers = await Promise.all((await masters()).map(({ port }) => ask(port, isMaster)));
+    return answers.every((answer) => answer);
+  }, 'every master answers');
 }
 
 function giveSlots(redis: Redis, index: number): Promise<unknown> {
@@ -178,10 +190,12 @@ function serverAt(servers: readonly PrivateRedis[], port: number): PrivateRedis 
 export async function cutReplicas({ servers }: RedisGroup, master: PrivateRedis): Promise<void> {
   const isReplica = new RegExp(`^master_port:${master.port}\\r?$`, 'm');
   for (const { port } of servers) {
-    await ask(port, async (redis) => {
-      // The master knows no password, so it refuses whoever gives one.
-      if (isReplica.test(await redis.info('replication'))) await redis.config('SET', 'masterauth', 'nobody');
-    });
+    // One that is dead follows nobody.
+    const isFollowing = await ask(port, async (redis) => isReplica.test(await redis.info('replication'))).catch(
+      () => false,
+    );
+    // The master knows no password, so it refuses whoever gives one.
+    if (isFollowing) await ask(port, (redis) => redis.config('SET', 'masterauth', 'nobody'));
   }
   await ask(master.port, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'replica'));
   const hasNone = async (redis: Redis) => /^connected_slaves:0\r?$/m.test(await redis.info('replication'));

@@ -32,8 +32,7 @@ export async function openRedisGroupHouse(
     port: 0,
     dump: async () => (await askMasters(dumpOf)).join('\n'),
     async setFull(full) {
-      // While one has no successor yet nobody can be told; it is told again when all is put right.
-      await askMasters((master) => master.config('SET', 'maxmemory', full ? '1' : '0')).catch(() => {});
+      await askMasters((master) => master.config('SET', 'maxmemory', full ? '1' : '0'));
     },
     async addReplica() {},
     async cutReplica() {
@@ -46,6 +45,7 @@ export async function openRedisGroupHouse(
       mortal.delete(master);
       next = null;
       await master.crash();
+      await group.untilServed();
       return true;
     },
     close: () => group.stop(),
