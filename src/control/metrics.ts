@@ -3,6 +3,7 @@ import type { HttpObserver } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Estate } from './estate.ts';
+import { createStateFigures } from './figures.ts';
 import type { NotificationResult } from './notifications.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
 import { type Status, status } from './status.ts';
@@ -16,7 +17,7 @@ export interface Metrics {
   countNotification(connector: string, result: NotificationResult): void;
   /** To be told how late each reminder was sent. */
   observeReminderLag: ObserveLag;
-  /** Text in Prometheus' exposition format 0.0.4, computed from the state at this moment. */
+  /** Text in Prometheus' exposition format 0.0.4. What is computed from the state may be as old as it says. */
   render(): Promise<string>;
 }
 
@@ -49,6 +50,15 @@ export function createMetrics(estate: () => Estate | null): Metrics {
   const gauges = createGauges(registry);
   const reminders = createReminderMetrics(registry);
   const triggers = createTriggerMetrics(registry);
+  const figures = createStateFigures(async (open) => {
+    const told = await status(open);
+    const tells = [
+      await reminders.read(openSome(open, ({ hasReminders }) => hasReminders)),
+      await triggers.read(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null)),
+    ];
+    fill(gauges, told);
+    for (const tell of tells) tell();
+  });
   return {
     countNotification: (connector, result) => notifications.inc({ connector, result }),
     observeHttp(label, httpStatus, durationMs) {
@@ -58,11 +68,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
     observeReminderLag: reminders.observeLag,
     async render() {
       const open = estate();
-      if (open !== null) {
-        fill(gauges, await status(open));
-        await reminders.fill(openSome(open, ({ hasReminders }) => hasReminders));
-        await triggers.fill(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null));
-      }
+      if (open !== null) gauges.stateAge.set((await figures.refresh(open)) / 1_000);
       return registry.metrics();
     },
   };
@@ -70,7 +76,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
 
 type Outline = Estate['outlines'] extends ReadonlyMap<string, infer Known> ? Known : never;
 
-/** Tenants of which there is something to tell, one after the other. */
+/** Tenants of which there is something to tell, opened one after the other. */
 function* openSome({ tenants, outlines }: Estate, isWanted: (outline: Outline) => boolean): Generator<OpenTenant> {
   for (const [id, outline] of outlines) {
     const tenant = isWanted(outline) ? tenants.get(id) : undefined;
@@ -105,6 +111,7 @@ interface Gauges {
   withheld: Gauge;
   superseded: Gauge;
   lastRunFailed: Gauge;
+  stateAge: Gauge;
 }
 
 function createGauges(registry: Registry): Gauges {
@@ -137,6 +144,7 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
     ]),
     lastRunFailed: gauge('clinic_mirror_last_cycle_failed', '1 when the last cycle ended early', ['tenant']),
+    stateAge: gauge('clinic_mirror_state_age_seconds', 'Time since the figures of tenants were computed', []),
   };
 }
 

@@ -5,8 +5,8 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 /** Figures of reminders. */
 export interface ReminderMetrics {
   observeLag: ObserveLag;
-  /** Reads the ledgers of the tenants, at a scrape. */
-  fill(tenants: Iterable<OpenTenant>): Promise<void>;
+  /** Reads the ledgers of the tenants. @returns tells what was read, all at once */
+  read(tenants: Iterable<OpenTenant>): Promise<() => void>;
 }
 
 /** From a reminder that is sent at once to one at the end of the longest grace. */
@@ -36,16 +36,21 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
   });
   return {
     observeLag: (tenant, lagMs) => lag.observe({ tenant }, Math.max(0, lagMs) / 1_000),
-    async fill(tenants) {
-      waiting.reset();
-      total.reset();
+    async read(tenants) {
+      const told: (() => void)[] = [];
       for (const { id: tenant, reminders } of tenants) {
         if (reminders === null) continue;
-        waiting.set({ tenant }, await reminders.ledger.openCount());
-        for (const { state, reason, count } of await reminders.ledger.counts()) {
-          total.set({ tenant, state, reason: reason ?? 'none' }, count);
-        }
+        const open = await reminders.ledger.openCount();
+        const counts = await reminders.ledger.counts();
+        told.push(() => {
+          waiting.set({ tenant }, open);
+          for (const { state, reason, count } of counts) total.set({ tenant, state, reason: reason ?? 'none' }, count);
+        });
       }
+      return () => {
+        for (const each of [waiting, total]) each.reset();
+        for (const tell of told) tell();
+      };
     },
   };
 }

@@ -4,8 +4,8 @@ import { triggerStatus } from './trigger-status.ts';
 
 /** Figures of triggers. */
 export interface TriggerMetrics {
-  /** Reads what is kept of the tenants, at a scrape. */
-  fill(tenants: Iterable<OpenTenant>): Promise<void>;
+  /** Reads what is kept of the tenants. @returns tells what was read, all at once */
+  read(tenants: Iterable<OpenTenant>): Promise<() => void>;
 }
 
 /** Registers the figures of triggers. Labels are names of the configuration and codes. */
@@ -28,18 +28,25 @@ export function createTriggerMetrics(registry: Registry): TriggerMetrics {
     'event',
   ]);
   return {
-    async fill(tenants) {
-      for (const each of [waiting, total, closed, off]) each.reset();
+    async read(tenants) {
+      const told: (() => void)[] = [];
       for (const { id: tenant, triggers } of tenants) {
         const status = await triggerStatus(triggers);
         if (triggers === null || status === null) continue;
-        waiting.set({ tenant }, status.waiting);
-        for (const { endpoint } of status.closed) closed.set({ tenant, endpoint }, 1);
-        for (const { endpoint, event } of status.off) off.set({ tenant, endpoint, event }, 1);
-        for (const { endpoint, event, result, reason, count } of await triggers.store.counts()) {
-          total.set({ tenant, endpoint, event, result, reason: reason ?? 'none' }, count);
-        }
+        const counts = await triggers.store.counts();
+        told.push(() => {
+          waiting.set({ tenant }, status.waiting);
+          for (const { endpoint } of status.closed) closed.set({ tenant, endpoint }, 1);
+          for (const { endpoint, event } of status.off) off.set({ tenant, endpoint, event }, 1);
+          for (const { endpoint, event, result, reason, count } of counts) {
+            total.set({ tenant, endpoint, event, result, reason: reason ?? 'none' }, count);
+          }
+        });
       }
+      return () => {
+        for (const each of [waiting, total, closed, off]) each.reset();
+        for (const tell of told) tell();
+      };
     },
   };
 }

@@ -1,0 +1,58 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Instant, SECOND_MS } from '../model/time.ts';
+import type { Estate } from './estate.ts';
+
+/** What was computed counts for so long at least, however often it is asked for. */
+const KEPT_MS = 5 * SECOND_MS;
+/** It counts so many times as long as it took: with thousands of tenants the daemon must have time for them too. */
+const KEPT_TIMES = 10;
+/** A scrape that would take longer gets what was computed before. Prometheus gives up after ten seconds (`scrape_timeout`). */
+const LONGEST_WAIT_MS = 5 * SECOND_MS;
+
+/** Figures that are computed from the state of all tenants. */
+export interface StateFigures {
+  /**
+   * Computes them anew when they are too old, once for all who ask meanwhile.
+   * @returns how old they are, in milliseconds
+   * @throws MirrorError as the state does, Redis not answering among it
+   */
+  refresh(estate: Estate): Promise<number>;
+}
+
+/**
+ * @param compute reads the state and tells the figures
+ * @param longestWaitMs how long whoever asks waits for it, once there are figures at all
+ */
+export function createStateFigures(
+  compute: (estate: Estate) => Promise<void>,
+  longestWaitMs = LONGEST_WAIT_MS,
+): StateFigures {
+  let computed: { at: Instant; tookMs: number } | null = null;
+  let computing: Promise<void> | null = null;
+  async function computeNow(estate: Estate): Promise<void> {
+    const at = estate.clock();
+    const begunAt = performance.now();
+    await compute(estate);
+    computed = { at, tookMs: performance.now() - begunAt };
+  }
+  function isOld(now: Instant): boolean {
+    if (computed === null) return true;
+    const ageMs = now - computed.at;
+    return ageMs < 0 || ageMs >= Math.max(KEPT_MS, KEPT_TIMES * computed.tookMs);
+  }
+  return {
+    async refresh(estate) {
+      if (isOld(estate.clock())) {
+        computing ??= computeNow(estate).finally(() => {
+          computing = null;
+        });
+        // Whoever stopped waiting leaves nobody who hears of a failure; the next one asks again.
+        computing.catch(() => {});
+        await (computed === null
+          ? computing
+          : Promise.race([computing, pause(longestWaitMs, undefined, { ref: false })]));
+      }
+      return estate.clock() - (computed?.at ?? estate.clock());
+    },
+  };
+}
