@@ -28,13 +28,14 @@ afterEach(async () => {
 });
 
 /** A receiver with a certificate for {@link NAME}; its requests by host and body. */
-async function receiver() {
+async function receiver(answer: 'given' | 'cut' = 'given') {
   const seen: string[] = [];
   const server = createServer({ cert: certificate, key: privateKey }, async (incoming, outgoing) => {
     let body = '';
     for await (const chunk of incoming) body += chunk;
     seen.push(`${incoming.method} ${incoming.headers.host} ${body}`);
-    outgoing.writeHead(202, { 'retry-after': '7' }).end('taken');
+    if (answer === 'cut') outgoing.destroy();
+    else outgoing.writeHead(202, { 'retry-after': '7' }).end('taken');
   });
   servers.push(server);
   server.listen(0, '127.0.0.1');
@@ -132,9 +133,8 @@ describe('a public request', () => {
 
   test('waits for no name server longer than for an answer', async () => {
     const silent: Resolve = () => new Promise(() => {});
-    expect(await failure(doorWith(silent).send(publicRequest('https://slow.example')))).toMatchObject({
-      code: 'timeout',
-    });
+    const error = await failure(doorWith(silent).send(publicRequest('https://slow.example')));
+    expect(error).toMatchObject({ code: 'timeout', ambiguous: false });
   });
 });
 
@@ -145,4 +145,11 @@ test('a certificate that is not trusted shows that nothing was sent', async () =
   expect(error).toMatchObject({ code: 'connection-failed', ambiguous: false });
   expect(error.cause).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   expect(seen).toEqual([]);
+});
+
+test('what breaks off after the certificate was trusted may have been carried out', async () => {
+  const { url, seen } = await receiver('cut');
+  const error = await failure(transmit(wireRequest(url, () => true, answers([LOOPBACK]).resolve)));
+  expect(error).toMatchObject({ code: 'connection-failed', ambiguous: true });
+  expect(seen).toHaveLength(1);
 });
