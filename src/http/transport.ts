@@ -79,9 +79,7 @@ export async function transmit(request: TransportRequest): Promise<TransportAnsw
   const incoming = await exchange.answer();
   const headers = headersOf(incoming);
   noteKeeping(incoming.socket, headers);
-  const isBare = request.method === 'HEAD' || incoming.statusCode === 204 || incoming.statusCode === 304;
-  const coding = isBare ? null : headers.get('content-encoding');
-  return { status: incoming.statusCode ?? 0, headers, body: exchange.body(coding) };
+  return { status: incoming.statusCode ?? 0, headers, body: exchange.body(headers.get('content-encoding')) };
 }
 
 /** A request under way, with what may end it early. */

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { type ClientRequest, createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -79,6 +80,24 @@ describe('a connection', () => {
     await ask(url);
     await ask(url);
     expect(connections()).toBe(2);
+  });
+
+  test.each([
+    ['nothing of it', '', 4_000],
+    ['less than that', 'Keep-Alive: timeout=3\r\n', 2_000],
+    ['more', 'Keep-Alive: timeout=20, max=7\r\n', 19_000],
+    ['far more', 'Keep-Alive: timeout=3600\r\n', 60_000],
+  ])('is kept shorter than by common servers; of one that says %s, accordingly', async (_, header, keptMs) => {
+    const { url } = await script(OK.replace('\r\n', `\r\n${header}`));
+    let socket: Socket | null = null;
+    const note = (message: unknown) => {
+      socket = (message as { request: ClientRequest }).request.socket;
+    };
+    const finished = channel('http.client.response.finish');
+    finished.subscribe(note);
+    onTestFinished(() => void finished.unsubscribe(note));
+    await ask(url);
+    await waitFor(() => socket?.timeout === keptMs, { what: 'the time limit of the free connection' });
   });
 
   test('that the server closed is not used again', async () => {
@@ -246,6 +265,14 @@ test('what a server says ahead of its answer is not the answer', async () => {
   expect(await ask(url)).toMatchObject({ status: 200, text: 'ok' });
 });
 
+test.each(['POST', 'PUT', 'DELETE', 'REPORT', 'GET'])('a body goes out whole with its length by %s', async (method) => {
+  const url = await serve(async (incoming, outgoing) => {
+    const body = Buffer.concat(await Array.fromAsync(incoming)).toString();
+    outgoing.end(`${incoming.method} ${incoming.headers['content-length']} ${body}`);
+  });
+  expect(await ask(url, { method, body: 'è' })).toMatchObject({ text: `${method} 2 è` });
+});
+
 test('an upload that is refused before its end is not read any further', async () => {
   let isEnded = false;
   async function* endless() {
@@ -255,8 +282,8 @@ test('an upload that is refused before its end is not read any further', async (
       isEnded = true;
     }
   }
-  const url = await serve((_, outgoing) => outgoing.writeHead(413).end('too much'));
-  expect(await ask(url, { method: 'POST', upload: endless() })).toMatchObject({ status: 413, text: 'too much' });
+  const { url } = await script(OK.replace('200 OK', '413 Content Too Large'));
+  expect(await ask(url, { method: 'POST', upload: endless() })).toMatchObject({ status: 413, text: 'ok' });
   await waitFor(() => isEnded, { what: 'the end of the upload' });
 });
 
