@@ -16,7 +16,7 @@ export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true
  * @throws MirrorError `settings`, code `address-not-allowed`, here for an address without a name, else where it is looked up
  */
 export function pinnedLookup(url: string, isAllowed: (address: string) => boolean, resolve: Resolve): LookupFunction {
-  const { protocol, hostname } = new URL(url);
+  const { protocol, hostname } = URL.parse(url) ?? { protocol: null, hostname: '' };
   const address = hostname.replace(/^\[|\]$/g, '');
   if (protocol !== 'https:' || (isIP(address) !== 0 && !isAllowed(address))) throw notAllowed();
   async function allowed(name: string): Promise<LookupAddress[]> {

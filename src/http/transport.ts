@@ -74,12 +74,8 @@ const PROTOCOLS = {
  * @throws MirrorError `remote`: `timeout`, `aborted` or `connection-failed`; `ambiguous` when it may have been carried out. `contract`,
  * `answer-too-large`. What `lookup` or `upload` failed with, where that is a MirrorError
  */
-export async function transmit(request: TransportRequest): Promise<TransportAnswer> {
-  const exchange = new Exchange(request);
-  const incoming = await exchange.answer();
-  const headers = headersOf(incoming);
-  noteKeeping(incoming.socket, headers);
-  return { status: incoming.statusCode ?? 0, headers, body: exchange.body(headers.get('content-encoding')) };
+export function transmit(request: TransportRequest): Promise<TransportAnswer> {
+  return new Exchange(request).answer();
 }
 
 /** A request under way, with what may end it early. */
@@ -101,25 +97,25 @@ class Exchange {
     request.signal.addEventListener('abort', this.#stop);
   }
 
-  async answer(): Promise<IncomingMessage> {
+  async answer(): Promise<TransportAnswer> {
     try {
       this.#request.signal.throwIfAborted();
-      try {
-        this.#incoming = await this.#send('kept');
-      } catch (error) {
-        if (!this.#isStale(error)) throw error;
-        this.#incoming = await this.#send('alone');
-      }
-      return this.#incoming;
+      const incoming = await this.#send('kept').catch((error: unknown) => {
+        if (this.#isStale(error)) return this.#send('alone');
+        throw error;
+      });
+      const headers = headersOf(incoming);
+      noteKeeping(incoming.socket, headers);
+      const body = this.#body(incoming, headers.get('content-encoding'));
+      return { status: incoming.statusCode ?? 0, headers, body };
     } catch (error) {
-      this.#release();
+      this.#stop();
       throw this.#failure(error);
     }
   }
 
-  async *body(coding: string | null): AsyncGenerator<Uint8Array> {
+  async *#body(incoming: IncomingMessage, coding: string | null): AsyncGenerator<Uint8Array> {
     const { maxResponseBytes } = this.#request;
-    const incoming = this.#incoming as IncomingMessage;
     let size = 0;
     try {
       for await (const chunk of coding === null ? incoming : unpacked(incoming, coding)) {
@@ -150,7 +146,10 @@ class Exchange {
       });
       this.#outgoing = outgoing;
       this.#noteOpening(outgoing, opened);
-      outgoing.once('response', resolve);
+      outgoing.once('response', (incoming) => {
+        this.#incoming = incoming;
+        resolve(incoming);
+      });
       // What goes wrong once there is an answer shows where its body is read.
       outgoing.on('error', reject);
       outgoing.once('close', () => {

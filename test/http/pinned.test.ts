@@ -110,11 +110,12 @@ describe('a public request', () => {
     'https://0x7f.1',
     'https://169.254.169.254',
     'http://example.com',
+    'example.com',
   ])('is not sent to %s, and no name is asked for', async (url) => {
     const { resolve, asked } = answers([PUBLIC]);
     const error = await failure(doorWith(resolve).send(publicRequest(url)));
     expect(error).toMatchObject({ code: 'address-not-allowed' });
-    expect(error.message).not.toContain(new URL(url).hostname);
+    expect(error.message).not.toMatch(/example|127|::|169|7f|2130/);
     expect(asked()).toBe(0);
   });
 
