@@ -28,7 +28,7 @@ async function listen(server: Server): Promise<string> {
 
 const serve = (listener: RequestListener) => listen(createServer(listener));
 
-/** A server that answers each piece it gets with what comes next of these texts, and closes the connection where one is null; silent after. */
+/** Answers each piece that it gets with the next of these texts, closes the connection where one is null, and is silent after the last. */
 async function script(...answers: (string | null)[]) {
   const seen: string[] = [];
   let [connections, closed] = [0, 0];
