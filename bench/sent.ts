@@ -1,3 +1,6 @@
+import { channel } from 'node:diagnostics_channel';
+import type { ClientRequest } from 'node:http';
+
 /** A request that this process made. */
 export interface Sent {
   method: string;
@@ -8,21 +11,32 @@ export interface Sent {
 
 /** The requests that something makes. They are looked at when it is done, so that it costs hardly more than without. */
 export async function requestsOf(work: () => Promise<unknown>): Promise<Sent[]> {
-  const { fetch } = globalThis;
-  const sent: Parameters<typeof fetch>[] = [];
-  globalThis.fetch = (...request) => {
-    sent.push(request);
-    return fetch(...request);
+  const sent: [request: ClientRequest, body: unknown][] = [];
+  const created = channel('http.client.request.created');
+  const note = (message: unknown) => {
+    const { request } = message as { request: ClientRequest };
+    const { end } = request;
+    request.end = (...given: unknown[]) => {
+      sent.push([request, given[0]]);
+      return Reflect.apply(end, request, given);
+    };
   };
+  created.subscribe(note);
   try {
     await work();
   } finally {
-    globalThis.fetch = fetch;
+    created.unsubscribe(note);
   }
-  return await Promise.all(sent.map(([input, init]) => takeDown(new Request(input, { ...init, signal: null }))));
+  return sent.map(([request, body]) => takeDown(request, body));
 }
 
-async function takeDown(request: Request): Promise<Sent> {
-  const { method, url, headers } = request;
-  return { method, url, headers, body: request.body === null ? null : await request.text() };
+/** @param body text or bytes in UTF-8 */
+function takeDown(request: ClientRequest, body: unknown): Sent {
+  const { method, protocol, path } = request;
+  const headers = new Headers(Object.entries(request.getHeaders()).map(([name, value]) => [name, String(value)]));
+  const url = `${protocol}//${headers.get('host')}${path}`;
+  // Whoever sends it again says these anew.
+  for (const name of ['host', 'content-length']) headers.delete(name);
+  const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body;
+  return { method, url, headers, body: typeof text === 'string' ? text : null };
 }

@@ -1,12 +1,10 @@
-import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Budget } from './budget.ts';
-import { neverConnected } from './never-connected.ts';
-import { type PinnedAnswer, type Resolve, sendPinned, systemResolve } from './pinned.ts';
+import { pinnedLookup, type Resolve, systemResolve } from './pinned.ts';
 import { isPublicAddress } from './public-addresses.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { overdueTimers } from './standstill.ts';
-import { sendUpload } from './uploading.ts';
+import { stopped, transmit } from './transport.ts';
 
 /** One request through the door. */
 export interface HttpRequest {
@@ -95,7 +93,6 @@ export interface HttpDoorOptions {
 
 const DEFAULT_TIMEOUT_MS = 30 * SECOND_MS;
 const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PROPFIND', 'REPORT']);
 
 /** Opens the door to the network. */
 export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
@@ -139,24 +136,18 @@ async function tell({ budget }: HttpRequest, { status, retryAfterMs }: Pick<Http
 }
 
 async function openOnce(request: HttpRequest, options: HttpDoorOptions): Promise<HttpStream> {
-  const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
-  const signal = AbortSignal.any([request.signal, timeout]);
-  async function* bodyOf(response: Response | PinnedAnswer): AsyncGenerator<Uint8Array> {
-    try {
-      yield* limited(response.body ?? [], request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES);
-    } catch (error) {
-      throw networkError(error, request, timeout);
-    }
-  }
-  try {
-    const response = await connect(request, { 'user-agent': options.userAgent, ...request.headers }, signal, options);
-    const { status, headers } = response;
-    const head = { status, headers, retryAfterMs: retryAfterMs(headers, options.clock()) };
-    const body = bodyOf(response);
-    return { ...head, body, whole: async () => joinedLater(head, await Array.fromAsync(body)) };
-  } catch (error) {
-    throw networkError(error, request, timeout);
-  }
+  const { method, url, body: content, upload, signal, publicOnly } = request;
+  const { status, headers, body } = await transmit({
+    ...{ method, url, signal },
+    headers: { 'user-agent': options.userAgent, ...request.headers },
+    ...(content === undefined ? {} : { body: content }),
+    ...(upload === undefined ? {} : { upload }),
+    ...(publicOnly === true ? { lookup: pinnedLookup(url, isPublicAddress, options.resolve ?? systemResolve) } : {}),
+    timeoutMs: request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    maxResponseBytes: request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
+  });
+  const head = { status, headers, retryAfterMs: retryAfterMs(headers, options.clock()) };
+  return { ...head, body, whole: async () => joinedLater(head, await Array.fromAsync(body)) };
 }
 
 function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Array[]): HttpResponse {
@@ -169,64 +160,6 @@ function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Arra
       return joined;
     },
   };
-}
-
-function connect(
-  { method, url, body, upload, publicOnly }: HttpRequest,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-  { resolve = systemResolve }: HttpDoorOptions,
-): Promise<Response | PinnedAnswer> {
-  if (publicOnly === true) {
-    return sendPinned(
-      { method, url, headers, signal, ...(body === undefined ? {} : { body }) },
-      isPublicAddress,
-      resolve,
-    );
-  }
-  if (upload !== undefined) return sendUpload({ method, url, headers, upload, signal });
-  return fetch(url, {
-    method,
-    headers,
-    ...(body === undefined ? {} : { body: body as NonNullable<RequestInit['body']> }),
-    redirect: 'manual',
-    signal,
-  });
-}
-
-async function* limited(body: AsyncIterable<Uint8Array> | [], limitBytes: number): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > limitBytes) {
-      throw new MirrorError('the answer is larger than allowed', {
-        actor: 'contract',
-        code: 'answer-too-large',
-        retry: 'later',
-      });
-    }
-    yield chunk;
-  }
-}
-
-function networkError(error: unknown, request: HttpRequest, timeout: AbortSignal): MirrorError {
-  if (error instanceof MirrorError) return error;
-  const ambiguous = !IDEMPOTENT.has(request.method);
-  if (request.signal.aborted) return stopped(ambiguous);
-  if (timeout.aborted) {
-    return new MirrorError('no answer in time', { actor: 'remote', code: 'timeout', retry: 'later', ambiguous });
-  }
-  return new MirrorError('the connection failed', {
-    actor: 'remote',
-    code: 'connection-failed',
-    retry: 'later',
-    ambiguous: ambiguous && !neverConnected(error),
-    cause: error,
-  });
-}
-
-function stopped(ambiguous: boolean): MirrorError {
-  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
 }
 
 function fetchThrough(send: HttpDoor['send'], label: string, budget: Budget | undefined): typeof fetch {
@@ -243,7 +176,7 @@ function fetchThrough(send: HttpDoor['send'], label: string, budget: Budget | un
       ...(budget === undefined ? {} : { budget }),
     });
     const bodyless = answer.status === 204 || answer.status === 304 || request.method === 'HEAD';
-    return new Response(bodyless ? null : new Uint8Array(answer.body), {
+    return new Response(bodyless ? null : (answer.body as Uint8Array<ArrayBuffer>), {
       status: answer.status,
       headers: withoutCoding(answer.headers),
     });

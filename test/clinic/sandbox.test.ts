@@ -132,11 +132,16 @@ describe('a clinic that fails', () => {
     }
   });
 
-  it.each(['cut', 'cut-body', 'lost-answer'])('at one page only (%s) gives the whole snapshot', async (kind) => {
+  it.each([
+    // What is lost with a kept connection is asked for once more below the client, which counts it once.
+    ['cut', 0],
+    ['lost-answer', 0],
+    ['cut-body', 1],
+  ])('at one page only (%s) gives the whole snapshot', async (kind, again) => {
     const whole = await read(pages);
     sandbox.faults.add({ match: LISTS, after: 3, times: 1, fault: { kind } });
     const snapshot = await read(pages);
-    expect(snapshot).toMatchObject({ completeness: 'complete', requests: whole.requests + 1 });
+    expect(snapshot).toMatchObject({ completeness: 'complete', requests: whole.requests + again });
     expect(snapshot.records.size).toBe(whole.records.size);
   });
 

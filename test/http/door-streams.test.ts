@@ -49,8 +49,11 @@ test.each([
 });
 
 test('a stream that fails on its way fails the request', async () => {
+  const { promise: arrived, resolve } = Promise.withResolvers<void>();
+  server.once('request', () => resolve());
   async function* failing() {
     yield new Uint8Array(10);
+    await arrived;
     throw new Error('the disk is gone');
   }
   const request = { label: 'x', method: 'POST', url: `${url}/echo`, upload: failing(), signal };

@@ -96,8 +96,10 @@ async function expectNoSuccess(kit: AnyKit, operation: Operation<Item>, body: st
 function brokenReading(fault: ProxyFault): ContractCase['run'] {
   return async (kit) => {
     await kit.create('a', 'b');
-    kit.target.proxy.add({ ...kit.target.dialect.reads, fault });
+    const { proxy, dialect } = kit.target;
+    proxy.add({ ...dialect.reads, times: Number.POSITIVE_INFINITY, fault });
     await expect(kit.readAll()).rejects.toMatchObject({ name: 'MirrorError', retry: 'later' });
+    proxy.clear();
     expect(await kit.readAll()).toHaveLength(2);
   };
 }

@@ -1,0 +1,257 @@
+import {
+  type ClientRequest,
+  globalAgent,
+  Agent as HttpAgent,
+  type AgentOptions as HttpAgentOptions,
+  type IncomingMessage,
+  request as overHttp,
+} from 'node:http';
+import { Agent as HttpsAgent, request as overHttps } from 'node:https';
+import type { LookupFunction, Socket } from 'node:net';
+import { type Duplex, Readable } from 'node:stream';
+import { MirrorError } from '../model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { ACCEPTED_CODINGS, unpacked } from './unpacking.ts';
+
+/** One request as it goes over the wire. */
+export interface TransportRequest {
+  method: string;
+  /** `http:` or `https:`. */
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string | Uint8Array;
+  /** In place of `body`: sent as fast as the other side reads. */
+  upload?: AsyncIterable<Uint8Array>;
+  signal: AbortSignal;
+  /** Until the whole answer has been read. */
+  timeoutMs: number;
+  /** Bytes of the answer's body, unpacked. */
+  maxResponseBytes: number;
+  /** Says where the host is; the request has a connection of its own then, and goes through no proxy. */
+  lookup?: LookupFunction;
+}
+
+/** An answer whose body has yet to be read. */
+export interface TransportAnswer {
+  status: number;
+  headers: Headers;
+  /** Unpacked, as it comes. It must be read or given up. @throws as {@link transmit} */
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** Methods by which nothing is changed. */
+const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'PROPFIND', 'REPORT']);
+/** A connection that took longer is none. */
+const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
+/**
+ * A connection is kept for the next request for as long: less than the 5 s of common servers (Node, Apache), since what is sent while the
+ * other side closes it gets no answer. Where the server tells its own time (`Keep-Alive: timeout`), that counts, up to a minute.
+ */
+const KEPT = { keepAlive: true, timeout: 4 * SECOND_MS, maxFreeSockets: 64 };
+const LONGEST_KEPT_MS = MINUTE_MS;
+/** How long the server of a connection said that it keeps it. */
+const toldMs = new WeakMap<Duplex, number>();
+// As the operator tells Node (NODE_USE_ENV_PROXY): the agents that it makes by itself know.
+const { proxyEnv } = (globalAgent as HttpAgent & { options: HttpAgentOptions }).options;
+const PROTOCOLS = {
+  'http:': {
+    send: overHttp,
+    opened: 'connect',
+    kept: keepingAsTold(new HttpAgent({ ...KEPT, proxyEnv })),
+    alone: new HttpAgent({ proxyEnv }),
+  },
+  'https:': {
+    send: overHttps,
+    opened: 'secureConnect',
+    kept: keepingAsTold(new HttpsAgent({ ...KEPT, proxyEnv })),
+    alone: new HttpsAgent({ proxyEnv }),
+  },
+} as const;
+
+/**
+ * Sends one request and follows no redirect. A safe one that is lost with a kept connection, as when the server closes it in the same
+ * moment, is sent once more on a new one.
+ * @throws MirrorError `remote`: `timeout`, `aborted` or `connection-failed`; `ambiguous` when it may have been carried out. `contract`,
+ * `answer-too-large`. What `lookup` or `upload` failed with, where that is a MirrorError
+ */
+export function transmit(request: TransportRequest): Promise<TransportAnswer> {
+  return new Exchange(request).answer();
+}
+
+/** A request under way, with what may end it early. */
+class Exchange {
+  readonly #request: TransportRequest;
+  readonly #timer: NodeJS.Timeout;
+  #outgoing: ClientRequest | null = null;
+  #incoming: IncomingMessage | null = null;
+  /** Some of it may have reached the other side. */
+  #wasSent = false;
+  #isOverdue = false;
+
+  constructor(request: TransportRequest) {
+    this.#request = request;
+    this.#timer = setTimeout(() => {
+      this.#isOverdue = true;
+      this.#stop();
+    }, request.timeoutMs).unref();
+    request.signal.addEventListener('abort', this.#stop);
+  }
+
+  async answer(): Promise<TransportAnswer> {
+    try {
+      this.#request.signal.throwIfAborted();
+      const incoming = await this.#send('kept').catch((error: unknown) => {
+        if (this.#isStale(error)) return this.#send('alone');
+        throw error;
+      });
+      const headers = headersOf(incoming);
+      noteKeeping(incoming.socket, headers);
+      const body = this.#body(incoming, headers.get('content-encoding'));
+      return { status: incoming.statusCode ?? 0, headers, body };
+    } catch (error) {
+      this.#stop();
+      throw this.#failure(error);
+    }
+  }
+
+  async *#body(incoming: IncomingMessage, coding: string | null): AsyncGenerator<Uint8Array> {
+    const { maxResponseBytes } = this.#request;
+    let size = 0;
+    try {
+      for await (const chunk of coding === null ? incoming : unpacked(incoming, coding)) {
+        size += chunk.length;
+        if (size > maxResponseBytes) throw tooLarge();
+        yield chunk;
+      }
+    } catch (error) {
+      throw this.#failure(error);
+    } finally {
+      this.#release();
+      // An answer may come before all was sent, such as a refusal.
+      if (this.#outgoing?.writableFinished === false) this.#outgoing.destroy();
+    }
+  }
+
+  #send(agents: 'kept' | 'alone'): Promise<IncomingMessage> {
+    const { method, url, headers, body, upload, lookup } = this.#request;
+    const { protocol, hostname, port, pathname, search } = new URL(url);
+    return new Promise((resolve, reject) => {
+      const { send, opened, ...agentsOf } = PROTOCOLS[protocol as keyof typeof PROTOCOLS] ?? unknownProtocol();
+      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
+      const outgoing = send({
+        ...{ method, port, path: pathname + search },
+        host: hostname.replace(/^\[|\]$/g, ''),
+        headers: { accept: '*/*', 'accept-encoding': ACCEPTED_CODINGS, ...length, ...headers },
+        ...(lookup === undefined ? { agent: agentsOf[agents] } : { agent: false, lookup }),
+      });
+      this.#outgoing = outgoing;
+      this.#noteOpening(outgoing, opened);
+      outgoing.once('response', (incoming) => {
+        this.#incoming = incoming;
+        resolve(incoming);
+      });
+      // What goes wrong once there is an answer shows where its body is read.
+      outgoing.on('error', reject);
+      outgoing.once('close', () => {
+        if (this.#incoming === null) reject(new Error('the connection was closed'));
+      });
+      if (upload === undefined) outgoing.end(body);
+      else pour(upload, outgoing);
+    });
+  }
+
+  /** Nothing leaves before a connection stands, and with TLS before its other end was proved. */
+  #noteOpening(outgoing: ClientRequest, opened: 'connect' | 'secureConnect'): void {
+    this.#wasSent = false;
+    outgoing.once('socket', (socket) => {
+      this.#wasSent = !socket.connecting;
+      if (this.#wasSent) return;
+      const opening = setTimeout(
+        () => outgoing.destroy(new Error('no connection in time')),
+        CONNECT_TIMEOUT_MS,
+      ).unref();
+      socket.once('close', () => clearTimeout(opening));
+      socket.once(opened, () => {
+        clearTimeout(opening);
+        this.#wasSent = true;
+      });
+    });
+  }
+
+  /** Whether it may have met a kept connection in the moment of its end, and can be sent again without harm. */
+  #isStale(error: unknown): boolean {
+    const { method, upload, signal } = this.#request;
+    if (!SAFE.has(method) || upload !== undefined || signal.aborted || this.#isOverdue) return false;
+    const code = error instanceof Error && 'code' in error ? error.code : null;
+    return this.#outgoing?.reusedSocket === true && (code === 'ECONNRESET' || code === 'EPIPE');
+  }
+
+  readonly #stop = (): void => {
+    this.#release();
+    // Once there is an answer it is this that must be destroyed: destroying the request would pass it off as read to its end.
+    (this.#incoming ?? this.#outgoing)?.destroy(new Error('it took too long, or was stopped'));
+  };
+
+  #release(): void {
+    clearTimeout(this.#timer);
+    this.#request.signal.removeEventListener('abort', this.#stop);
+  }
+
+  #failure(error: unknown): MirrorError {
+    if (error instanceof MirrorError) return error;
+    const ambiguous = this.#wasSent && !SAFE.has(this.#request.method);
+    if (this.#request.signal.aborted) return stopped(ambiguous);
+    const [code, words] = this.#isOverdue
+      ? ['timeout', 'no answer in time']
+      : ['connection-failed', 'the connection failed'];
+    return new MirrorError(words, { actor: 'remote', code, retry: 'later', ambiguous, cause: error });
+  }
+}
+
+/** The error of a request that its caller gave up. @param ambiguous whether it may have been carried out */
+export function stopped(ambiguous: boolean): MirrorError {
+  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
+}
+
+function tooLarge(): MirrorError {
+  return new MirrorError('the answer is larger than allowed', {
+    actor: 'contract',
+    code: 'answer-too-large',
+    retry: 'later',
+  });
+}
+
+function keepingAsTold<Agent extends HttpAgent>(agent: Agent): Agent {
+  const { keepSocketAlive } = agent;
+  agent.keepSocketAlive = (socket) => {
+    const isKept = keepSocketAlive.call(agent, socket);
+    const keptMs = toldMs.get(socket);
+    if (keptMs !== undefined) (socket as Socket).setTimeout(keptMs);
+    return isKept;
+  };
+  return agent;
+}
+
+/** A second less than it was told, since the server counts from when it sent its answer. */
+function noteKeeping(socket: Socket, headers: Headers): void {
+  const seconds = /\btimeout=(\d+)/i.exec(headers.get('keep-alive') ?? '')?.[1];
+  if (seconds !== undefined)
+    toldMs.set(socket, Math.min(Math.max(Number(seconds) - 1, 0) * SECOND_MS, LONGEST_KEPT_MS));
+}
+
+function unknownProtocol(): never {
+  throw new Error('only http and https are spoken');
+}
+
+function pour(upload: AsyncIterable<Uint8Array>, outgoing: ClientRequest): void {
+  const source = Readable.from(upload, { objectMode: false });
+  source.on('error', (error) => outgoing.destroy(error));
+  outgoing.on('close', () => source.destroy());
+  source.pipe(outgoing);
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
+  return headers;
+}
