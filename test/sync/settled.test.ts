@@ -65,7 +65,16 @@ describe('a calendar that had nothing to do', () => {
     expect(settledUntil(inputOf([], []))).toBe(Number.POSITIVE_INFINITY);
   });
 
-  const one = appointmentOf('1');
+  test('goes by what was written too, and by a moment without length as if it lasted for one', () => {
+    const written = linkOf(one, { startAt: NOW - 8 * HOUR_MS, endAt: NOW - 7 * HOUR_MS });
+    expect(settledUntil(inputOf([one], [written]))).toBe(NOW + 3 * HOUR_MS);
+    const startAt = NOW - 9 * HOUR_MS;
+    const moment = appointmentOf('1', { time: { kind: 'timed', startAt, endAt: startAt } });
+    expect(settledUntil(inputOf([moment], []))).toBe(NOW + HOUR_MS + 1);
+    expect(settledUntil(inputOf([appointmentOf('1', { inHours: 20 })], [])), 'it begins as the window ends').toBe(NOW);
+  });
+
+  const one = appointmentOf('1', { inHours: 1 });
   const beyond = appointmentOf('1', { inHours: 30 });
   test.each([
     ['something waits', inputOf([one], [linkOf(one)], new Map([['2', { recordId: '2' }]]))],
@@ -74,6 +83,7 @@ describe('a calendar that had nothing to do', () => {
     ['a person edited an object', inputOf([one], [linkOf(one, { drift: 'edited' })])],
     ['a person removed an object', inputOf([one], [linkOf(one, { drift: 'removed' })])],
   ])('is not known to have nothing to do while %s', (_, input) => {
+    expect(settledUntil(inputOf([one], [linkOf(one)]))).not.toBeNull();
     expect(settledUntil(input)).toBeNull();
   });
 });
