@@ -1,6 +1,7 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from './absence.ts';
+import { AWAITING } from './open-states.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { streamsRead } from './streams.ts';
 import type { OpenTenant } from './tenant.ts';
@@ -49,6 +50,8 @@ export async function reportRun(
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },
+    crmPlanner: cycle !== null && hasPlannedCrm(cycle) ? plannerOf(tenant, startedAt) : (previous?.crmPlanner ?? null),
+    awaiting: cycle?.left.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error:
       error === null
@@ -57,6 +60,14 @@ export async function reportRun(
   };
   await tenant.runs.add(run);
   return run;
+}
+
+function hasPlannedCrm({ plans }: Cycle): boolean {
+  return plans.some(({ target }) => target.crm !== null);
+}
+
+function plannerOf({ memory }: OpenTenant, at: number): RunReport['crmPlanner'] {
+  return memory.process === null ? null : { process: memory.process, at };
 }
 
 /** What a cycle meant for one target, in numbers. */

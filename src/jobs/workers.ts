@@ -17,6 +17,9 @@ export type JobHandlers = {
   [Name in JobName]: (data: JobData<Name>, signals: { stop: AbortSignal; abort: AbortSignal }) => Promise<void>;
 };
 
+/** Thrown by a handler whose job is another process's: it goes back into the queue until that one takes it. */
+export class ForAnotherProcess extends Error {}
+
 /** How the workers run. */
 export interface WorkersOptions {
   redis: RedisPlace;
@@ -39,6 +42,8 @@ export interface WorkQueues {
   repeat: Repetitions['repeat'];
   /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
   pullNow(tenant: string, delayMs?: number): Promise<void>;
+  /** Has what a tenant's CRMs follow beside appointments read, unless somebody is at it or about to be. */
+  readStreams(tenant: string): Promise<void>;
   /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
   /**
@@ -96,6 +101,9 @@ export function openQueues(redis: RedisPlace, checkEveryMs = REPETITION_CHECK_MS
       const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication };
       await queueOf('pull').add('pull', { tenant, asked: true }, options);
+    },
+    async readStreams(tenant) {
+      await queueOf('read-streams').add('read-streams', { tenant }, { ...JOB_OPTIONS, deduplication: { id: tenant } });
     },
     async wake(tenant, target, delayMs) {
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
@@ -220,6 +228,7 @@ async function handle(
     await inTurn(name, job, { data: parsed.data, token, ...options }, () => run(parsed.data, signals));
   } catch (error) {
     if (error instanceof DelayedError) throw error;
+    if (error instanceof ForAnotherProcess) return await leaveToNext(job, token, LEFT_MS);
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
     // Said once, where it is found: the job is for a process with the newer configuration.

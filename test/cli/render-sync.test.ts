@@ -37,6 +37,8 @@ function resultOf(planned: Record<string, number>): SyncResult {
       gaps: {},
       clinic: null,
       read: {},
+      crmPlanner: null,
+      awaiting: [],
       targets: [{ target: 'room', planned, ...counts }],
       error: null,
     },

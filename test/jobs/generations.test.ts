@@ -68,7 +68,7 @@ describe('D20: of two processes with different configurations', () => {
       await cycle(after);
       return read(...query);
     };
-    await expect(pullTenant(before, { wait: false }, NEVER)).rejects.toMatchObject(SUPERSEDED);
+    await expect(pullTenant(before, NEVER)).rejects.toMatchObject(SUPERSEDED);
     expect(await after.outbox.counts('doctor')).toMatchObject({ pending: 0 });
     expect(new Set(model.objects().map(({ item }) => item.title))).toEqual(new Set(['Busy']));
     expect(model.calls.operations).toBe(50);

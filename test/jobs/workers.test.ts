@@ -72,7 +72,7 @@ function handlersFor(tenants: ReadonlyMap<string, OpenTenant>, waking: WorkQueue
     async pull({ tenant: id }, { stop }) {
       const tenant = tenants.get(id);
       if (tenant === undefined) return;
-      await pullTenant(tenant, { wait: false }, stop);
+      await pullTenant(tenant, stop);
       for (const target of tenant.targets.keys()) {
         if ((await tenant.outbox.nextDueAt(target)) !== null) await waking.wake(id, target, 0);
       }
