@@ -19,7 +19,7 @@ import { keepChannels, withoutChannels } from './jobs/channels.ts';
 import { lookAtTarget } from './jobs/look.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
-import { areStreamsDue, readStreamsInTurn } from './jobs/read-streams.ts';
+import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from './jobs/read-streams.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
 import { remind } from './jobs/remind.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
@@ -58,6 +58,12 @@ const IN_FLIGHT = {
   ...{ pull: 128, 'read-streams': 64, audit: 8, look: 64, channels: 32 },
   ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
 };
+
+/**
+ * So often a cycle is left to the process that plans the tenant's CRMs; whoever has it then plans calendars alone. Redis hands jobs to the
+ * processes in turn.
+ */
+const CYCLES_HANDED_ON = 2;
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going, as far as its role goes.
@@ -216,14 +222,15 @@ function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers
 function handlersOf(composition: Composition): JobHandlers {
   const { queues, estate, composed } = composition;
   return {
-    async pull({ tenant: id, asked = false }, { stop }) {
+    async pull({ tenant: id, asked = false }, { stop, taken }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
+      if (taken <= CYCLES_HANDED_ON && (await areCrmsElsewhere(tenant))) throw new ForAnotherProcess();
       const run = await pullTenant(tenant, stop);
       // The cycle that is under way may have begun before what the asker knows of.
       if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
       await wakeLanes(composition, tenant);
-      if (run?.error === null && (await areStreamsDue(tenant))) await queues.readStreams(id);
+      if (run !== null && (await areStreamsDue(tenant, run))) await queues.readStreams(id);
     },
     async 'read-streams'({ tenant: id }, { stop }) {
       const tenant = estate.tenants.get(id);

@@ -315,12 +315,8 @@ function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Sh
     },
     async verifyClinicLogin(accessToken, signal) {
       const header = async () => `Bearer ${accessToken}`;
-      const login = {
-        ...context,
-        pagings: new Map(),
-        budget: share('interactive'),
-        authorization: { header, renew: header },
-      };
+      const own = { pagings: new Map(), authorization: { header, renew: header } };
+      const login = { ...context, ...own, budget: share('interactive') };
       await openClinic(tenant, memory, login).tenantId(signal);
     },
     tenant: {

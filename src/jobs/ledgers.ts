@@ -2,25 +2,10 @@ import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Ledger } from '../sync/derive.ts';
 import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
-import type { History } from './stream-memory.ts';
+import type { History, Taken } from './stream-memory.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
 import type { Confirmations } from './views.ts';
-
-/** Which readings a ledger has taken. */
-export interface Taken {
-  /** When the reading of the far past began that it holds; null before the first. */
-  historyAt: Instant | null;
-  /** How many appointments the windows held that it took, by their length in hours: other readings widen them at times. */
-  windowSizes: Map<number, Doubted>;
-  /** How many invoices there were. */
-  invoices: Doubted;
-}
-
-/** It has taken none. */
-export function nothingTaken(): Taken {
-  return { historyAt: null, windowSizes: new Map(), invoices: createDoubted() };
-}
 
 /** A ledger, and what it has taken. */
 interface Kept {

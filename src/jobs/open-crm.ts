@@ -4,7 +4,7 @@ import type { TargetConfiguration } from '../settings/configuration.ts';
 import { createLedger } from '../sync/derive.ts';
 import { CALENDAR_FORM, crmForm, type ItemForm } from '../sync/identity.ts';
 import { compileMapping, type EvaluateExpressions } from '../sync/mapping/index.ts';
-import { nothingTaken } from './ledgers.ts';
+import { nothingTaken } from './stream-memory.ts';
 import type { OpenCrm } from './tenant.ts';
 
 /** What a target follows, and what its objects are made of. */

@@ -15,9 +15,15 @@ export interface StreamsTurn {
   isElsewhere: boolean;
 }
 
-/** Whether a tenant has streams that should be read now, by a job of their own. */
-export async function areStreamsDue(tenant: OpenTenant): Promise<boolean> {
-  return (await lookAtStreams(tenant, activeTargets(tenant))).due.length > 0;
+/** Whether a tenant has streams that should be read after a cycle, by a job of their own. What can't be read at all is not asked for. */
+export async function areStreamsDue(tenant: OpenTenant, lastRun: RunReport): Promise<boolean> {
+  if (lastRun.error !== null) return false;
+  return (await lookAtStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
+}
+
+/** Whether another process plans a tenant's CRMs. Costs nothing where there are none. */
+export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
+  return (await lookAtStreams(tenant, activeTargets(tenant))).isElsewhere;
 }
 
 /**

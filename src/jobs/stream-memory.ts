@@ -37,6 +37,21 @@ export interface StreamReadings {
   history: History | null;
 }
 
+/** Which readings a ledger has taken. */
+export interface Taken {
+  /** When the reading of the far past began that it holds; null before the first. */
+  historyAt: Instant | null;
+  /** How many appointments the windows held that it took, by their length in hours: other readings widen them at times. */
+  windowSizes: Map<number, Doubted>;
+  /** How many invoices there were. */
+  invoices: Doubted;
+}
+
+/** It has taken none. */
+export function nothingTaken(): Taken {
+  return { historyAt: null, windowSizes: new Map(), invoices: createDoubted() };
+}
+
 /** A stream that could not be read. */
 export interface FailedReading {
   error: MirrorError;

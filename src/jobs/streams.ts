@@ -94,18 +94,19 @@ function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
  * process that planned by them last goes on with it, so that others neither read them nor plan as long as it is there; a process that has
  * never read them takes over.
  * @param options.fresh a person waits: patients and invoices are due, and what could not be read
+ * @param options.lastRun the report of the last cycle, where it is known
  */
 export async function lookAtStreams(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  options: { fresh?: boolean } = {},
+  options: { fresh?: boolean; lastRun?: RunReport } = {},
 ): Promise<StreamsLook> {
   const { memory } = tenant;
   const now = tenant.clock();
   const needs = needsOf(targets, now);
   const names = [...needs.everyMs.keys()];
   if (names.length === 0) return { needs, streams: NO_STREAMS, due: [], isElsewhere: false };
-  const [lastRun] = await tenant.runs.list(1);
+  const lastRun = options.lastRun ?? (await tenant.runs.list(1))[0];
   const plannedBy = notToCome(lastRun?.read ?? {}, now);
   const standing = (name: SlowStream) => standingOf(name, { memory, needs, plannedBy, now });
   const isElsewhere = isPlannedElsewhere(tenant, lastRun ?? null, now);
@@ -169,11 +170,13 @@ function standingOf(name: SlowStream, { memory, needs, plannedBy, now }: Standin
   return ageMs < LIFE_IN_INTERVALS * everyMs ? 'old' : 'unusable';
 }
 
-/** Who planned CRMs last is given up after a while in which it did not: it may be gone. */
+/**
+ * Who planned CRMs last is given up after a while in which it did not: it may be gone. A process that knows no patients has begun just
+ * now, maybe in its place, and doesn't wait.
+ */
 function isPlannedElsewhere({ memory, planLifeMs }: OpenTenant, lastRun: RunReport | null, now: Instant): boolean {
   const planner = lastRun?.crmPlanner ?? null;
-  const hasNeverRead = memory.patients === null && !memory.failures.has('patients');
-  if (planner === null || planner.process === memory.process || hasNeverRead) return false;
+  if (planner === null || planner.process === memory.process || memory.patients === null) return false;
   return planner.at <= now + CLOCK_TOLERANCE_MS && now - planner.at < planLifeMs / 2;
 }
 

@@ -32,10 +32,9 @@ import type { TargetIdentity } from '../sync/identity.ts';
 import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
 import type { Settled } from '../sync/settled.ts';
-import type { Taken } from './ledgers.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { OpenTriggers } from './open-triggers.ts';
-import type { StreamMemory } from './stream-memory.ts';
+import type { StreamMemory, Taken } from './stream-memory.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
 export interface ClinicSource {

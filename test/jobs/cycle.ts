@@ -9,7 +9,8 @@ export const NEVER = new AbortController().signal;
 
 /** One pull that nobody else keeps from working, by what CRMs follow beside appointments: it is read before, as far as it is due. */
 export async function pull(tenant: OpenTenant): Promise<RunReport> {
-  const { run } = await readStreamsInTurn(tenant, NEVER);
+  const isFollower = [...tenant.targets.values()].some(({ crm }) => crm !== null);
+  const { run } = isFollower ? await readStreamsInTurn(tenant, NEVER) : { run: null };
   return run ?? pullAlone(tenant);
 }
 
