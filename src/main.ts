@@ -27,7 +27,7 @@ import { sharesOf } from './jobs/shares.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
 import { Turns } from './jobs/turns.ts';
-import { ForAnotherProcess, type JobHandlers, startWorkers, type Workers } from './jobs/workers.ts';
+import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS, startWorkers, type Workers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
@@ -58,12 +58,6 @@ const IN_FLIGHT = {
   ...{ pull: 128, 'read-streams': 64, audit: 8, look: 64, channels: 32 },
   ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
 };
-
-/**
- * So often a cycle is left to the process that plans the tenant's CRMs; whoever has it then plans calendars alone. Redis hands jobs to the
- * processes in turn.
- */
-const CYCLES_HANDED_ON = 2;
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going, as far as its role goes.
@@ -225,17 +219,17 @@ function handlersOf(composition: Composition): JobHandlers {
     async pull({ tenant: id, asked = false }, { stop, taken }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      if (taken <= CYCLES_HANDED_ON && (await areCrmsElsewhere(tenant))) throw new ForAnotherProcess();
+      if (taken <= MOST_HAND_ONS && (await areCrmsElsewhere(tenant))) throw new ForAnotherProcess();
       const run = await pullTenant(tenant, stop);
       // The cycle that is under way may have begun before what the asker knows of.
       if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
       await wakeLanes(composition, tenant);
       if (run !== null && (await areStreamsDue(tenant, run))) await queues.readStreams(id);
     },
-    async 'read-streams'({ tenant: id }, { stop }) {
+    async 'read-streams'({ tenant: id }, { stop, taken }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      const { run, isElsewhere } = await readStreamsInTurn(tenant, stop);
+      const { run, isElsewhere } = await readStreamsInTurn(tenant, { takesOver: taken > MOST_HAND_ONS }, stop);
       if (isElsewhere) throw new ForAnotherProcess();
       if (run !== null) await wakeLanes(composition, tenant);
     },

@@ -15,13 +15,13 @@ export interface StreamsTurn {
   isElsewhere: boolean;
 }
 
-/** Whether a tenant has streams that should be read after a cycle, by a job of their own. What can't be read at all is not asked for. */
+/** Whether a tenant has streams that should be read after a cycle, by a job of their own. Not where the clinic can't be read at all. */
 export async function areStreamsDue(tenant: OpenTenant, lastRun: RunReport): Promise<boolean> {
   if (lastRun.error !== null) return false;
   return (await lookAtStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
 }
 
-/** Whether another process plans a tenant's CRMs. Costs nothing where there are none. */
+/** Whether another process plans a tenant's CRMs, so that a cycle is better done there. Costs nothing where there are none. */
 export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
   return (await lookAtStreams(tenant, activeTargets(tenant))).isElsewhere;
 }
@@ -29,14 +29,20 @@ export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
 /**
  * Reads what a tenant's CRMs follow beside appointments, as far as it is due, and has a cycle follow that plans them by it. Cycles go
  * on meanwhile, so that a long reading delays no calendar. One reading of a tenant at a time, over all processes.
+ * @param options.takesOver the process that planned the tenant's CRMs last is gone
  */
-export async function readStreamsInTurn(tenant: OpenTenant, signal: AbortSignal): Promise<StreamsTurn> {
+export async function readStreamsInTurn(
+  tenant: OpenTenant,
+  options: { takesOver: boolean },
+  signal: AbortSignal,
+): Promise<StreamsTurn> {
   const lease = await tenant.leases.tryTake(STREAMS_LEASE);
   // Whoever is at it plans by it too.
   if (lease === null) return { run: null, isElsewhere: false };
   try {
     const look = await lookAtStreams(tenant, activeTargets(tenant));
-    if (look.due.length === 0 || look.isElsewhere) return { run: null, isElsewhere: look.isElsewhere };
+    if (look.isElsewhere && !options.takesOver) return { run: null, isElsewhere: true };
+    if (look.due.length === 0) return { run: null, isElsewhere: false };
     const isRead = await readStreams(tenant, look, () => {}, AbortSignal.any([signal, lease.signal]));
     // Still under the lease: nobody reads what is newer while this waits to be planned by.
     return { run: isRead ? await pullWhenFree(tenant, () => {}, signal) : null, isElsewhere: false };

@@ -50,7 +50,7 @@ export async function reportRun(
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },
-    crmPlanner: cycle !== null && hasPlannedCrm(cycle) ? plannerOf(tenant, startedAt) : (previous?.crmPlanner ?? null),
+    crmPlanner: hasPlannedCrm(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
     awaiting: cycle?.left.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error:
@@ -62,12 +62,8 @@ export async function reportRun(
   return run;
 }
 
-function hasPlannedCrm({ plans }: Cycle): boolean {
-  return plans.some(({ target }) => target.crm !== null);
-}
-
-function plannerOf({ memory }: OpenTenant, at: number): RunReport['crmPlanner'] {
-  return memory.process === null ? null : { process: memory.process, at };
+function hasPlannedCrm(cycle: Cycle | null): boolean {
+  return cycle?.plans.some(({ target }) => target.crm !== null) === true;
 }
 
 /** What a cycle meant for one target, in numbers. */

@@ -48,7 +48,7 @@ export interface StreamsLook {
   streams: Streams;
   /** To be read now. */
   due: readonly SlowStream[];
-  /** Another process plans the tenant's CRMs: the reading is its work. */
+  /** Another process planned the tenant's CRMs last: reading and planning are its work, as long as it is there. */
   isElsewhere: boolean;
 }
 
@@ -90,9 +90,7 @@ function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
 
 /**
  * Tells which streams this process can plan by and which are to be read: patients and invoices by the targets' `everyMinutes`, the far past
- * every six hours. One that is older than the one that was planned by last is never planned by: planning would go back in time. The
- * process that planned by them last goes on with it, so that others neither read them nor plan as long as it is there; a process that has
- * never read them takes over.
+ * every six hours. One that is older than the one that was planned by last is never planned by: planning would go back in time.
  * @param options.fresh a person waits: patients and invoices are due, and what could not be read
  * @param options.lastRun the report of the last cycle, where it is known
  */
@@ -109,15 +107,15 @@ export async function lookAtStreams(
   const lastRun = options.lastRun ?? (await tenant.runs.list(1))[0];
   const plannedBy = notToCome(lastRun?.read ?? {}, now);
   const standing = (name: SlowStream) => standingOf(name, { memory, needs, plannedBy, now });
-  const isElsewhere = isPlannedElsewhere(tenant, lastRun ?? null, now);
   const isDue = (name: SlowStream) => {
     const everyMs = needs.everyMs.get(name) ?? Infinity;
     if (options.fresh === true) return name !== 'history' || standing(name) !== 'young';
-    if (isElsewhere) return now - (plannedBy[name] ?? -Infinity) >= everyMs;
     return standing(name) !== 'young' && !isResting(memory.failures.get(name), everyMs, now);
   };
   const usable = new Set(names.filter((name) => standing(name) !== 'unusable'));
   const streams = { ...streamsIn(memory, names, usable), plannedBy };
+  const planner = lastRun?.crmPlanner ?? null;
+  const isElsewhere = planner !== null && planner !== memory.process;
   return { needs, streams, due: names.filter(isDue), isElsewhere };
 }
 
@@ -168,16 +166,6 @@ function standingOf(name: SlowStream, { memory, needs, plannedBy, now }: Standin
   const everyMs = needs.everyMs.get(name) ?? Infinity;
   if (ageMs < everyMs) return 'young';
   return ageMs < LIFE_IN_INTERVALS * everyMs ? 'old' : 'unusable';
-}
-
-/**
- * Who planned CRMs last is given up after a while in which it did not: it may be gone. A process that knows no patients has begun just
- * now, maybe in its place, and doesn't wait.
- */
-function isPlannedElsewhere({ memory, planLifeMs }: OpenTenant, lastRun: RunReport | null, now: Instant): boolean {
-  const planner = lastRun?.crmPlanner ?? null;
-  if (planner === null || planner.process === memory.process || memory.patients === null) return false;
-  return planner.at <= now + CLOCK_TOLERANCE_MS && now - planner.at < planLifeMs / 2;
 }
 
 function isResting(failed: FailedReading | undefined, longestRestMs: number, now: Instant): boolean {

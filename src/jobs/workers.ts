@@ -27,8 +27,14 @@ export type JobHandlers = {
   [Name in JobName]: (data: JobData<Name>, signals: JobSignals) => Promise<void>;
 };
 
-/** Thrown by a handler whose job is another process's: it goes back into the queue until that one takes it. */
+/**
+ * Thrown by a handler whose job is another process's: it goes back into the queue until that one takes it. Redis hands jobs to whoever waited
+ * longest, so it goes round.
+ */
 export class ForAnotherProcess extends Error {}
+/** A job that was handed on so often, for two seconds, is nobody's: the process that it was meant for is gone, or has too much to do. */
+export const MOST_HAND_ONS = 20;
+const HAND_ON_MS = 100;
 
 /** How the workers run. */
 export interface WorkersOptions {
@@ -240,7 +246,7 @@ async function handle(
     await inTurn(name, job, { data: parsed.data, token, ...options }, () => run(parsed.data, given));
   } catch (error) {
     if (error instanceof DelayedError) throw error;
-    if (error instanceof ForAnotherProcess) return await leaveToNext(job, token, LEFT_MS);
+    if (error instanceof ForAnotherProcess) return await leaveToNext(job, token, HAND_ON_MS);
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
     // Said once, where it is found: the job is for a process with the newer configuration.

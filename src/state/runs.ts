@@ -58,8 +58,8 @@ export interface RunReport {
   clinic: ClinicSeen | null;
   /** Streams for CRMs, as of the last cycle that could read each; those that were never read are absent. */
   read: StreamsRead;
-  /** The process that planned CRMs last, and when; null when none did, or a person's command, which doesn't go on with it. */
-  crmPlanner: { process: string; at: Instant } | null;
+  /** The process that planned CRMs last; null when none did, or a person's command, which doesn't go on with it. */
+  crmPlanner: string | null;
   targets: readonly TargetRun[];
   /** Targets that were left as they are since what they follow is yet to be read, by a job of its own. */
   awaiting: readonly string[];

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readStreamsInTurn } from '../../src/jobs/read-streams.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
@@ -175,7 +176,7 @@ describe('patients', () => {
     await cycle(other);
     expect(names(world)).toEqual(['Verdi 1', 'Verdi 2']);
     expect(world.clinic.counts.patients).toBe(2);
-    world.clock.now += HOUR_MS;
+    await readStreamsInTurn(other, { takesOver: true }, NEVER);
     await cycle(other);
     expect(names(world)).toEqual(['Verdi 1']);
     expect(world.clinic.counts.patients).toBe(3);

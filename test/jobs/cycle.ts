@@ -7,10 +7,15 @@ import type { RunReport } from '../../src/state/runs.ts';
 /** A signal that never comes. */
 export const NEVER = new AbortController().signal;
 
-/** One pull that nobody else keeps from working, by what CRMs follow beside appointments: it is read before, as far as it is due. */
+/**
+ * One pull that nobody else keeps from working, by what CRMs follow beside appointments: it is read before, as far as it is due. A process
+ * that has read nothing yet comes in the place of the one before.
+ */
 export async function pull(tenant: OpenTenant): Promise<RunReport> {
   const isFollower = [...tenant.targets.values()].some(({ crm }) => crm !== null);
-  const { run } = isFollower ? await readStreamsInTurn(tenant, NEVER) : { run: null };
+  const { run } = isFollower
+    ? await readStreamsInTurn(tenant, { takesOver: tenant.memory.patients === null }, NEVER)
+    : { run: null };
   return run ?? pullAlone(tenant);
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
-import { areStreamsDue, pullAfresh, readStreamsInTurn } from '../../src/jobs/read-streams.ts';
+import { areCrmsElsewhere, areStreamsDue, pullAfresh, readStreamsInTurn } from '../../src/jobs/read-streams.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -14,6 +14,8 @@ import type { ModelClinic } from './model-clinic.ts';
 
 const redis = useRedis();
 const CRMS = ['contacts', 'activities'];
+const BESIDE = { takesOver: false };
+const INSTEAD = { takesOver: true };
 const refused = new MirrorError('refused', { actor: 'remote', code: 'server-error', retry: 'later', status: 503 });
 
 /** A clinic with a calendar and CRMs, one patient and their appointment. */
@@ -65,7 +67,7 @@ describe('while the list of patients is read', () => {
     const first = await pullAlone(tenant);
     expect([plannedIn(first), first.awaiting, first.withheld]).toEqual([['doctor'], CRMS, []]);
     expect(await areStreamsDue(tenant, first)).toBe(true);
-    const reading = readStreamsInTurn(tenant, NEVER);
+    const reading = readStreamsInTurn(tenant, BESIDE, NEVER);
     await waitFor(() => patients.asked === 1, { what: 'the list of patients being asked for' });
     book(world, 'b', '1');
     expect((await pullAlone(tenant)).awaiting).toEqual(CRMS);
@@ -93,12 +95,33 @@ describe('while the list of patients is read', () => {
     expect((await pullAlone(world.tenant)).awaiting).toEqual(CRMS);
   });
 
+  test('contacts wait as well for the past that they are computed from', async () => {
+    const world = openCrmWorld(redis, { contacts: { mapping: { lastname: 'lastName', visits: 'derived.visits' } } });
+    admit(world, '1');
+    const readPast = Promise.withResolvers<void>();
+    const asked = { past: 0 };
+    const read = world.clinic.readAppointments.bind(world.clinic);
+    world.clinic.readAppointments = async (query, signal) => {
+      if (query.window.fromAt < world.clock.now - 365 * DAY_MS) {
+        asked.past += 1;
+        await readPast.promise;
+      }
+      return read(query, signal);
+    };
+    const reading = readStreamsInTurn(world.tenant, BESIDE, NEVER);
+    await waitFor(() => asked.past === 1, { what: 'the past being asked for' });
+    const run = await pullAlone(world.tenant);
+    expect([run.awaiting, plannedIn(run)]).toEqual([['contacts'], ['activities']]);
+    readPast.resolve();
+    expect((await reading).run?.awaiting).toEqual([]);
+  });
+
   test('no other process begins to read it', async () => {
     const world = open();
     const patients = holding(world.clinic, 'readPatients');
-    const reading = readStreamsInTurn(world.tenant, NEVER);
+    const reading = readStreamsInTurn(world.tenant, BESIDE, NEVER);
     await waitFor(() => patients.asked === 1, { what: 'the list of patients being asked for' });
-    expect(await readStreamsInTurn(world.again(), NEVER)).toEqual({ run: null, isElsewhere: false });
+    expect(await readStreamsInTurn(world.again(), BESIDE, NEVER)).toEqual({ run: null, isElsewhere: false });
     patients.letGo();
     await reading;
     expect(patients.asked).toBe(1);
@@ -163,7 +186,7 @@ describe('two processes', () => {
     expect(world.clinic.counts.patients).toBeLessThanOrEqual((48 * 5) / 15 + 1);
   });
 
-  test('leave the reading to the one that planned CRMs last, until it has not planned for long', async () => {
+  test('leave reading and planning to the one that planned CRMs last, until it is gone', async () => {
     const world = open();
     const other = world.again();
     await cycle(other);
@@ -171,12 +194,13 @@ describe('two processes', () => {
     await cycle(world.tenant);
     expect(world.clinic.counts.patients).toBe(2);
     world.clock.now += 15 * MINUTE_MS;
-    expect(await areStreamsDue(other, await pullAlone(other))).toBe(true);
-    expect(await readStreamsInTurn(other, NEVER)).toEqual({ run: null, isElsewhere: true });
+    expect([await areCrmsElsewhere(other), await areCrmsElsewhere(world.tenant)]).toEqual([true, false]);
+    expect(await readStreamsInTurn(other, BESIDE, NEVER)).toEqual({ run: null, isElsewhere: true });
+    expect((await pullAlone(other)).awaiting).toEqual(CRMS);
     expect(world.clinic.counts.patients).toBe(2);
-    world.clock.now += HOUR_MS;
-    expect((await readStreamsInTurn(other, NEVER)).run?.awaiting).toEqual([]);
+    expect((await readStreamsInTurn(other, INSTEAD, NEVER)).run?.awaiting).toEqual([]);
     expect(world.clinic.counts.patients).toBe(3);
+    expect([await areCrmsElsewhere(other), await areCrmsElsewhere(world.tenant)]).toEqual([false, true]);
   });
 
   test('of which one is a person’s command: the daemon reads again what that one read later', async () => {
@@ -190,7 +214,7 @@ describe('two processes', () => {
     const run = await pullAlone(world.tenant);
     expect(run.awaiting).toEqual(CRMS);
     expect(await areStreamsDue(world.tenant, run)).toBe(true);
-    expect((await readStreamsInTurn(world.tenant, NEVER)).run?.awaiting).toEqual([]);
+    expect((await readStreamsInTurn(world.tenant, BESIDE, NEVER)).run?.awaiting).toEqual([]);
   });
 
   test('whose clock ran ahead once don’t wait for that time', async () => {
@@ -227,7 +251,7 @@ describe('a person who asks for a cycle', () => {
   test('waits for a reading that is under way, and can end the waiting', async () => {
     const world = open();
     const patients = holding(world.clinic, 'readPatients');
-    const reading = readStreamsInTurn(world.again(), NEVER);
+    const reading = readStreamsInTurn(world.again(), BESIDE, NEVER);
     await waitFor(() => patients.asked === 1, { what: 'the list of patients being asked for' });
     const told: string[] = [];
     const person = new AbortController();
