@@ -50,7 +50,7 @@ export async function reportRun(
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },
-    crmPlanner: hasPlannedCrm(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
+    crmPlanner: cycle !== null && hadCrms(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
     awaiting: cycle?.left.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error:
@@ -62,8 +62,9 @@ export async function reportRun(
   return run;
 }
 
-function hasPlannedCrm(cycle: Cycle | null): boolean {
-  return cycle?.plans.some(({ target }) => target.crm !== null) === true;
+/** Whether CRMs were planned, or what they follow can't be read: who tried goes on trying. */
+function hadCrms({ plans, survey }: Cycle): boolean {
+  return survey.streams.failed.size > 0 || plans.some(({ target }) => target.crm !== null);
 }
 
 /** What a cycle meant for one target, in numbers. */

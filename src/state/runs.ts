@@ -58,7 +58,7 @@ export interface RunReport {
   clinic: ClinicSeen | null;
   /** Streams for CRMs, as of the last cycle that could read each; those that were never read are absent. */
   read: StreamsRead;
-  /** The process that planned CRMs last; null when none did, or a person's command, which doesn't go on with it. */
+  /** The process that planned CRMs last, or tried to; null when none did, or a person's command, which doesn't go on with it. */
   crmPlanner: string | null;
   targets: readonly TargetRun[];
   /** Targets that were left as they are since what they follow is yet to be read, by a job of its own. */

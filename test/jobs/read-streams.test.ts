@@ -158,6 +158,16 @@ describe('a list of patients that can’t be read', () => {
     expect(world.calendar.objects()).toHaveLength(2);
   });
 
+  test('is the work of the process that came in the place of the one before', async () => {
+    const world = open();
+    await cycle(world.tenant);
+    world.clinic.patientsError = refused;
+    const process = world.again();
+    expect(await areCrmsElsewhere(process)).toBe(true);
+    await cycle(process);
+    expect(await areCrmsElsewhere(process)).toBe(false);
+  });
+
   test('is asked for less and less often', async () => {
     const world = open();
     world.clinic.patientsError = refused;
