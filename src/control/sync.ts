@@ -20,7 +20,7 @@ export interface SyncResult {
  * configuration's.
  */
 export function isWhole({ run, targets }: SyncResult): boolean {
-  const isTold = run.withheld.length === 0 && Object.keys(run.gaps).length === 0;
+  const isTold = run.withheld.length + run.awaiting.length === 0 && Object.keys(run.gaps).length === 0;
   return run.error === null && isTold && targets.every(({ state, pending }) => state === 'in-sync' && pending === 0);
 }
 

@@ -39,14 +39,16 @@ export async function readAllStreams(
  */
 export async function readStreams(
   tenant: OpenTenant,
-  { needs, due }: Pick<StreamsLook, 'needs' | 'due'>,
+  { needs, due, streams: { plannedBy } }: Pick<StreamsLook, 'needs' | 'due' | 'streams'>,
   tell: Progress,
   signal: AbortSignal,
 ): Promise<boolean> {
   let isRead = false;
   for (const name of due) {
     tell(READING[name]);
-    isRead = (await attemptReading(tenant, name, needs, signal)) || isRead;
+    // After what was planned by, also by the clock of a machine that is behind the other one's.
+    const readAt = Math.max(tenant.clock(), plannedBy[name] ?? -Infinity);
+    isRead = (await attemptReading(tenant, name, { ...needs, readAt }, signal)) || isRead;
   }
   return isRead;
 }
@@ -55,12 +57,12 @@ export async function readStreams(
 async function attemptReading(
   tenant: OpenTenant,
   name: SlowStream,
-  needs: StreamNeeds,
+  question: Question,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { memory, clock } = tenant;
   try {
-    await READERS[name](tenant, needs, signal);
+    await READERS[name](tenant, question, signal);
     memory.failures.delete(name);
     return true;
   } catch (error) {
@@ -74,19 +76,22 @@ async function attemptReading(
   }
 }
 
-type Reader = (tenant: OpenTenant, needs: StreamNeeds, signal: AbortSignal) => Promise<void>;
+/** What is asked for, and when. */
+interface Question extends StreamNeeds {
+  readAt: Instant;
+}
+
+type Reader = (tenant: OpenTenant, question: Question, signal: AbortSignal) => Promise<void>;
 
 const READERS: Readonly<Record<SlowStream, Reader>> = {
-  async patients({ memory, clinic, clock }, _, signal) {
-    const readAt = clock();
+  async patients({ memory, clinic }, { readAt }, signal) {
     memory.patients = { readAt, snapshot: await clinic.readPatients(signal), gone: new Map() };
   },
-  async invoices({ memory, clinic, clock }, needs, signal) {
-    const readAt = clock();
-    memory.invoices = { readAt, snapshot: await clinic.readInvoices(invoiceQuery(needs, readAt), signal) };
+  async invoices({ memory, clinic }, question, signal) {
+    const { readAt } = question;
+    memory.invoices = { readAt, snapshot: await clinic.readInvoices(invoiceQuery(question), signal) };
   },
-  async history({ memory, clinic, clock }, { historyFromAt: fromAt }, signal) {
-    const readAt = clock();
+  async history({ memory, clinic }, { readAt, historyFromAt: fromAt }, signal) {
     // Up to now: each cycle's own window moves on, and nothing may fall between the two.
     const reading = { agendaIds: null, window: { fromAt, toAt: readAt } };
     const { records, setAside, completeness } = await clinic.readAppointments(reading, signal);
@@ -97,8 +102,8 @@ const READERS: Readonly<Record<SlowStream, Reader>> = {
   },
 };
 
-function invoiceQuery({ doctorsDays }: StreamNeeds, now: Instant): { withDoctors: boolean; doctorsFrom: string } {
-  const doctorsFrom = new Date(now - doctorsDays * DAY_MS).toISOString().slice(0, 10);
+function invoiceQuery({ doctorsDays, readAt }: Question): { withDoctors: boolean; doctorsFrom: string } {
+  const doctorsFrom = new Date(readAt - doctorsDays * DAY_MS).toISOString().slice(0, 10);
   return { withDoctors: doctorsDays > 0, doctorsFrom };
 }
 

@@ -9,11 +9,6 @@ export type SlowStream = keyof StreamsRead;
 
 /** The far past is read again after this time: what happened there seldom changes. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
-/**
- * By so much a process's reading of the far past may be older than that of another one: two that take turns would else read years of
- * appointments with every cycle.
- */
-const HISTORY_TOLERANCE_MS = 15 * MINUTE_MS;
 /** A reading is planned by for so many of its intervals: a new one is asked for after the first, and takes its time. */
 const LIFE_IN_INTERVALS = 2;
 /**
@@ -159,8 +154,7 @@ interface Standing {
 function standingOf(name: SlowStream, { memory, needs, plannedBy, now }: Standing): 'young' | 'old' | 'unusable' {
   const reading = memory[name];
   if (reading === null || reading.readAt > now + CLOCK_TOLERANCE_MS) return 'unusable';
-  const toleranceMs = name === 'history' ? HISTORY_TOLERANCE_MS : 0;
-  if (reading.readAt < (plannedBy[name] ?? -Infinity) - toleranceMs) return 'unusable';
+  if (reading.readAt < (plannedBy[name] ?? -Infinity)) return 'unusable';
   if (name === 'history' && (memory.history?.fromAt ?? Infinity) > needs.historyFromAt + DAY_MS) return 'unusable';
   const ageMs = now - reading.readAt;
   const everyMs = needs.everyMs.get(name) ?? Infinity;

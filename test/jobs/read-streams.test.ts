@@ -227,6 +227,17 @@ describe('two processes', () => {
     expect((await readStreamsInTurn(world.tenant, BESIDE, NEVER)).run?.awaiting).toEqual([]);
   });
 
+  test('of which one’s clock is behind: what it reads later counts as later', async () => {
+    const world = open();
+    await cycle(world.tenant);
+    const behind = world.again({ clock: () => world.clock.now - 20_000 });
+    behind.memory.process = null;
+    rename(world, '1', 'Bianchi');
+    expect((await pullAfresh(behind, () => {}, NEVER)).awaiting).toEqual([]);
+    await write(behind);
+    expect(names(world)).toEqual(['Bianchi']);
+  });
+
   test('whose clock ran ahead once don’t wait for that time', async () => {
     const world = open();
     const at = world.clock.now;
