@@ -95,9 +95,10 @@ describe('while the list of patients is read', () => {
     expect((await pullAlone(world.tenant)).awaiting).toEqual(CRMS);
   });
 
-  test('contacts wait as well for the past that they are computed from', async () => {
+  test('contacts wait as well for the past that they are computed from, and what belongs to them for them', async () => {
     const world = openCrmWorld(redis, { contacts: { mapping: { lastname: 'lastName', visits: 'derived.visits' } } });
     admit(world, '1');
+    book(world, 'a', '1');
     const readPast = Promise.withResolvers<void>();
     const asked = { past: 0 };
     const read = world.clinic.readAppointments.bind(world.clinic);
@@ -112,8 +113,10 @@ describe('while the list of patients is read', () => {
     await waitFor(() => asked.past === 1, { what: 'the past being asked for' });
     const run = await pullAlone(world.tenant);
     expect([run.awaiting, plannedIn(run)]).toEqual([['contacts'], ['activities']]);
+    expect(run.targets[0]).toMatchObject({ planned: {}, leftOut: { 'contact-unwritten': 1 } });
     readPast.resolve();
-    expect((await reading).run?.awaiting).toEqual([]);
+    const planned = (await reading).run?.targets.map((target) => target.planned);
+    expect(planned).toEqual([{ new: 1 }, { new: 1 }]);
   });
 
   test('no other process begins to read it', async () => {
