@@ -127,8 +127,8 @@ export async function joinAll(redis: RedisClient, generations: ReadonlyMap<strin
 }
 
 /**
- * Leases of a process that plans and writes under one configuration. Those of planner, reader of streams and lanes are had by the newest alone: a newer one
- * takes them away from whoever holds them, in the step in which it gets its number, so that nothing late is written.
+ * Leases of a process that plans and writes under one configuration. Those of planner, reader of streams and lanes are had by the newest
+ * alone: a newer one takes them away from whoever holds them, in the step in which it gets its number, so that nothing late is written.
  * @param onSuperseded told once
  * Both methods throw MirrorError `settings`, code `configuration-superseded`.
  */

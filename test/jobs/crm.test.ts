@@ -207,6 +207,15 @@ describe('appointments', () => {
     expect(world.activities.calls.operations).toBe(operations);
   });
 
+  test('are planned as soon as their contact waits to be written', async () => {
+    const world = open();
+    admit(world, '1');
+    await pull(world.tenant);
+    book(world, 'a', '1');
+    const run = await pull(world.tenant);
+    expect(run.targets.find(({ target }) => target === 'activities')?.planned).toEqual({ new: 1 });
+  });
+
   test('of nobody, of cancelled bookings and of patients who are left out are no activities', async () => {
     const world = open();
     admit(world, '1', '2');
