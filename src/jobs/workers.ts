@@ -28,8 +28,8 @@ export type JobHandlers = {
 };
 
 /**
- * Thrown by a handler whose job is another process's: it goes back into the queue until that one takes it. Redis hands jobs to whoever waited
- * longest, so it goes round.
+ * Thrown by a handler whose job is another process's: it goes back into the queue until that one takes it. Redis hands jobs to whoever
+ * waited longest, so it goes round.
  */
 export class ForAnotherProcess extends Error {}
 /** A job that was handed on so often, for two seconds, is nobody's: the process that it was meant for is gone, or has too much to do. */
