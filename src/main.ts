@@ -19,6 +19,7 @@ import { keepChannels, withoutChannels } from './jobs/channels.ts';
 import { lookAtTarget } from './jobs/look.ts';
 import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
+import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from './jobs/read-streams.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
 import { remind } from './jobs/remind.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
@@ -26,8 +27,7 @@ import { sharesOf } from './jobs/shares.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { runTriggers } from './jobs/triggers.ts';
 import { Turns } from './jobs/turns.ts';
-import type { JobHandlers, Workers } from './jobs/workers.ts';
-import { startWorkers } from './jobs/workers.ts';
+import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS, startWorkers, type Workers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
@@ -54,7 +54,10 @@ const STOP_GRACE_MS = 7 * SECOND_MS;
  * Turns of each kind under way at once. They are many, since they wait for answers most of the time, and work is one thread's: what they
  * take is memory, some hundred kilobytes each.
  */
-const IN_FLIGHT = { pull: 128, audit: 8, look: 64, channels: 32, remind: 128, triggers: 64, 'refresh-tokens': 32 };
+const IN_FLIGHT = {
+  ...{ pull: 128, 'read-streams': 64, audit: 8, look: 64, channels: 32 },
+  ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
+};
 
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going, as far as its role goes.
@@ -213,13 +216,22 @@ function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers
 function handlersOf(composition: Composition): JobHandlers {
   const { queues, estate, composed } = composition;
   return {
-    async pull({ tenant: id, asked = false }, { stop }) {
+    async pull({ tenant: id, asked = false }, { stop, taken }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      const run = await pullTenant(tenant, { wait: false }, stop);
+      if (taken <= MOST_HAND_ONS && (await areCrmsElsewhere(tenant))) throw new ForAnotherProcess();
+      const run = await pullTenant(tenant, stop);
       // The cycle that is under way may have begun before what the asker knows of.
       if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
       await wakeLanes(composition, tenant);
+      if (run !== null && (await areStreamsDue(tenant, run))) await queues.readStreams(id);
+    },
+    async 'read-streams'({ tenant: id }, { stop, taken }) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      const { run, isElsewhere } = await readStreamsInTurn(tenant, { takesOver: taken > MOST_HAND_ONS }, stop);
+      if (isElsewhere) throw new ForAnotherProcess();
+      if (run !== null) await wakeLanes(composition, tenant);
     },
     async push({ tenant: id, target: targetId }, signals) {
       const tenant = estate.tenants.get(id);

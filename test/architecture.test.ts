@@ -209,7 +209,7 @@ describe('a breach is reported', () => {
 
   test('a module that keeps what changes', () => {
     const files = project({
-      'src/jobs/a.ts': 'const a = new Map<string, Map<string, number>>();\nexport let b = 1;\nconst c = new Set();',
+      'src/jobs/a.ts': 'const a = new Map<string, Map<string, number>>();\nexport let b = 1;\nconst c = new WeakMap();',
       'src/jobs/b.ts':
         'const a = new Map([[1, 2]]);\nfunction b() { let c = new Map(); return c; }\nconst d: ReadonlySet<string> = new Set();',
     });

@@ -8,8 +8,8 @@ import { type Composition, compose } from '../../src/composition/compose.ts';
 import { connectors as registry } from '../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { syncTenant } from '../../src/control/sync.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
+import { pullAfresh } from '../../src/jobs/read-streams.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { loginDesk } from '../../src/main.ts';
@@ -73,8 +73,8 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
   return {
     ...{ clinic, redis, composition, tenant },
     async pull() {
-      const run = await pullTenant(tenant, { wait: true }, NEVER);
-      if (run?.error != null) throw new Error(`the cycle failed: ${run.error.code}`);
+      const run = await pullAfresh(tenant, () => {}, NEVER);
+      if (run.error !== null) throw new Error(`the cycle failed: ${run.error.code}`);
     },
     async push() {
       const signals = { stop: NEVER, abort: NEVER };

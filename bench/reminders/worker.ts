@@ -46,7 +46,7 @@ async function carryOut(tenants: ReadonlyMap<string, OpenTenant>, order: Order, 
   if (tenant === undefined) return { ...outcome, failed: 'no such tenant' };
   try {
     if (order.work === 'pull') {
-      const run = await pullTenant(tenant, { wait: false }, NEVER);
+      const run = await pullTenant(tenant, NEVER);
       return { ...outcome, failed: run?.error?.code ?? null, isRead: run !== null && run.error === null };
     }
     if (order.work === 'remind') {

@@ -3,9 +3,9 @@ import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { renderTime, WIDTH, wrap } from './table.ts';
 
-/** What a cycle could not use of the clinic's answers, and what the login may not read. */
+/** What a cycle could not use of the clinic's answers, what the login may not read, and what is read after it. */
 export function renderReading(
-  { setAside, withheld, snapshot }: Pick<RunReport, 'setAside' | 'withheld' | 'snapshot'>,
+  { setAside, withheld, awaiting, snapshot }: Pick<RunReport, 'setAside' | 'withheld' | 'awaiting' | 'snapshot'>,
   indent = '',
 ): string[] {
   const lines: string[] = [];
@@ -16,6 +16,7 @@ export function renderReading(
     const act = remedy === null ? '' : `; ${remedy}`;
     lines.push(`not readable, and so left out of entries: ${part} (${code})${act}`);
   }
+  if (awaiting.length > 0) lines.push(`left as they are until what they follow is read: ${awaiting.join(', ')}`);
   return lines.map((line) => wrap(line, WIDTH, indent));
 }
 

@@ -20,6 +20,7 @@ const WHY: Readonly<Record<string, string>> = {
   'patient-vanished': 'the clinic has the patient no more',
   'patient-unknown': 'the list of patients does not show the patient (yet): it stays as it is',
   'contact-held': "a person is to decide on the contact's removal, or rejected it: it stays as it is",
+  'contact-unwritten': 'its contact is not written yet: it waits for that',
   'history-unread': 'what derived properties are computed from was not read whole: it stays as it is',
   'expression-too-slow': 'an expression of the mapping took too long: it stays as it is',
   'expression-failed': 'an expression of the mapping failed: it stays as it is',

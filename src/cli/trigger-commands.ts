@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Estate } from '../control/estate.ts';
+import type { Progress } from '../model/progress.ts';
 import { renderTriggers } from './render-triggers.ts';
 
 /** What the commands on triggers need of the command line. */
@@ -8,11 +9,12 @@ export interface TriggerCommands {
   withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   out(text: string): void;
+  progress(): Progress & { end(): void };
   signal: AbortSignal;
 }
 
 /** Adds `triggers …`; without a verb it shows. */
-export function addTriggers(program: Command, { withEstate, print, out, signal }: TriggerCommands): void {
+export function addTriggers(program: Command, { withEstate, print, out, progress, signal }: TriggerCommands): void {
   const triggers = program.command('triggers').description('what receivers are told of reports and invoices');
   triggers
     .command('show <tenant>', { isDefault: true })
@@ -32,7 +34,11 @@ export function addTriggers(program: Command, { withEstate, print, out, signal }
     .action((tenant: string, endpoint: string, { skip }: { skip?: boolean }) =>
       withEstate(async (estate) => {
         const { reopenEndpoint } = await import('../control/triggers.ts');
-        const { closed } = await reopenEndpoint(estate, tenant, endpoint, { skip: skip === true }, signal);
+        const told = progress();
+        const options = { skip: skip === true };
+        const { closed } = await reopenEndpoint(estate, tenant, endpoint, options, told, signal).finally(() =>
+          told.end(),
+        );
         const was = closed === null ? 'was not closed' : 'is used again';
         const next = skip === true ? 'What is there by now is not sent.' : 'What waits for it is tried now.';
         out(`The endpoint ${endpoint} ${was}. ${next}`);

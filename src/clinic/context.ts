@@ -3,7 +3,9 @@ import type { HttpDoor } from '../http/door.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import type { ResourceName } from '../settings/clinic-resources.ts';
 import type { CompiledProfile } from './compiled.ts';
+import type { PagingMemory } from './paging.ts';
 
 /** Gives the Authorization header of the clinic login. Both throw an `authorization` MirrorError when a person must act. */
 export interface ClinicAuthorization {
@@ -24,6 +26,8 @@ export interface ClinicContext {
   /** The share of the OAuth client, over all users and tenants; null for none. */
   budget: Budget | null;
   authorization: ClinicAuthorization;
+  /** What each list showed of how it pages, for as long as the process lives. */
+  pagings: Map<ResourceName, PagingMemory>;
   clock: Clock;
   log: Logger;
 }

@@ -37,14 +37,9 @@ export interface ListCall {
 /** Names under which a list is looked for when the profile gives no path; of these, one alone must hold an array. */
 const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
 
-/** What each login's lists showed of how they page, for as long as the process lives. */
-const memories = new WeakMap<ClinicContext, Map<ResourceName, PagingMemory>>();
-
-function memoryOf(context: ClinicContext, list: ResourceName): PagingMemory {
-  const lists = memories.get(context) ?? new Map<ResourceName, PagingMemory>();
-  memories.set(context, lists);
-  const memory = lists.get(list) ?? { next: 'unseen' };
-  lists.set(list, memory);
+function memoryOf({ pagings }: ClinicContext, list: ResourceName): PagingMemory {
+  const memory = pagings.get(list) ?? { next: 'unseen' };
+  pagings.set(list, memory);
   return memory;
 }
 

@@ -23,6 +23,7 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
     context: {
       profile,
       compiled: new CompiledProfile(profile),
+      pagings: new Map(),
       baseUrl: client.baseUrl,
       http: createHttpDoor({ userAgent: 'clinic-mirror', clock: estate.clock }),
       budget: connection.budget,

@@ -5,6 +5,7 @@ import type { Logger } from '../log/logger.ts';
 import type { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
+import type { Priority } from '../state/budget.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { createLinkStore, type LinkStore } from '../state/links.ts';
 import { createProtection, type Protection } from '../state/protection.ts';
@@ -29,13 +30,14 @@ export interface Lasting {
 /** Nothing is known yet. */
 export function lastingOf(
   { id, formerly, targets }: TenantConfiguration,
-  parts: { redis: RedisClient; room: KeptRoom; epoch: StateEpoch; clock: Clock; log: Logger },
+  parts: { redis: RedisClient; room: KeptRoom; epoch: StateEpoch; clock: Clock; log: Logger; priority: Priority },
 ): Lasting {
   const { redis, room, epoch, clock } = parts;
   const fresh = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, settled: null });
   return {
     links: createLinkStore(redis, id, room),
-    memory: emptyStreamMemory(room),
+    // A person's command does its work and ends.
+    memory: emptyStreamMemory(room, parts.priority === 'background'),
     source: emptySourceMemory(),
     protection: createProtection({
       redis,

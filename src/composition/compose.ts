@@ -291,6 +291,7 @@ function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Sh
   const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
     compiled: requireEntry(shared.compiled, client.profile),
+    pagings: new Map(),
     baseUrl: client.baseUrl,
     http,
     budget: share(shared.priority, LONGEST_PAUSE_MS),
@@ -314,7 +315,8 @@ function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Sh
     },
     async verifyClinicLogin(accessToken, signal) {
       const header = async () => `Bearer ${accessToken}`;
-      const login = { ...context, budget: share('interactive'), authorization: { header, renew: header } };
+      const own = { pagings: new Map(), authorization: { header, renew: header } };
+      const login = { ...context, ...own, budget: share('interactive') };
       await openClinic(tenant, memory, login).tenantId(signal);
     },
     tenant: {

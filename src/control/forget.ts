@@ -62,7 +62,7 @@ export async function previewForgetting(
  * Takes a patient out of every target, paused ones too, as far as each reaches, and out of the state; a tombstone keeps them out. What a
  * target can't take now waits in its outbox, and the running daemon carries it out. Doing it again tells how it stands.
  * @returns the receipt, which is kept
- * @throws MirrorError as {@link previewForgetting}; `remote`, code `lease-busy`, when a cycle doesn't come to its end in time
+ * @throws MirrorError as {@link previewForgetting}
  */
 export async function forgetPatient(
   estate: Estate,

@@ -9,7 +9,7 @@ import type { EpochView } from '../state/epoch.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
-import type { DriftReport, TargetTrouble } from '../state/targets.ts';
+import type { DriftReport, TargetRecord, TargetTrouble } from '../state/targets.ts';
 import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
 import { type NotificationStatus, notificationStatus } from './notification-status.ts';
 import { type ReminderStatus, reminderStatus } from './reminder-status.ts';
@@ -196,7 +196,8 @@ export async function targetStatus(
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const { trouble, created, updated, deleted, adopted, ambiguous } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
-  const readFailed = isPart || (lastRun !== null && !lastRun.targets.some((run) => run.target === target.id));
+  const isLeft = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
+  const readFailed = isPart || (isLeft && !isAwaiting(tenant, target, lastRun, record));
   const policy = target.configuration.audit.drift;
   const drift = record.drift === null ? null : { ...record.drift, ...(await countMarks(tenant, target, marked)) };
   const differing = policy === 'keep' ? 0 : marked.length;
@@ -238,6 +239,16 @@ export async function targetStatus(
     adopted,
     ambiguous,
   };
+}
+
+/** What it follows is yet to be read, and it was planned not long ago: that is how it goes, and no failure. */
+function isAwaiting(
+  { clock, planLifeMs }: OpenTenant,
+  { id }: OpenTarget,
+  { awaiting }: RunReport,
+  { lastPlannedAt }: TargetRecord,
+): boolean {
+  return awaiting.includes(id) && (lastPlannedAt ?? -Infinity) >= clock() - planLifeMs;
 }
 
 function stateOf(evidence: {

@@ -1,5 +1,5 @@
-import { pullTenant } from '../jobs/pull.ts';
 import { pushTarget, type StopSignals } from '../jobs/push.ts';
+import { pullAfresh } from '../jobs/read-streams.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -20,7 +20,7 @@ export interface SyncResult {
  * configuration's.
  */
 export function isWhole({ run, targets }: SyncResult): boolean {
-  const isTold = run.withheld.length === 0 && Object.keys(run.gaps).length === 0;
+  const isTold = run.withheld.length + run.awaiting.length === 0 && Object.keys(run.gaps).length === 0;
   return run.error === null && isTold && targets.every(({ state, pending }) => state === 'in-sync' && pending === 0);
 }
 
@@ -29,7 +29,7 @@ const PATIENCE_MS = 15 * SECOND_MS;
 
 /**
  * One cycle of a tenant now, to its end: read, plan, and write until nothing is left that can be written now. Safe beside a
- * running daemon: both use the same leases.
+ * running daemon: both use the same leases, and what it is at is waited for.
  * @throws MirrorError `settings`, code `tenant-paused`
  */
 export async function syncTenant(
@@ -41,8 +41,7 @@ export async function syncTenant(
   const tenant = requireTenant(estate, id);
   if (tenant.configuration.paused) throw pausedError(id);
   await resumeTargets(tenant);
-  const run = await pullTenant(tenant, { wait: true, progress }, signals.stop);
-  if (run === null) throw new Error('a pull that waits always reports');
+  const run = await pullAfresh(tenant, progress, signals.stop);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const written = new Map<string, number>();
   const total = await totalPending(tenant, targets);

@@ -1,13 +1,12 @@
 import type { OpenTriggers } from '../jobs/open-triggers.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { TRIGGERS_LEASE } from '../jobs/triggers.ts';
+import { waitForLease } from '../jobs/wait-for-lease.ts';
 import { MirrorError } from '../model/errors.ts';
+import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import { type Estate, requireTenant } from './estate.ts';
 import { endpointStatuses, type TriggerEndpointStatus } from './trigger-status.ts';
-
-/** How long a person's command waits for a turn that is under way. */
-const LEASE_WAIT_MS = 60_000;
 
 /** A tenant's triggers as they are shown. */
 export interface TriggerList {
@@ -28,20 +27,22 @@ export async function listTriggers(estate: Estate, tenantId: string): Promise<Tr
  * Opens an endpoint again that was closed, lets through what a person has seen, and has what waits tried at once.
  * @param options.skip nothing of what is there by now is sent: the next reading is taken as told of
  * @returns why it was closed; null when it was not
- * @throws MirrorError `settings`, code `no-triggers` or `no-such-endpoint`; `remote`, code `lease-busy`
+ * @throws MirrorError `settings`, code `no-triggers` or `no-such-endpoint`
  */
 export async function reopenEndpoint(
   estate: Estate,
   tenantId: string,
   endpoint: string,
   options: { skip: boolean },
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<{ closed: { code: string; at: Instant } | null }> {
   const { tenant, triggers } = requireTriggers(estate, tenantId);
   const configured = triggers.file.endpoints.get(endpoint);
   if (configured === undefined) throw noSuchEndpoint(tenantId, endpoint, [...triggers.file.endpoints.keys()]);
   const { store } = triggers;
-  const lease = await tenant.leases.take(TRIGGERS_LEASE, LEASE_WAIT_MS, signal);
+  const told = { what: 'a reading of reports and invoices', tell: progress };
+  const lease = await waitForLease(tenant.leases, TRIGGERS_LEASE, told, signal);
   try {
     const { closed } = await store.endpoint(endpoint);
     for (const event of configured.events) {

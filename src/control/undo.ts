@@ -57,7 +57,7 @@ export async function undoRun(
   const tenant = await tenantOfRun(estate, run, options.tenant);
   if (tenant.configuration.paused) throw pausedError(tenant.id);
   progress('reading the clinic');
-  const found = await lookAtRun(tenant, await entriesOfRun(tenant, run), signals.stop);
+  const found = await lookAtRun(tenant, await entriesOfRun(tenant, run), progress, signals.stop);
   const view = { tenant: tenant.id, run, dryRun: options.dryRun };
   if (options.dryRun) return { ...view, pinnedUntil: null, records: found.map((one) => lineOf(one, 'waiting')) };
   const pinnedUntil = await pinDeleted(tenant, found, estate.clock() + PIN_MS);

@@ -7,6 +7,8 @@ import { z } from 'zod';
 export const JOBS = {
   /** Reads one tenant's clinic and plans its targets. Repeats per tenant; `asked`: somebody knows of something new. */
   pull: { data: z.object({ tenant: z.string(), asked: z.boolean().optional() }) },
+  /** Reads what one tenant's CRMs follow beside appointments, and plans them by it. Asked for by its cycles. */
+  'read-streams': { data: z.object({ tenant: z.string() }) },
   /** One turn of one target's lane. Woken by a plan, and by itself while something waits. */
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
   /** Has each of one tenant's targets looked at. Repeats per tenant. */

@@ -5,16 +5,14 @@ import type { ItemKey, Link, RemoteItem } from '../model/operations.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
 import { slices } from '../model/slices.ts';
-import { MINUTE_MS } from '../model/time.ts';
 import { PLAN_LEASE } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { HIGHEST_EPOCH } from '../sync/identity.ts';
 import { findNewer, type PatientRecords } from './forget-records.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { waitForLease } from './wait-for-lease.ts';
 
-/** How long a cycle, or a lane, that is under way is waited for. */
-const LEASE_WAIT_MS = MINUTE_MS;
 /** Names that are looked for in one call. */
 const KEYS_AT_ONCE = 100;
 
@@ -37,7 +35,7 @@ export interface Erasure {
 /**
  * Decides that everything of a patient goes: looks for objects that no link tells of, puts erasures into the outboxes past the guard,
  * sets the tombstone, and takes the records out of the rest of the state. No cycle plans meanwhile. Doing it again is safe.
- * @throws MirrorError when the clinic can't be read, or `remote`, code `lease-busy`, when a cycle doesn't come to its end in time
+ * @throws MirrorError when the clinic can't be read
  */
 export async function forgetRecords(
   tenant: OpenTenant,
@@ -45,7 +43,7 @@ export async function forgetRecords(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Erasure> {
-  const lease = await tenant.leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
+  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
     await findNewer(tenant, records, guarded);
@@ -54,7 +52,7 @@ export async function forgetRecords(
     const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
     for (const [index, target] of inOrder.entries()) {
       progress('looking into the targets', index, targets.length);
-      await searchTarget(tenant, target, records, guarded);
+      await searchTarget(tenant, target, records, progress, guarded);
     }
     const erasures: ErasureOfTarget[] = [];
     for (const target of targets) erasures.push(await putErasures(tenant, target, records, lease));
@@ -70,6 +68,7 @@ async function searchTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   records: PatientRecords,
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
   const { container, pausedUntil } = await tenant.records.read(target.id);
@@ -78,7 +77,8 @@ async function searchTarget(
   if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
   let lane: Lease | null = null;
   try {
-    lane = await tenant.leases.take(laneLease(target.id), LEASE_WAIT_MS, signal);
+    const told = { what: `the work on target ${target.id}`, tell: progress };
+    lane = await waitForLease(tenant.leases, laneLease(target.id), told, signal);
     const inLane = AbortSignal.any([signal, lane.signal]);
     const opened = await openCalendar(tenant, target, lane, inLane);
     if (opened === null) return;
@@ -89,7 +89,7 @@ async function searchTarget(
     records.notes.add('target-not-searched');
     const failure = asMirrorError(error);
     target.preparedContainer = null;
-    if (failure.code !== 'lease-busy' && failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
+    if (failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
   } finally {
     await lane?.release();
   }

@@ -1,7 +1,6 @@
 import type { Patient } from '../model/records.ts';
 import type { TargetState } from '../sync/diff.ts';
 import type { Confirmation } from './absence.ts';
-import type { StreamReading } from './stream-memory.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTarget } from './tenant.ts';
 
@@ -12,12 +11,9 @@ interface Known {
   states: ReadonlyMap<OpenTarget, TargetState>;
 }
 
-/** By reading of the list of patients and target of contacts: who was found to be gone, for as long as that reading is used. */
-const found = new WeakMap<StreamReading<Patient>, Map<string, Set<string>>>();
-
 /**
  * Tells for an activity or a deal whether its patient is gone. So is one who was read alone and is there no more; and, later, one whom a
- * list of this cycle does not show, and whose contact was removed, while the activity is still there: its
+ * list that is planned by for the first time does not show, and whose contact was removed, while the activity is still there: its
  * removal waits, or could not be planned when that of the contact was.
  * @param target that of activities or deals
  * @param contacts that of their contacts
@@ -31,8 +27,10 @@ export function gonePatients(
   const reading = survey.streams.patients;
   const { vanished } = confirmations.patients;
   if (reading === null) return (patientId) => vanished.has(patientId);
-  const gone = foundBy(reading, contacts.id);
-  const isTelling = reading.snapshot.completeness === 'complete' && reading.readAt >= survey.begunAt;
+  const gone = reading.gone.get(contacts.id) ?? new Set<string>();
+  reading.gone.set(contacts.id, gone);
+  const isNew = reading.readAt > (survey.streams.plannedBy.patients ?? -Infinity);
+  const isTelling = isNew && reading.snapshot.completeness === 'complete';
   const unusable = new Set(reading.snapshot.setAside.map(({ recordId }) => recordId));
   const [its, theirs] = [states.get(target), states.get(contacts)];
   const isOrphan = (patientId: string, recordId: string) => {
@@ -45,12 +43,4 @@ export function gonePatients(
     if (vanished.has(patientId) || isOrphan(patientId, recordId)) gone.add(patientId);
     return gone.has(patientId);
   };
-}
-
-function foundBy(reading: StreamReading<Patient>, contacts: string): Set<string> {
-  const byTarget = found.get(reading) ?? new Map<string, Set<string>>();
-  found.set(reading, byTarget);
-  const known = byTarget.get(contacts) ?? new Set<string>();
-  byTarget.set(contacts, known);
-  return known;
 }

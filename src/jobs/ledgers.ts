@@ -2,17 +2,16 @@ import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Ledger } from '../sync/derive.ts';
 import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
-import type { History } from './stream-memory.ts';
+import type { History, Taken } from './stream-memory.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
 import type { Confirmations } from './views.ts';
 
-/** The reading of the far past that a ledger holds. */
-const held = new WeakMap<Ledger, History>();
-/** How many appointments the windows held that a ledger took, by their length: other readings widen them at times. */
-const sizes = new WeakMap<Ledger, Map<number, Doubted>>();
-/** How many invoices there were. */
-const invoiceSizes = new WeakMap<Ledger, Doubted>();
+/** A ledger, and what it has taken. */
+interface Kept {
+  ledger: Ledger;
+  taken: Taken;
+}
 
 /** Carries what a cycle read into the ledgers from which derived properties are computed. */
 export async function keepLedgers(
@@ -22,34 +21,34 @@ export async function keepLedgers(
   signal: AbortSignal,
 ): Promise<void> {
   for (const { crm } of tenant.targets.values()) {
-    const ledger = crm?.ledger ?? null;
-    if (ledger === null) continue;
-    await putHistory(ledger, streams.history, signal);
-    await putWindow(tenant, ledger, { snapshot, appointments, startedAt }, signal);
-    await putInvoices(ledger, streams.invoices, startedAt, signal);
-    ledger.prune(startedAt);
+    if (crm === null || crm.ledger === null) continue;
+    const kept = { ledger: crm.ledger, taken: crm.taken };
+    await putHistory(kept, streams.history, signal);
+    await putWindow(tenant, kept, { snapshot, appointments, startedAt }, signal);
+    await putInvoices(kept, streams.invoices, startedAt, signal);
+    crm.ledger.prune(startedAt);
   }
   if (streams.history !== null) streams.history.appointments = new Map();
 }
 
 /** Each reading once: the cycles' own windows, which are newer, go on top. */
-async function putHistory(ledger: Ledger, history: History | null, signal: AbortSignal): Promise<void> {
+async function putHistory({ ledger, taken }: Kept, history: History | null, signal: AbortSignal): Promise<void> {
   // An older reading than the one that is held has been emptied since: it would say that nobody was ever here.
-  if (history === null || history.readAt <= (held.get(ledger)?.readAt ?? -Infinity)) return;
+  if (history === null || history.readAt <= (taken.historyAt ?? -Infinity)) return;
   const window = { fromAt: history.fromAt, toAt: history.readAt };
   await inPieces(ledger.replaceWindow(window, history.appointments.values(), history.unusable), signal);
-  held.set(ledger, history);
+  taken.historyAt = history.readAt;
 }
 
 /** A list that broke off, or that shows far fewer appointments than before, tells of what it shows alone. */
 async function putWindow(
   tenant: OpenTenant,
-  ledger: Ledger,
+  { ledger, taken }: Kept,
   { snapshot, appointments, startedAt }: Pick<Survey, 'snapshot' | 'startedAt'> & Pick<Confirmations, 'appointments'>,
   signal: AbortSignal,
 ): Promise<void> {
   const isWhole = snapshot.completeness === 'complete' && snapshot.agendaIds === null;
-  const isBelieved = !isWhole || isBelievable(sizeOf(ledger, snapshot.window), snapshot.records.size, startedAt);
+  const isBelieved = !isWhole || isBelievable(sizeOf(taken, snapshot.window), snapshot.records.size, startedAt);
   if (!isBelieved) {
     tenant.log.warn({ records: snapshot.records.size }, 'far fewer appointments than before: derived properties wait');
   }
@@ -64,26 +63,22 @@ async function putWindow(
   if (isBelieved) for (const id of appointments.vanished) ledger.remove(id);
 }
 
-function sizeOf(ledger: Ledger, { fromAt, toAt }: TimeWindow): Doubted {
-  const byHours = sizes.get(ledger) ?? new Map<number, Doubted>();
-  sizes.set(ledger, byHours);
+function sizeOf({ windowSizes }: Taken, { fromAt, toAt }: TimeWindow): Doubted {
   const hours = Math.round((toAt - fromAt) / HOUR_MS);
-  const known = byHours.get(hours) ?? createDoubted();
-  byHours.set(hours, known);
+  const known = windowSizes.get(hours) ?? createDoubted();
+  windowSizes.set(hours, known);
   return known;
 }
 
 async function putInvoices(
-  ledger: Ledger,
+  { ledger, taken }: Kept,
   reading: Survey['streams']['invoices'],
   now: Instant,
   signal: AbortSignal,
 ): Promise<void> {
   if (reading?.snapshot.completeness !== 'complete') return;
   const { records, setAside } = reading.snapshot;
-  const size = invoiceSizes.get(ledger) ?? createDoubted();
-  invoiceSizes.set(ledger, size);
-  if (isBelievable(size, records.size, now)) {
+  if (isBelievable(taken.invoices, records.size, now)) {
     const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
     await inPieces(ledger.replaceInvoices(null, records.values(), unusable), signal);
   } else {

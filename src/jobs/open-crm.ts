@@ -4,6 +4,7 @@ import type { TargetConfiguration } from '../settings/configuration.ts';
 import { createLedger } from '../sync/derive.ts';
 import { CALENDAR_FORM, crmForm, type ItemForm } from '../sync/identity.ts';
 import { compileMapping, type EvaluateExpressions } from '../sync/mapping/index.ts';
+import { nothingTaken } from './stream-memory.ts';
 import type { OpenCrm } from './tenant.ts';
 
 /** What a target follows, and what its objects are made of. */
@@ -35,5 +36,5 @@ export function openForm(
     stream,
     properties.map(({ name }) => name),
   );
-  return { stream, form, crm: { mapping, ledger }, properties };
+  return { stream, form, crm: { mapping, ledger, taken: nothingTaken() }, properties };
 }

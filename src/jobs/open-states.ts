@@ -11,9 +11,12 @@ import type { TargetState } from '../sync/diff.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { type Cycle, snapshotOf } from './plan.ts';
-import { neededBy } from './streams.ts';
+import { neededBy, type Streams, streamsOf } from './streams.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** Code of a target that is left as it is since what it follows is yet to be read: no failure. */
+export const AWAITING = 'awaiting-streams';
 
 /** How the states of targets are opened. */
 export interface Opening {
@@ -36,9 +39,9 @@ export async function openStates(
   const states = new Map<OpenTarget, TargetState>();
   const left: { target: string; code: string }[] = [];
   for (const target of targets) {
-    const [unread] = neededBy(target).flatMap((name) => opening.survey.streams.failed.get(name) ?? []);
-    if (unread !== undefined) {
-      left.push({ target: target.id, code: unread.code });
+    const unread = unreadFor(target, opening.survey.streams);
+    if (unread !== null) {
+      left.push({ target: target.id, code: unread });
       continue;
     }
     try {
@@ -55,6 +58,13 @@ export async function openStates(
     }
   }
   return { states, left };
+}
+
+/** Why a target can't be planned as to the streams that it needs; null when it can. */
+function unreadFor(target: OpenTarget, { failed, awaited }: Streams): string | null {
+  const [failure] = neededBy(target).flatMap((name) => failed.get(name) ?? []);
+  if (failure !== undefined) return failure.code;
+  return streamsOf(target).some((name) => awaited.has(name)) ? AWAITING : null;
 }
 
 /** @returns null while the target, which must be read first, asked to be left alone or is being written to */

@@ -12,8 +12,10 @@ import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
 import { absentReminded, REMINDERS, remindedReading } from './plan-reminders.ts';
 import { planTargets } from './plan-targets.ts';
 import { plannedBefore, remember } from './settled.ts';
+import { readAllStreams } from './stream-readers.ts';
+import { lookAtStreams } from './streams.ts';
 import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 import type { Confirmations } from './views.ts';
 
 /** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
@@ -24,16 +26,21 @@ export interface PlanOptions {
   /** Null to look only: nothing at all is written, adoption included. */
   lease: Lease | null;
   progress: Progress;
-  /** A person waits: nothing that was read before is good enough. Default true. */
-  fresh?: boolean;
 }
 
-/** Reads the clinic and plans every target. */
+/**
+ * Reads the clinic and plans every target. What CRMs need beside appointments is read before by a job of its own, and what of it is not
+ * there is left out of the cycle. Whoever only looks reads all by itself.
+ */
 export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
   const configured = activeTargets(tenant);
+  const streams =
+    options.lease === null
+      ? await readAllStreams(tenant, configured, options.progress, signal)
+      : (await lookAtStreams(tenant, configured)).streams;
   options.progress('reading the clinic');
   const besides = await readingsBesides(tenant, configured);
-  const survey = await surveyClinic(tenant, configured, { besides, fresh: options.fresh ?? true }, signal);
+  const survey = await surveyClinic(tenant, configured, { besides, streams }, signal);
   options.progress('reading the targets');
   const basis = await lookAround(tenant, configured, survey);
   // Whoever only looks gives the same answer by itself.
@@ -43,11 +50,6 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
   if ([...basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
   return cycle;
-}
-
-/** Targets that are not paused. */
-export function activeTargets(tenant: OpenTenant): OpenTarget[] {
-  return [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
 }
 
 async function lookAround(tenant: OpenTenant, targets: readonly OpenTarget[], survey: Survey): Promise<Basis> {

@@ -1,12 +1,13 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { TargetState } from '../sync/diff.ts';
 import { holdAll } from '../sync/guard.ts';
 import { replacesNearlyAll } from '../sync/replaced.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
 import { computesFromHistory } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-import type { Known } from './views.ts';
+import { type Known, writtenSoon } from './views.ts';
 
 /** What came of planning the targets of one cycle. */
 export interface PlannedTargets {
@@ -21,12 +22,13 @@ export interface PlannedTargets {
  */
 export async function planTargets(
   tenant: OpenTenant,
-  input: Omit<Known, 'heldContacts' | 'holds' | 'generation'>,
+  input: Omit<Known, 'heldContacts' | 'comingContacts' | 'holds' | 'generation'>,
   signal: AbortSignal,
 ): Promise<PlannedTargets> {
   const holds = await tenant.holds.list();
   const heldContacts = contactsIn(holds, tenant);
-  const known = { ...input, holds, heldContacts, generation: await tenant.generation.look() };
+  const comingContacts = new Map<string, ReadonlySet<string>>();
+  const known = { ...input, holds, heldContacts, comingContacts, generation: await tenant.generation.look() };
   const plans = new Map<OpenTarget, TargetPlan>();
   const failed: { target: string; code: string }[] = [];
   const configured = [...input.states.keys()];
@@ -35,7 +37,9 @@ export async function planTargets(
     const planned = await planGroup(tenant, group, known, failed, signal);
     for (const plan of keepDoubted(planned)) {
       plans.set(plan.target, plan);
-      if (plan.target.stream === 'patients') heldContacts.set(plan.target.id, heldIn(plan));
+      if (plan.target.stream !== 'patients') continue;
+      heldContacts.set(plan.target.id, heldIn(plan));
+      comingContacts.set(plan.target.id, comingIn(plan, input.states.get(plan.target)));
     }
   }
   // As they are configured, whatever the order in which they were planned.
@@ -121,6 +125,14 @@ function contactsIn(holds: readonly Hold[], { targets }: OpenTenant): Map<string
     held.set(target, new Set([...(held.get(target) ?? []), ...recordIds]));
   }
   return held;
+}
+
+/** What waits already is still written, unless the plan gives it up. */
+function comingIn({ passed, abandoned }: TargetPlan, state: TargetState | undefined): ReadonlySet<string> {
+  const coming = writtenSoon(state?.pending.values() ?? []);
+  for (const recordId of abandoned) coming.delete(recordId);
+  for (const { recordId, wanted } of passed) if (wanted.want === 'present') coming.add(recordId);
+  return coming;
 }
 
 function heldIn({ held, refused }: TargetPlan): ReadonlySet<string> {

@@ -2,39 +2,46 @@ import { asMirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
+import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { noteMisses } from './confirm.ts';
 import { endImpossibleWaits } from './lanes.ts';
 import { differsByHand } from './marks.ts';
 import { noteProtection } from './note-protection.ts';
 import { type Cycle, commitPlan, snapshotOf, type TargetPlan } from './plan.ts';
-import { activeTargets, planCycle } from './plan-cycle.ts';
+import { planCycle } from './plan-cycle.ts';
 import { type Learned, planReminders, resumeReminders } from './plan-reminders.ts';
 import { reportRun, targetRun } from './report.ts';
 import { settle } from './settled.ts';
 import { asOf, streamsOf } from './streams.ts';
 import type { Survey } from './survey.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
+import { waitForLease } from './wait-for-lease.ts';
 
-/** How long a person's command waits for a cycle that is under way. */
-const LEASE_WAIT_MS = 60_000;
 /** How long a rejection keeps the same records from being held again. */
 const REJECTION_MS = 7 * DAY_MS;
 
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
- * @param options.wait wait for a cycle that is under way; else null is answered
- * @returns the report, with the error in it when the clinic could not be read
+ * @returns the report, with the error in it when the clinic could not be read; null while another cycle is under way
  */
-export async function pullTenant(
+export async function pullTenant(tenant: OpenTenant, signal: AbortSignal): Promise<RunReport | null> {
+  const lease = await tenant.leases.tryTake(PLAN_LEASE);
+  return lease === null ? null : underLease(tenant, lease, () => {}, signal);
+}
+
+/** The same, after the cycle that is under way. @param tell is told of the steps, and of what is waited for */
+export async function pullWhenFree(tenant: OpenTenant, tell: Progress, signal: AbortSignal): Promise<RunReport> {
+  const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell }, signal);
+  return underLease(tenant, lease, tell, signal);
+}
+
+async function underLease(
   tenant: OpenTenant,
-  options: { wait: boolean; progress?: Progress },
+  lease: Lease,
+  progress: Progress,
   signal: AbortSignal,
-): Promise<RunReport | null> {
-  const lease = options.wait
-    ? await tenant.leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal)
-    : await tenant.leases.tryTake(PLAN_LEASE);
-  if (lease === null) return null;
+): Promise<RunReport> {
   const startedAt = tenant.clock();
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
@@ -49,8 +56,7 @@ export async function pullTenant(
     if (activeTargets(tenant).length === 0 && tenant.reminders === null)
       return await reportRun(tenant, startedAt, null, null);
     await endImpossibleWaits(tenant, activeTargets(tenant));
-    const progress = options.progress ?? (() => {});
-    const cycle = await planCycle(tenant, { lease, progress, fresh: options.wait }, guarded);
+    const cycle = await planCycle(tenant, { lease, progress }, guarded);
     const isMoving = (target: OpenTarget) => !cycle.settled.includes(target);
     await noteProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
     const moving = cycle.plans.filter(({ target }) => isMoving(target));

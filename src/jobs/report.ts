@@ -1,6 +1,7 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from './absence.ts';
+import { AWAITING } from './open-states.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { streamsRead } from './streams.ts';
 import type { OpenTenant } from './tenant.ts';
@@ -49,6 +50,8 @@ export async function reportRun(
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },
+    crmPlanner: cycle !== null && hadCrms(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
+    awaiting: cycle?.left.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error:
       error === null
@@ -57,6 +60,11 @@ export async function reportRun(
   };
   await tenant.runs.add(run);
   return run;
+}
+
+/** Whether CRMs were planned, or what they follow can't be read: who tried goes on trying. */
+function hadCrms({ plans, survey }: Cycle): boolean {
+  return survey.streams.failed.size > 0 || plans.some(({ target }) => target.crm !== null);
 }
 
 /** What a cycle meant for one target, in numbers. */

@@ -32,14 +32,16 @@ export function sharesOf(
     const login = { name: `${kind} connection ${tenant.id}/${target.connection}`, most: PER_CONNECTION };
     return [login, half(kind, `vendor ${target.connector}`)];
   };
+  const ofReading = async (kind: 'pull' | 'read-streams', id: string): Promise<Share[]> => {
+    const tenant = tenants.get(id);
+    if (tenant === undefined) return [];
+    const runs = await tenant.runs.list(RUNS_LOOKED_AT);
+    const records = runs.find(({ snapshot }) => snapshot !== null)?.snapshot?.records ?? 0;
+    return [...large(kind, records), { ...ofClient(kind, tenant), mostAtWork: AT_WORK_PER_CLIENT }];
+  };
   return {
-    async pull({ tenant: id }) {
-      const tenant = tenants.get(id);
-      if (tenant === undefined) return [];
-      const runs = await tenant.runs.list(RUNS_LOOKED_AT);
-      const records = runs.find(({ snapshot }) => snapshot !== null)?.snapshot?.records ?? 0;
-      return [...large('pull', records), { ...ofClient('pull', tenant), mostAtWork: AT_WORK_PER_CLIENT }];
-    },
+    pull: ({ tenant }) => ofReading('pull', tenant),
+    'read-streams': ({ tenant }) => ofReading('read-streams', tenant),
     push({ tenant: id, target }) {
       const tenant = tenants.get(id);
       return tenant === undefined ? [] : ofTarget('push', tenant, target);

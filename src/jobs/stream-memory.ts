@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ReadingMemory } from '../clinic/reading-memory.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { KeptRoom } from '../model/kept.ts';
@@ -13,6 +14,12 @@ export interface StreamReading<Source> {
   readAt: Instant;
 }
 
+/** The registry of patients as it was read. */
+export interface Registry extends StreamReading<Patient> {
+  /** By target of contacts: patients who were found to be gone, for as long as this reading is used. */
+  gone: Map<string, Set<string>>;
+}
+
 /** Appointments before the window that each cycle reads. */
 export interface History {
   /** Empty once the ledgers have taken them: they hold less of each, and no names. */
@@ -25,9 +32,24 @@ export interface History {
 
 /** The streams that aren't read with each cycle. */
 export interface StreamReadings {
-  patients: StreamReading<Patient> | null;
+  patients: Registry | null;
   invoices: StreamReading<Invoice> | null;
   history: History | null;
+}
+
+/** Which readings a ledger has taken. */
+export interface Taken {
+  /** When the reading of the far past began that it holds; null before the first. */
+  historyAt: Instant | null;
+  /** How many appointments the windows held that it took, by their length in hours: other readings widen them at times. */
+  windowSizes: Map<number, Doubted>;
+  /** How many invoices there were. */
+  invoices: Doubted;
+}
+
+/** It has taken none. */
+export function nothingTaken(): Taken {
+  return { historyAt: null, windowSizes: new Map(), invoices: createDoubted() };
 }
 
 /** A stream that could not be read. */
@@ -40,6 +62,8 @@ export interface FailedReading {
 
 /** What one process keeps of these streams. */
 export interface StreamMemory extends StreamReadings {
+  /** Names this process among those that go on working for the tenant; null in a person's command. */
+  process: string | null;
   failures: Map<keyof StreamReadings, FailedReading>;
   /** How many appointments the past that was taken last held. */
   historySize: Doubted;
@@ -51,9 +75,14 @@ export interface StreamMemory extends StreamReadings {
   lacksNames: boolean;
 }
 
-/** Nothing is read yet. @param room for what is kept of appointments between two cycles */
-export function emptyStreamMemory(room: KeptRoom): StreamMemory {
+/**
+ * Nothing is read yet.
+ * @param room for what is kept of appointments between two cycles
+ * @param goesOn whether this process goes on working for the tenant; a person's command does not
+ */
+export function emptyStreamMemory(room: KeptRoom, goesOn: boolean): StreamMemory {
   const memory: StreamMemory = {
+    process: goesOn ? randomUUID() : null,
     ...{ patients: null, invoices: null, history: null, byAgenda: null, lacksNames: false },
     appointments: new ReadingMemory<Appointment>(room, () => {
       memory.byAgenda = null;

@@ -4,7 +4,7 @@ import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicSeen, Withheld } from '../state/runs.ts';
 import type { Directory } from '../sync/project.ts';
-import { computesFromHistory, readStreams, type Streams } from './streams.ts';
+import { computesFromHistory, type Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Appointments to be read: of these agendas, in this window. */
@@ -22,8 +22,6 @@ export interface Survey {
   clinic: ClinicSeen;
   /** What targets in CRMs need beside. */
   streams: Streams;
-  /** When the first of the readings began. */
-  begunAt: Instant;
   /** When reading the appointments began: what is planned from them is as of then. */
   startedAt: Instant;
 }
@@ -40,24 +38,19 @@ export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
 
 /** What a reading of the clinic is to hold. */
 export interface SurveyOptions {
+  /** What targets in CRMs need beside: it was read before, since a registry of patients takes minutes. */
+  streams: Streams;
   /** What is read beside what the targets follow: for reminders, or to find what a person put back. */
   besides?: readonly Reading[];
-  /** A person waits: nothing that was read before is good enough. */
-  fresh?: boolean;
 }
 
-/**
- * Reads the clinic: the streams that CRMs follow, the catalogue, and every appointment that any of the targets may show. Appointments
- * come last: a registry of patients takes minutes, and what was cancelled meanwhile must not be written.
- */
+/** Reads the clinic: the catalogue, and every appointment that any of the targets may show. */
 export async function surveyClinic(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { besides = [], fresh = false }: SurveyOptions,
+  { streams, besides = [] }: SurveyOptions,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const begunAt = tenant.clock();
-  const streams = await readStreams(tenant, targets, { fresh }, signal);
   const { catalogue, withheld, clinic } = await readCatalogue(tenant, targets, signal);
   for (const [name, { code, remedy }] of streams.failed) withheld.push({ part: name, code, remedy: remedy ?? null });
   const readNames = (needed: boolean) => part('patients', needed, withheld, () => tenant.clinic.patients(signal));
@@ -69,7 +62,7 @@ export async function surveyClinic(
     patients = await readNames(true);
     appointments = await readAppointments(tenant, targets, besides, signal);
   }
-  return { ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams, begunAt };
+  return { ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams };
 }
 
 /** The appointments that a target follows, or computes its properties from. */

@@ -34,7 +34,7 @@ import type { Mapping } from '../sync/mapping/contract.ts';
 import type { Settled } from '../sync/settled.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { OpenTriggers } from './open-triggers.ts';
-import type { StreamMemory } from './stream-memory.ts';
+import type { StreamMemory, Taken } from './stream-memory.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
 export interface ClinicSource {
@@ -63,6 +63,8 @@ export interface OpenCrm {
   mapping: Mapping;
   /** What derived properties are computed from; null where the mapping uses none. */
   ledger: Ledger | null;
+  /** Which readings the ledger has taken. */
+  taken: Taken;
 }
 
 /** One configured target, opened. */
@@ -128,4 +130,9 @@ export interface OpenTenant {
   clock: Clock;
   /** 0 to below 1, for jitter. */
   random: () => number;
+}
+
+/** Targets of a tenant that are not paused. */
+export function activeTargets({ targets }: Pick<OpenTenant, 'targets'>): OpenTarget[] {
+  return [...targets.values()].filter(({ configuration }) => !configuration.paused);
 }

@@ -1,8 +1,10 @@
+import type { Progress } from '../model/progress.ts';
 import { overlaps } from '../model/time.ts';
 import type { JournalEffect, JournalEntry } from '../state/journal.ts';
 import type { Confirmation } from './absence.ts';
 import { confirmAll } from './confirm.ts';
 import { snapshotOf } from './plan.ts';
+import { readAllStreams } from './stream-readers.ts';
 import { type Survey, surveyClinic, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { agrees, type Confirmations } from './views.ts';
@@ -60,6 +62,7 @@ export async function entriesOfRun(tenant: OpenTenant, run: string): Promise<Jou
 export async function lookAtRun(
   tenant: OpenTenant,
   entries: readonly JournalEntry[],
+  progress: Progress,
   signal: AbortSignal,
 ): Promise<Recoverable[]> {
   const targets = new Map(
@@ -72,7 +75,9 @@ export async function lookAtRun(
   const now = tenant.clock();
   const followers = [...targets.values()].filter(({ stream }) => stream === 'appointments');
   const besides = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
-  const survey = await surveyClinic(tenant, [...targets.values()], { besides, fresh: true }, signal);
+  const followed = [...targets.values()];
+  const streams = await readAllStreams(tenant, followed, progress, signal);
+  const survey = await surveyClinic(tenant, followed, { besides, streams }, signal);
   const isListed = (target: OpenTarget, recordId: string) => snapshotOf(survey, target)?.records.has(recordId) === true;
   const missing = new Map(
     [...targets].map(([id, target]) => [

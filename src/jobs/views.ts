@@ -1,7 +1,7 @@
 import type { CrmItem } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
-import type { Hold } from '../model/plan.ts';
+import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, overlaps, type TimeWindow } from '../model/time.ts';
@@ -56,6 +56,8 @@ export interface Known {
   holds: readonly Hold[];
   /** By target of contacts: patients whose contacts wait for a person's decision, or stay by it. */
   heldContacts: ReadonlyMap<string, ReadonlySet<string>>;
+  /** By target of contacts, where it is planned: patients whose contacts are about to be written. */
+  comingContacts: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** The comparison of one target, but for what it compares with. */
@@ -268,11 +270,12 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
   map: (record: Source) => Mapped,
   startOf: (record: Source) => Instant,
 ): Promise<(record: Source) => Ruling> {
-  const { survey, confirmations, states, isForgotten, heldContacts } = known;
+  const { survey, confirmations, states, isForgotten, heldContacts, comingContacts } = known;
   const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
   if (contacts === undefined) return () => ({ keep: 'patient-unknown' });
   // Contacts that are paused, or could not be read now, carry the names that they carry.
   const links = states.get(contacts)?.links ?? (await tenant.links.read(contacts.id));
+  const coming = comingContacts.get(contacts.id) ?? writtenSoon((await tenant.outbox.pending(contacts.id)).values());
   const pinned = await tenant.journal.pinned(contacts.id, tenant.clock());
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   const isGone = gonePatients(target, contacts, known);
@@ -293,6 +296,8 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
     const exclusion = consentRuling(contacts, patient, pinned.has(patientId));
     if (exclusion !== null) return 'keep' in exclusion ? exclusion : { leaveOut: 'patient-left-out' };
     const contact = links.get(patientId);
+    // It would be refused, and tried less and less often.
+    if (contact === undefined && !coming.has(patientId)) return { keep: 'contact-unwritten' };
     const contactKey = contacts.identity.key(patientId, contact?.epoch ?? 0);
     const itemFor = (generation: number) =>
       itemOf(map(record), {
@@ -303,6 +308,11 @@ async function ofPatient<Source extends { id: string; patientId: string | null }
     const ruling = itemFor(contact?.generation ?? 0);
     return contact === undefined && isAsWritten(record.id, ruling) ? itemFor(1) : ruling;
   };
+}
+
+/** Records of changes that write something. */
+export function writtenSoon(changes: Iterable<Pick<PendingChange, 'recordId' | 'want'>>): Set<string> {
+  return new Set([...changes].flatMap(({ recordId, want }) => (want === 'present' ? [recordId] : [])));
 }
 
 function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Ruling {

@@ -12,10 +12,29 @@ import { openRepetitions, type Repetitions } from './repetitions.ts';
 import type { SharesOf } from './shares.ts';
 import type { Turns } from './turns.ts';
 
-/** What is done for each job; `stop` asks for an early end between steps, `abort` in the middle of one. */
+/** What a handler is told beside the data of its job. */
+export interface JobSignals {
+  /** Asks for an early end between steps. */
+  stop: AbortSignal;
+  /** The same in the middle of one. */
+  abort: AbortSignal;
+  /** How often the job was taken up, by whatever process, this time included. */
+  taken: number;
+}
+
+/** What is done for each job. */
 export type JobHandlers = {
-  [Name in JobName]: (data: JobData<Name>, signals: { stop: AbortSignal; abort: AbortSignal }) => Promise<void>;
+  [Name in JobName]: (data: JobData<Name>, signals: JobSignals) => Promise<void>;
 };
+
+/**
+ * Thrown by a handler whose job is another process's: it goes back into the queue until that one takes it. Redis hands jobs to whoever
+ * waited longest, so it goes round.
+ */
+export class ForAnotherProcess extends Error {}
+/** A job that was handed on so often, for two seconds, is nobody's: the process that it was meant for is gone, or has too much to do. */
+export const MOST_HAND_ONS = 20;
+const HAND_ON_MS = 100;
 
 /** How the workers run. */
 export interface WorkersOptions {
@@ -39,6 +58,8 @@ export interface WorkQueues {
   repeat: Repetitions['repeat'];
   /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
   pullNow(tenant: string, delayMs?: number): Promise<void>;
+  /** Has what a tenant's CRMs follow beside appointments read, as far as it is due then. */
+  readStreams(tenant: string): Promise<void>;
   /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
   /**
@@ -96,6 +117,10 @@ export function openQueues(redis: RedisPlace, checkEveryMs = REPETITION_CHECK_MS
       const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication };
       await queueOf('pull').add('pull', { tenant, asked: true }, options);
+    },
+    async readStreams(tenant) {
+      const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
+      await queueOf('read-streams').add('read-streams', { tenant }, { ...JOB_OPTIONS, deduplication });
     },
     async wake(tenant, target, delayMs) {
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
@@ -179,7 +204,7 @@ function startWorker(
   name: JobName,
   options: WorkersOptions,
   connection: RedisClient,
-  signals: { stop: AbortSignal; abort: AbortSignal },
+  signals: Omit<JobSignals, 'taken'>,
 ): Worker {
   const worker = new Worker(name, (job, token) => handle(name, job, options, signals, token), {
     connection,
@@ -206,7 +231,7 @@ async function handle(
   name: JobName,
   job: Job,
   options: WorkersOptions,
-  signals: { stop: AbortSignal; abort: AbortSignal },
+  signals: Omit<JobSignals, 'taken'>,
   token: string | undefined,
 ): Promise<void> {
   const parsed = JOBS[name].data.safeParse(job.data);
@@ -216,10 +241,12 @@ async function handle(
   }
   const startedAt = performance.now();
   try {
-    const run = options.handlers[name] as (data: unknown, given: typeof signals) => Promise<void>;
-    await inTurn(name, job, { data: parsed.data, token, ...options }, () => run(parsed.data, signals));
+    const run = options.handlers[name] as (data: unknown, given: JobSignals) => Promise<void>;
+    const given = { ...signals, taken: job.attemptsStarted };
+    await inTurn(name, job, { data: parsed.data, token, ...options }, () => run(parsed.data, given));
   } catch (error) {
     if (error instanceof DelayedError) throw error;
+    if (error instanceof ForAnotherProcess) return await leaveToNext(job, token, HAND_ON_MS);
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
     // Said once, where it is found: the job is for a process with the newer configuration.

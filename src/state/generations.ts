@@ -8,6 +8,9 @@ import type { RedisClient } from './redis.ts';
 /** Name of the lease of a tenant's planner. */
 export const PLAN_LEASE = 'plan';
 
+/** Name of the lease of whoever reads what a tenant's CRMs follow beside appointments. */
+export const STREAMS_LEASE = 'streams';
+
 /** Name of the lease of a target's lane. */
 export function laneLease(target: string): string {
   return `lane-${target}`;
@@ -51,7 +54,7 @@ export interface GenerationOptions {
   clock: Clock;
 }
 
-// KEYS: configuration, leases of planner and lanes… ARGV: the number that was read, hash, targets.
+// KEYS: configuration, leases of planner, reader of streams and lanes… ARGV: the number that was read, hash, targets.
 const REGISTER = `
 local number = tonumber(redis.call('HGET', KEYS[1], 'number') or '0')
 if number ~= tonumber(ARGV[1]) then return -1 end
@@ -84,7 +87,7 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
       const [number = null, known = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
       if (newest === hash && number !== null) return Number(number);
       const lanes = new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])].map(laneLease));
-      const leases = [PLAN_LEASE, ...lanes].map((name) => keys.lease(tenant, name));
+      const leases = [PLAN_LEASE, STREAMS_LEASE, ...lanes].map((name) => keys.lease(tenant, name));
       const answer = await redis.eval(REGISTER, leases.length + 1, key, ...leases, number ?? 0, hash, told);
       if (answer === -1) continue;
       if (targets.length > 0) await redis.hdel(keys.removed(tenant), ...targets.map((target) => `target/${target}`));
@@ -124,14 +127,14 @@ export async function joinAll(redis: RedisClient, generations: ReadonlyMap<strin
 }
 
 /**
- * Leases of a process that plans and writes under one configuration. Those of planner and lanes are had by the newest alone: a newer one
- * takes them away from whoever holds them, in the step in which it gets its number, so that nothing late is written.
+ * Leases of a process that plans and writes under one configuration. Those of planner, reader of streams and lanes are had by the newest
+ * alone: a newer one takes them away from whoever holds them, in the step in which it gets its number, so that nothing late is written.
  * @param onSuperseded told once
  * Both methods throw MirrorError `settings`, code `configuration-superseded`.
  */
 export function leasesUnder(generation: Generation, leases: Leases, onSuperseded: () => void): Leases {
   let isTold = false;
-  const isGoverned = (name: string) => name === PLAN_LEASE || name.startsWith(laneLease(''));
+  const isGoverned = (name: string) => name === PLAN_LEASE || name === STREAMS_LEASE || name.startsWith(laneLease(''));
   async function checked<Taken extends Lease | null>(name: string, take: () => Promise<Taken>): Promise<Taken> {
     if (!isGoverned(name)) return take();
     await generation.join();

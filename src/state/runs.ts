@@ -58,7 +58,11 @@ export interface RunReport {
   clinic: ClinicSeen | null;
   /** Streams for CRMs, as of the last cycle that could read each; those that were never read are absent. */
   read: StreamsRead;
+  /** The process that planned CRMs last, or tried to; null when none did, or a person's command, which doesn't go on with it. */
+  crmPlanner: string | null;
   targets: readonly TargetRun[];
+  /** Targets that were left as they are since what they follow is yet to be read, by a job of its own. */
+  awaiting: readonly string[];
   /** Code of what ended the cycle early. */
   error: { code: string; actor: string; message: string; remedy: string | null } | null;
 }
@@ -98,7 +102,7 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
     },
     async list(limit) {
       // Reports of an earlier release don't tell these.
-      const untold = { withheld: [], gaps: {}, clinic: null, read: {} };
+      const untold = { withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null, awaiting: [] };
       const reports = await redis.lrange(key, 0, limit - 1);
       return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
     },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
-import type { SyncResult } from '../../src/control/sync.ts';
+import { isWhole, type SyncResult } from '../../src/control/sync.ts';
 
 test('what was changed by hand and is restored counts as changed', () => {
   const planned = { 'content-changed': 3, 'edited-by-hand': 2, 'removed-by-hand': 1 };
@@ -10,6 +10,14 @@ test('what was changed by hand and is restored counts as changed', () => {
 test('everything that takes an object away counts as removed', () => {
   const planned = { new: 4, cancelled: 3, excluded: 2, vanished: 1 };
   expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in-sync +4 +0 +6 /);
+});
+
+test('targets that were left as they are since a list is yet to be read are named, and the sync is not whole', () => {
+  const result = resultOf({});
+  expect(isWhole(result)).toBe(true);
+  const left = { ...result, run: { ...result.run, awaiting: ['contacts'] } };
+  expect(renderSync(left)).toContain('left as they are until what they follow is read: contacts');
+  expect(isWhole(left)).toBe(false);
 });
 
 function resultOf(planned: Record<string, number>): SyncResult {
@@ -37,6 +45,8 @@ function resultOf(planned: Record<string, number>): SyncResult {
       gaps: {},
       clinic: null,
       read: {},
+      crmPlanner: null,
+      awaiting: [],
       targets: [{ target: 'room', planned, ...counts }],
       error: null,
     },

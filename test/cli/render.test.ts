@@ -131,6 +131,8 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   ),
   clinic: fc.option(fc.record({ tenantId: foreign, catalogue: names })),
   read: fc.constant({}),
+  crmPlanner: fc.constant(null),
+  awaiting: fc.constant([]),
   targets: fc.constant([]),
   error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
 });

@@ -34,6 +34,7 @@ export function openApi(
     {
       profile,
       compiled: new CompiledProfile(profile),
+      pagings: new Map(),
       baseUrl,
       http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
       budget: null,

@@ -29,6 +29,7 @@ export function openClient(baseUrl: string, profile: ClinicProfile, more: Partia
   const client = createClinicClient({
     profile,
     compiled: new CompiledProfile(profile),
+    pagings: new Map(),
     baseUrl,
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     budget: null,

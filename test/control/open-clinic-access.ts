@@ -18,6 +18,7 @@ export function openClinicAccess(
   const context: ClinicContext = {
     profile,
     compiled: new CompiledProfile(profile),
+    pagings: new Map(),
     baseUrl: sandbox.baseUrl,
     http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     budget: null,

@@ -15,6 +15,7 @@ import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts'
 import { useRedis } from '../support/redis.ts';
 import { openEstate } from './open-estate.ts';
 
+const QUIETLY = () => {};
 const redis = useRedis();
 const ID = 'studio-rossi';
 let receiver: Receiver;
@@ -86,7 +87,7 @@ describe('an endpoint that is gone', () => {
     add('r2');
     await world.turn();
     expect(told(receiver)).toEqual([]);
-    const { closed } = await reopenEndpoint(estate(), ID, 'portal', { skip: false }, NEVER);
+    const { closed } = await reopenEndpoint(estate(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
     expect(closed).toMatchObject({ code: 'webhook-gone' });
     await world.advance(MINUTE_MS);
     expect(told(receiver)).toHaveLength(2);
@@ -95,7 +96,7 @@ describe('an endpoint that is gone', () => {
 
   test('is opened and told of nothing that is there, when a person wants it so', async () => {
     add('r2');
-    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, NEVER);
+    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
     await world.advance(MINUTE_MS);
     add('r3');
     await world.turn();
@@ -103,7 +104,7 @@ describe('an endpoint that is gone', () => {
   });
 
   test('by another name is not known', async () => {
-    const opening = reopenEndpoint(estate(), ID, 'protal', { skip: false }, NEVER);
+    const opening = reopenEndpoint(estate(), ID, 'protal', { skip: false }, QUIETLY, NEVER);
     await expect(opening).rejects.toMatchObject({ code: 'no-such-endpoint', remedy: 'there are: portal' });
   });
 });
@@ -117,7 +118,7 @@ describe('too many documents at once', () => {
 
   test('are let through by a person, that once', async () => {
     expect((await shown()).replaceAll(/\n */g, ' ')).toContain('with --skip they are never sent');
-    await reopenEndpoint(estate(), ID, 'portal', { skip: false }, NEVER);
+    await reopenEndpoint(estate(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
     await world.advance(MINUTE_MS);
     expect(told(receiver)).toHaveLength(4);
     add('s1', 's2', 's3', 's4');
@@ -126,7 +127,7 @@ describe('too many documents at once', () => {
   });
 
   test('are left for good by a person', async () => {
-    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, NEVER);
+    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
     await world.advance(MINUTE_MS);
     add('s1');
     await world.turn();
@@ -141,7 +142,7 @@ test('what was parked after many refusals is tried at once when a person asks', 
   await world.advance(DAY_MS / 2);
   const [first] = (await listTriggers(estate(), ID)).endpoints;
   expect((first?.events[0]?.nextTryAt ?? 0) - world.now).toBeGreaterThan(DAY_MS / 4);
-  await reopenEndpoint(estate(), ID, 'portal', { skip: false }, NEVER);
+  await reopenEndpoint(estate(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
   await world.advance(MINUTE_MS);
   expect(told(receiver)).toHaveLength(1);
 });

@@ -118,7 +118,7 @@ test('what waits to be written of patients is not written while their removal is
 describe('two processes that take turns', () => {
   const mapping = { lastname: 'lastName', visits: 'derived.visits' };
 
-  test('read the far past once each, and later together', async () => {
+  test('read the far past once each: whoever planned by it last goes on', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1');
     let histories = 0;
@@ -134,7 +134,7 @@ describe('two processes that take turns', () => {
       if (process !== undefined) await pull(process);
       world.clock.now += 5 * MINUTE_MS;
     }
-    expect(histories).toBe(3);
+    expect(histories).toBe(2);
   });
 });
 

@@ -32,7 +32,7 @@ test('an undo says of patients who don’t agree any more that they can’t be p
   clinic.patientList.splice(0, 2, patientOf('1', { consents: {} }), patientOf('2', { isActive: false }));
   clock.now += 15 * MINUTE_MS;
   const { id } = await cycle(tenant);
-  const found = await lookAtRun(tenant, await entriesOfRun(tenant, id), NEVER);
+  const found = await lookAtRun(tenant, await entriesOfRun(tenant, id), () => {}, NEVER);
   const recoveries = new Map(found.map(({ recordId, recovery }) => [recordId, recovery]));
   expect(recoveries).toEqual(
     new Map([

@@ -13,6 +13,8 @@ export interface CrmWorld {
   clinic: ModelClinic;
   contacts: ModelTarget;
   activities: ModelTarget;
+  /** Of a doctor; where it was asked for. */
+  calendar: ModelTarget;
   clock: { now: number };
   tenant: OpenTenant;
   /** Another process with the same state. */
@@ -41,11 +43,12 @@ const ACTIVITIES = {
 /** @param given changes of the parts for CRMs */
 export function openCrmWorld(
   redis: ReturnType<typeof useRedis>,
-  given: { contacts?: CrmChoice; activities?: CrmChoice } = {},
+  given: { contacts?: CrmChoice; activities?: CrmChoice; calendar?: boolean } = {},
 ): CrmWorld {
   const clinic = createModelClinic();
   const contacts = createModelTarget({ batchSize: 100 });
   const activities = createModelTarget({ batchSize: 100 });
+  const calendar = createModelTarget();
   const clock = { now: NOW };
   const parts = {
     contacts: crmSchema.parse({ ...CONTACTS, ...given.contacts }),
@@ -58,11 +61,12 @@ export function openCrmWorld(
       targets: [
         { id: 'contacts', model: contacts, configuration: { crm: parts.contacts } },
         { id: 'activities', model: activities, configuration: { crm: parts.activities } },
+        ...(given.calendar === true ? [{ id: 'doctor', model: calendar }] : []),
       ],
       clock: () => clock.now,
       ...changes,
     });
-  return { clinic, contacts, activities, clock, again, tenant: again() };
+  return { clinic, contacts, activities, calendar, clock, again, tenant: again() };
 }
 
 /** A patient who agreed to be told things. */

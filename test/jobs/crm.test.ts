@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readStreamsInTurn } from '../../src/jobs/read-streams.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
@@ -162,7 +163,7 @@ describe('patients', () => {
     expect(world.contacts.calls.operations).toBe(operations);
   });
 
-  test('are read again by a process that knows an older list than was planned by last', async () => {
+  test('are not planned by a process that knows an older list than was planned by last, unless the other one is gone', async () => {
     const world = open();
     admit(world, '1');
     const other = world.again();
@@ -172,6 +173,10 @@ describe('patients', () => {
     await cycle(world.tenant);
     world.clock.now += 30_000;
     change(world, '2', { consents: { marketing: false } });
+    await cycle(other);
+    expect(names(world)).toEqual(['Verdi 1', 'Verdi 2']);
+    expect(world.clinic.counts.patients).toBe(2);
+    await readStreamsInTurn(other, { takesOver: true }, NEVER);
     await cycle(other);
     expect(names(world)).toEqual(['Verdi 1']);
     expect(world.clinic.counts.patients).toBe(3);
@@ -200,6 +205,15 @@ describe('appointments', () => {
     const { operations } = world.activities.calls;
     await laterCycle(world);
     expect(world.activities.calls.operations).toBe(operations);
+  });
+
+  test('are planned as soon as their contact waits to be written', async () => {
+    const world = open();
+    admit(world, '1');
+    await pull(world.tenant);
+    book(world, 'a', '1');
+    const run = await pull(world.tenant);
+    expect(run.targets.find(({ target }) => target === 'activities')?.planned).toEqual({ new: 1 });
   });
 
   test('of nobody, of cancelled bookings and of patients who are left out are no activities', async () => {

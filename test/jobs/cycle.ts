@@ -1,14 +1,27 @@
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget, type Turn } from '../../src/jobs/push.ts';
+import { readStreamsInTurn } from '../../src/jobs/read-streams.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 
 /** A signal that never comes. */
 export const NEVER = new AbortController().signal;
 
-/** One pull that nobody else keeps from working. */
+/**
+ * One pull that nobody else keeps from working, by what CRMs follow beside appointments: it is read before, as far as it is due. A process
+ * that has read nothing yet comes in the place of the one before.
+ */
 export async function pull(tenant: OpenTenant): Promise<RunReport> {
-  const run = await pullTenant(tenant, { wait: false }, NEVER);
+  const isFollower = [...tenant.targets.values()].some(({ crm }) => crm !== null);
+  const { run } = isFollower
+    ? await readStreamsInTurn(tenant, { takesOver: tenant.memory.patients === null }, NEVER)
+    : { run: null };
+  return run ?? pullAlone(tenant);
+}
+
+/** One pull that reads appointments alone, as the daemon does it. */
+export async function pullAlone(tenant: OpenTenant): Promise<RunReport> {
+  const run = await pullTenant(tenant, NEVER);
   if (run === null) throw new Error('another pull is at work');
   return run;
 }

@@ -21,6 +21,7 @@ afterEach(async () => {
 const MANY = 40;
 const IN_FLIGHT = {
   pull: 16,
+  'read-streams': 16,
   push: 16,
   audit: 4,
   look: 16,

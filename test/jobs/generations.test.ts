@@ -68,7 +68,7 @@ describe('D20: of two processes with different configurations', () => {
       await cycle(after);
       return read(...query);
     };
-    await expect(pullTenant(before, { wait: false }, NEVER)).rejects.toMatchObject(SUPERSEDED);
+    await expect(pullTenant(before, NEVER)).rejects.toMatchObject(SUPERSEDED);
     expect(await after.outbox.counts('doctor')).toMatchObject({ pending: 0 });
     expect(new Set(model.objects().map(({ item }) => item.title))).toEqual(new Set(['Busy']));
     expect(model.calls.operations).toBe(50);
@@ -78,7 +78,11 @@ describe('D20: of two processes with different configurations', () => {
     const { start } = await open();
     const before = start({ title: 'full' });
     const [plan, lane] = [await before.leases.tryTake('plan'), await before.leases.tryTake('lane-doctor')];
-    await start({ title: 'busy' }).generation.join();
+    await before.leases.tryTake('streams');
+    const after = start({ title: 'busy' });
+    await after.generation.join();
+    expect(await after.leases.tryTake('streams')).not.toBeNull();
+    await expect(before.leases.tryTake('streams')).rejects.toMatchObject(SUPERSEDED);
     const change = {
       recordId: '1',
       reason: 'cancelled',

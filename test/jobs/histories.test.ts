@@ -181,7 +181,7 @@ async function take(world: World, step: Step): Promise<void> {
     case 'pull':
       model.wholeTargetError = step.targetIsAway ? AWAY : null;
       await work(world, step.death, async (tenant) => {
-        await pullTenant(tenant, { wait: false }, NEVER);
+        await pullTenant(tenant, NEVER);
       });
       model.wholeTargetError = null;
       return;

@@ -107,7 +107,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     // Any later cycle is a second look.
     missedForMs: 0,
     leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),
-    memory: emptyStreamMemory(room),
+    memory: emptyStreamMemory(room, true),
     protection,
     tombstones: createTombstoneStore(redis, choice.formerly ?? id, IDENTITY_KEY, protection),
     notifications: {

@@ -3,7 +3,13 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { type JobHandlers, openQueues, type Workers, type WorkQueues } from '../../src/jobs/workers.ts';
+import {
+  ForAnotherProcess,
+  type JobHandlers,
+  openQueues,
+  type Workers,
+  type WorkQueues,
+} from '../../src/jobs/workers.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
@@ -72,7 +78,7 @@ function handlersFor(tenants: ReadonlyMap<string, OpenTenant>, waking: WorkQueue
     async pull({ tenant: id }, { stop }) {
       const tenant = tenants.get(id);
       if (tenant === undefined) return;
-      await pullTenant(tenant, { wait: false }, stop);
+      await pullTenant(tenant, stop);
       for (const target of tenant.targets.keys()) {
         if ((await tenant.outbox.nextDueAt(target)) !== null) await waking.wake(id, target, 0);
       }
@@ -127,6 +133,19 @@ describe('the workers', () => {
     expect(errors).toMatchObject([{ message: 'a job without usable data was dropped' }]);
     expect(await queue.getJobCounts('failed', 'wait', 'delayed')).toEqual({ failed: 0, wait: 0, delayed: 0 });
     await queue.close();
+  });
+
+  test('leave a job that is another process’s in the queue until one does it', async () => {
+    const { log, errors } = listeningLogger();
+    const seen: number[] = [];
+    const handOn: JobHandlers['read-streams'] = async (_, { taken }) => {
+      seen.push(taken);
+      if (taken < 3) throw new ForAnotherProcess();
+    };
+    workers({ 'read-streams': handOn }, { log });
+    await queues().readStreams('studio-rossi');
+    await waitFor(() => seen.length === 3, { what: 'the job to be done' });
+    expect([seen, errors]).toEqual([[1, 2, 3], []]);
   });
 
   test('report a job that fails by what is known of it, and keep it for another try', async () => {

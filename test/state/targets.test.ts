@@ -137,6 +137,8 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     gaps: {},
     clinic: null,
     read: {},
+    crmPlanner: null,
+    awaiting: [],
     targets: [],
     error: null,
   });

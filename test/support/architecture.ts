@@ -163,7 +163,7 @@ export function stateBreaches(files: readonly SourceFile[]): string[] {
       declarationsAtTheTop(tokens)
         .filter((declaration) => {
           const text = declaration.map((token) => token.text).join(' ');
-          return /^let |= new (Map|Set)( <.*>)? \( \)/.test(text) && !/: Readonly(Map|Set) /.test(text);
+          return /^let |= new (Weak)?(Map|Set)( <.*>)? \( \)/.test(text) && !/: Readonly(Map|Set) /.test(text);
         })
         .map(([first]) => `${path}:${first?.line} keeps what changes for the whole process`),
     );

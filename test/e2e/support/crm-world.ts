@@ -9,6 +9,7 @@ import { startHubSpot } from './crm-hubspot.ts';
 import { startRestCrm } from './crm-rest.ts';
 import { startSalesforce } from './crm-salesforce.ts';
 import { type CrmPurpose, type CrmVendor, VENDORS, type VendorName } from './crm-vendors.ts';
+import type { SmallWorldOptions } from './small-configuration.ts';
 import { type SmallWorld, startSmallWorld } from './small-world.ts';
 
 /** Targets of each CRM, by stream. */
@@ -18,6 +19,8 @@ export const TARGETS = { patients: 'contacts', appointments: 'visits', invoices:
 export interface CrmWorldOptions {
   redisUrl: string;
   vendors?: readonly VendorName[];
+  /** Calendars of each tenant beside; default: none. */
+  calendars?: SmallWorldOptions['targets'];
   /** Default: patients alone. */
   streams?: readonly StreamName[];
   tenants?: number;
@@ -79,7 +82,7 @@ export async function startCrmWorld(options: CrmWorldOptions): Promise<CrmWorld>
   const { patients = 20, appointments = 40, tenants = 1 } = options;
   const world = await startSmallWorld({
     redisUrl: options.redisUrl,
-    targets: [],
+    targets: options.calendars ?? [],
     clinic: {
       tenants: Array.from({ length: tenants }, () => ({ patients, appointments })),
       agendas: 4,
@@ -156,7 +159,7 @@ function mappingOf(
 
 /** As people do: the clinic's front desk, and whoever administers each CRM. */
 async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<void> {
-  await world.logIn({ connections: ['clinic'] });
+  await world.logIn();
   const desk = loginDesk(world.opened());
   for (const { id } of world.tenants) {
     for (const { name, authorize } of vendors) {

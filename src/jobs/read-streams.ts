@@ -1,0 +1,70 @@
+import type { Progress } from '../model/progress.ts';
+import { STREAMS_LEASE } from '../state/generations.ts';
+import type { RunReport } from '../state/runs.ts';
+import { pullWhenFree } from './pull.ts';
+import { readStreams } from './stream-readers.ts';
+import { lookAtStreams } from './streams.ts';
+import { activeTargets, type OpenTenant } from './tenant.ts';
+import { waitForLease } from './wait-for-lease.ts';
+
+/** What came of a turn. */
+export interface StreamsTurn {
+  /** Of the cycle that followed; null when nothing was read. */
+  run: RunReport | null;
+  /** Another process plans the tenant's CRMs: the job is for it. */
+  isElsewhere: boolean;
+}
+
+/** Whether a tenant has streams that should be read after a cycle, by a job of their own. Not where the clinic can't be read at all. */
+export async function areStreamsDue(tenant: OpenTenant, lastRun: RunReport): Promise<boolean> {
+  if (lastRun.error !== null) return false;
+  return (await lookAtStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
+}
+
+/** Whether another process plans a tenant's CRMs, so that a cycle is better done there. Costs nothing where there are none. */
+export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
+  return (await lookAtStreams(tenant, activeTargets(tenant))).isElsewhere;
+}
+
+/**
+ * Reads what a tenant's CRMs follow beside appointments, as far as it is due, and has a cycle follow that plans them by it. Cycles go
+ * on meanwhile, so that a long reading delays no calendar. One reading of a tenant at a time, over all processes.
+ * @param options.takesOver the process that planned the tenant's CRMs last is gone
+ */
+export async function readStreamsInTurn(
+  tenant: OpenTenant,
+  options: { takesOver: boolean },
+  signal: AbortSignal,
+): Promise<StreamsTurn> {
+  const lease = await tenant.leases.tryTake(STREAMS_LEASE);
+  // Whoever is at it plans by it too.
+  if (lease === null) return { run: null, isElsewhere: false };
+  try {
+    const look = await lookAtStreams(tenant, activeTargets(tenant));
+    if (look.isElsewhere && !options.takesOver) return { run: null, isElsewhere: true };
+    if (look.due.length === 0) return { run: null, isElsewhere: false };
+    const isRead = await readStreams(tenant, look, () => {}, AbortSignal.any([signal, lease.signal]));
+    // Still under the lease: nobody reads what is newer while this waits to be planned by.
+    return { run: isRead ? await pullWhenFree(tenant, () => {}, signal) : null, isElsewhere: false };
+  } finally {
+    await lease.release();
+  }
+}
+
+/**
+ * One cycle for a person who waits for it: nothing that was read before is good enough. What CRMs follow is read first, while the
+ * daemon's cycles go on.
+ * @param tell is told what is read, and what is waited for
+ */
+export async function pullAfresh(tenant: OpenTenant, tell: Progress, signal: AbortSignal): Promise<RunReport> {
+  const targets = activeTargets(tenant);
+  if (targets.every(({ crm }) => crm === null)) return pullWhenFree(tenant, tell, signal);
+  const lease = await waitForLease(tenant.leases, STREAMS_LEASE, { what: 'a reading of patients', tell }, signal);
+  try {
+    const look = await lookAtStreams(tenant, targets, { fresh: true });
+    await readStreams(tenant, look, tell, AbortSignal.any([signal, lease.signal]));
+    return await pullWhenFree(tenant, tell, signal);
+  } finally {
+    await lease.release();
+  }
+}

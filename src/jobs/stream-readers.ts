@@ -1,0 +1,127 @@
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Progress } from '../model/progress.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
+import { isBelievable } from './doubt.ts';
+import {
+  lookAtStreams,
+  type SlowStream,
+  type StreamNeeds,
+  type Streams,
+  type StreamsLook,
+  streamsIn,
+} from './streams.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+const READING: Readonly<Record<SlowStream, string>> = {
+  patients: 'reading patients',
+  invoices: 'reading invoices',
+  history: 'reading the appointments of the past',
+};
+
+/** Reads all that targets in CRMs need beside appointments, for whoever only looks. What can't be read is told of. */
+export async function readAllStreams(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  tell: Progress,
+  signal: AbortSignal,
+): Promise<Streams> {
+  const look = await lookAtStreams(tenant, targets, { fresh: true });
+  await readStreams(tenant, look, tell, signal);
+  const names = [...look.needs.everyMs.keys()];
+  // Whatever others planned by meanwhile: nothing is written by it.
+  const read = new Set(names.filter((name) => tenant.memory[name] !== null));
+  return { ...streamsIn(tenant.memory, names, read), plannedBy: look.streams.plannedBy };
+}
+
+/**
+ * Reads streams that are due, one after the other.
+ * @returns whether any of them could be read
+ */
+export async function readStreams(
+  tenant: OpenTenant,
+  { needs, due, streams: { plannedBy } }: Pick<StreamsLook, 'needs' | 'due' | 'streams'>,
+  tell: Progress,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let isRead = false;
+  for (const name of due) {
+    tell(READING[name]);
+    // After what was planned by, also by the clock of a machine that is behind the other one's.
+    const readAt = Math.max(tenant.clock(), plannedBy[name] ?? -Infinity);
+    isRead = (await attemptReading(tenant, name, { ...needs, readAt }, signal)) || isRead;
+  }
+  return isRead;
+}
+
+/** What fails is not known any more, and rests for a while: a list of years must not be begun again with every cycle. */
+async function attemptReading(
+  tenant: OpenTenant,
+  name: SlowStream,
+  question: Question,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { memory, clock } = tenant;
+  try {
+    await READERS[name](tenant, question, signal);
+    memory.failures.delete(name);
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    const failure = asMirrorError(error);
+    const inTurn = (memory.failures.get(name)?.inTurn ?? 0) + 1;
+    memory[name] = null;
+    memory.failures.set(name, { error: failure, failedAt: clock(), inTurn });
+    tenant.log.warn({ stream: name, code: failure.code, inTurn }, 'what CRMs follow could not be read');
+    return false;
+  }
+}
+
+/** What is asked for, and when. */
+interface Question extends StreamNeeds {
+  readAt: Instant;
+}
+
+type Reader = (tenant: OpenTenant, question: Question, signal: AbortSignal) => Promise<void>;
+
+const READERS: Readonly<Record<SlowStream, Reader>> = {
+  async patients({ memory, clinic }, { readAt }, signal) {
+    memory.patients = { readAt, snapshot: await clinic.readPatients(signal), gone: new Map() };
+  },
+  async invoices({ memory, clinic }, question, signal) {
+    const { readAt } = question;
+    memory.invoices = { readAt, snapshot: await clinic.readInvoices(invoiceQuery(question), signal) };
+  },
+  async history({ memory, clinic }, { readAt, historyFromAt: fromAt }, signal) {
+    // Up to now: each cycle's own window moves on, and nothing may fall between the two.
+    const reading = { agendaIds: null, window: { fromAt, toAt: readAt } };
+    const { records, setAside, completeness } = await clinic.readAppointments(reading, signal);
+    if (completeness === 'partial') throw historyPartial();
+    if (!isBelievable(memory.historySize, records.size, readAt)) throw historyShrunk();
+    const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
+    memory.history = { readAt, fromAt, appointments: records, unusable };
+  },
+};
+
+function invoiceQuery({ doctorsDays, readAt }: Question): { withDoctors: boolean; doctorsFrom: string } {
+  const doctorsFrom = new Date(readAt - doctorsDays * DAY_MS).toISOString().slice(0, 10);
+  return { withDoctors: doctorsDays > 0, doctorsFrom };
+}
+
+function historyShrunk(): MirrorError {
+  return new MirrorError('the clinic shows far fewer appointments of the past than it did', {
+    actor: 'contract',
+    code: 'history-shrunk',
+    retry: 'later',
+    remedy: 'look whether they are gone in the clinic; after a day it is believed, and at once after a new start',
+  });
+}
+
+/** What is computed from a part would be wrong, and would be taken for right. */
+function historyPartial(): MirrorError {
+  return new MirrorError('the appointments of the past could not be read whole', {
+    actor: 'contract',
+    code: 'history-partial',
+    retry: 'later',
+    remedy: 'if it stays so, check paging in the clinic profile, or give crm.derived.historyDays fewer days',
+  });
+}

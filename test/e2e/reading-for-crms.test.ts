@@ -1,0 +1,74 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { status } from '../../src/control/status.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { type Daemon, startDaemon } from '../../src/main.ts';
+import type { RunReport } from '../../src/state/runs.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
+
+const redis = useRedis();
+const TENANT = 'clinic-1';
+const TARGETS = { calendar: 'doctor-1', contacts: 'rest-crm-contacts', visits: 'rest-crm-visits' };
+
+/** A clinic with a calendar and a CRM, whose daemons do a cycle at their start and when they are asked. */
+async function useWorld(): Promise<CrmWorld> {
+  const world = await startCrmWorld({
+    redisUrl: redis.url,
+    vendors: ['rest-crm'],
+    streams: ['patients', 'appointments'],
+    calendars: ['google-calendar'],
+    settings: { http: { port: 0 }, schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 } },
+  });
+  onTestFinished(() => world.close());
+  await world.logIn();
+  return world;
+}
+
+async function useDaemon(world: CrmWorld): Promise<Daemon> {
+  const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
+  onTestFinished(() => daemon.close());
+  return daemon;
+}
+
+async function statesIn({ composition }: Daemon) {
+  const [tenant] = (await status(composition.estate, TENANT)).tenants;
+  return new Map(tenant?.targets.map(({ target, state }) => [target, state]));
+}
+
+const areInSync = async (daemon: Daemon) =>
+  [...(await statesIn(daemon)).values()].every((state) => state === 'in-sync');
+
+test('the registry of patients is not answered: the calendar is written, and the CRM when it is', async () => {
+  const world = await useWorld();
+  const answered = Promise.withResolvers<void>();
+  onTestFinished(() => answered.resolve());
+  world.clinicProxy.add({ url: /\/patients([/?]|$)/, times: 1_000, fault: { kind: 'hold', until: answered.promise } });
+  const daemon = await useDaemon(world);
+  await waitFor(async () => (await statesIn(daemon)).get(TARGETS.calendar) === 'in-sync', { what: 'the calendar' });
+  const states = await statesIn(daemon);
+  expect([states.get(TARGETS.contacts), states.get(TARGETS.visits)]).toEqual(['new', 'new']);
+  answered.resolve();
+  await waitFor(() => areInSync(daemon), { what: 'the CRM' });
+  expect(world.vendors[0]?.records('appointments').length).toBeGreaterThan(0);
+});
+
+test('of two daemons one plans the CRM, and cycles are handed on to it; when it is gone, the other one does', async () => {
+  const world = await useWorld();
+  const first = await useDaemon(world);
+  await waitFor(() => areInSync(first), { what: 'the first sync' });
+  const second = await useDaemon(world);
+  const runs = () => second.composition.estate.tenants.get(TENANT)?.runs.list(1) as Promise<RunReport[]>;
+  const cycle = async () => {
+    const [before] = await runs();
+    await second.composition.queues.pullNow(TENANT);
+    await waitFor(async () => (await runs())[0]?.id !== before?.id, { what: 'a cycle' });
+    return (await runs())[0];
+  };
+  const planner = (await runs())[0]?.crmPlanner;
+  for (let turn = 0; turn < 8; turn += 1) expect(await cycle()).toMatchObject({ awaiting: [], crmPlanner: planner });
+  await first.close();
+  await cycle();
+  const isTakenOver = async () => (await runs())[0]?.crmPlanner !== planner && (await areInSync(second));
+  await waitFor(isTakenOver, { what: 'the other daemon to plan the CRM' });
+});
