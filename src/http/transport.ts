@@ -49,8 +49,6 @@ const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
  */
 const KEPT = { keepAlive: true, timeout: 4 * SECOND_MS, maxFreeSockets: 64 };
 const LONGEST_KEPT_MS = MINUTE_MS;
-/** How long the server of a connection said that it keeps it. */
-const toldMs = new WeakMap<Duplex, number>();
 // As the operator tells Node (NODE_USE_ENV_PROXY): the agents that it makes by itself know.
 const { proxyEnv } = (globalAgent as HttpAgent & { options: HttpAgentOptions }).options;
 const PROTOCOLS = {
@@ -105,7 +103,6 @@ class Exchange {
         throw error;
       });
       const headers = headersOf(incoming);
-      noteKeeping(incoming.socket, headers);
       const body = this.#body(incoming, headers.get('content-encoding'));
       return { status: incoming.statusCode ?? 0, headers, body };
     } catch (error) {
@@ -148,6 +145,7 @@ class Exchange {
       this.#noteOpening(outgoing, opened);
       outgoing.once('response', (incoming) => {
         this.#incoming = incoming;
+        agentsOf.kept.noteTold(incoming);
         resolve(incoming);
       });
       // What goes wrong once there is an answer shows where its body is read.
@@ -221,7 +219,12 @@ function tooLarge(): MirrorError {
   });
 }
 
-function keepingAsTold<Agent extends HttpAgent>(agent: Agent): Agent {
+/** An agent that keeps a connection as long as its server says. */
+type Keeping<Agent> = Agent & { noteTold(answer: IncomingMessage): void };
+
+/** A second less than it was told, since the server counts from when it sent its answer. */
+function keepingAsTold<Agent extends HttpAgent>(agent: Agent): Keeping<Agent> {
+  const toldMs = new WeakMap<Duplex, number>();
   const { keepSocketAlive } = agent;
   agent.keepSocketAlive = (socket) => {
     const isKept = keepSocketAlive.call(agent, socket);
@@ -229,14 +232,13 @@ function keepingAsTold<Agent extends HttpAgent>(agent: Agent): Agent {
     if (keptMs !== undefined) (socket as Socket).setTimeout(keptMs);
     return isKept;
   };
-  return agent;
-}
-
-/** A second less than it was told, since the server counts from when it sent its answer. */
-function noteKeeping(socket: Socket, headers: Headers): void {
-  const seconds = /\btimeout=(\d+)/i.exec(headers.get('keep-alive') ?? '')?.[1];
-  if (seconds !== undefined)
-    toldMs.set(socket, Math.min(Math.max(Number(seconds) - 1, 0) * SECOND_MS, LONGEST_KEPT_MS));
+  return Object.assign(agent, {
+    noteTold({ socket, headers }: IncomingMessage) {
+      const seconds = /\btimeout=(\d+)/i.exec(String(headers['keep-alive']))?.[1];
+      if (seconds === undefined) return;
+      toldMs.set(socket, Math.min(Math.max(Number(seconds) - 1, 0) * SECOND_MS, LONGEST_KEPT_MS));
+    },
+  });
 }
 
 function unknownProtocol(): never {
