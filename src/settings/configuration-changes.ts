@@ -1,0 +1,32 @@
+import type { Configuration } from './configuration.ts';
+
+/** How a configuration differs from the one before, by ids of tenants. */
+export interface ConfigurationChanges {
+  added: string[];
+  /** What is planned for them may be another now. */
+  changed: string[];
+  /** The same is planned for them, and something else that they are worked on with is another: a secret, a client's budget. */
+  reopened: string[];
+  removed: string[];
+  unchanged: number;
+}
+
+/** Compares two readings of a configuration. What is the same object in both was not read again. */
+export function changesBetween(before: Configuration, after: Configuration): ConfigurationChanges {
+  const changes: ConfigurationChanges = { added: [], changed: [], reopened: [], removed: [], unchanged: 0 };
+  const areSettingsSame = before.settings === after.settings && before.profiles === after.profiles;
+  for (const [id, outline] of after.outlines) {
+    const earlier = before.outlines.get(id);
+    if (earlier === undefined) changes.added.push(id);
+    else if (earlier.hash !== outline.hash) changes.changed.push(id);
+    else if (earlier !== outline || !areSettingsSame) changes.reopened.push(id);
+    else changes.unchanged += 1;
+  }
+  for (const id of before.outlines.keys()) if (!after.outlines.has(id)) changes.removed.push(id);
+  return changes;
+}
+
+/** Whether nothing that is worked with is another. */
+export function isNothing({ added, changed, reopened, removed }: ConfigurationChanges): boolean {
+  return added.length + changed.length + reopened.length + removed.length === 0;
+}
