@@ -16,6 +16,8 @@ export interface Metrics {
   countNotification(connector: string, result: NotificationResult): void;
   /** To be told how late each reminder was sent. */
   observeReminderLag: ObserveLag;
+  /** To be told of every reading of the configuration that found something else. @param refusedFiles that are not taken up now */
+  observeReload(result: 'taken-up' | 'refused', refusedFiles: number): void;
   /** Text in Prometheus' exposition format 0.0.4, computed from the state at this moment. */
   render(): Promise<string>;
 }
@@ -46,6 +48,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
     labelNames: ['connector', 'result'],
     registers: [registry],
   });
+  const reloads = createReloadMetrics(registry);
   const gauges = createGauges(registry);
   const reminders = createReminderMetrics(registry);
   const triggers = createTriggerMetrics(registry);
@@ -56,6 +59,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
       durations.observe({ call: label }, durationMs / 1_000);
     },
     observeReminderLag: reminders.observeLag,
+    observeReload: reloads,
     async render() {
       const open = estate();
       if (open !== null) {
@@ -65,6 +69,32 @@ export function createMetrics(estate: () => Estate | null): Metrics {
       }
       return registry.metrics();
     },
+  };
+}
+
+function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
+  const registers = [registry];
+  const readings = new Counter({
+    name: 'clinic_mirror_configuration_reloads_total',
+    help: 'Readings of the configuration that found changes, by whether all of them count',
+    labelNames: ['result'],
+    registers,
+  });
+  const takenUp = new Gauge({
+    name: 'clinic_mirror_configuration_taken_up_timestamp_seconds',
+    help: 'When a configuration was last taken up',
+    registers,
+  });
+  const refused = new Gauge({
+    name: 'clinic_mirror_configuration_refused',
+    help: 'Changed files of tenants, and settings with profiles together, that are not taken up',
+    registers,
+  });
+  takenUp.setToCurrentTime();
+  return (result, refusedFiles) => {
+    readings.inc({ result });
+    refused.set(refusedFiles);
+    takenUp.setToCurrentTime();
   };
 }
 
@@ -141,11 +171,8 @@ function createGauges(registry: Registry): Gauges {
 }
 
 function fill(gauges: Gauges, { at, tenants }: Status): void {
-  for (const gauge of [...Object.values(gauges.targets), gauges.outcomes, gauges.tokenExpiry, gauges.needsLogin]) {
-    gauge.reset();
-  }
-  gauges.setAside.reset();
-  gauges.withheld.reset();
+  const { targets: ofTargets, ...others } = gauges;
+  for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
   for (const { tenant, targets, connections, lastRun, configuration } of tenants) {
     for (const each of targets) {
       const labels = { tenant, target: each.target };

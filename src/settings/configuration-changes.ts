@@ -11,6 +11,9 @@ export interface ConfigurationChanges {
   unchanged: number;
 }
 
+/** Nothing is another. */
+export const NO_CHANGES: ConfigurationChanges = { added: [], changed: [], reopened: [], removed: [], unchanged: 0 };
+
 /** Compares two readings of a configuration. What is the same object in both was not read again. */
 export function changesBetween(before: Configuration, after: Configuration): ConfigurationChanges {
   const changes: ConfigurationChanges = { added: [], changed: [], reopened: [], removed: [], unchanged: 0 };
@@ -29,4 +32,16 @@ export function changesBetween(before: Configuration, after: Configuration): Con
 /** Whether nothing that is worked with is another. */
 export function isNothing({ added, changed, reopened, removed }: ConfigurationChanges): boolean {
   return added.length + changed.length + reopened.length + removed.length === 0;
+}
+
+/** The changes of two readings, one after the other. What was added and removed again is in both. */
+export function joinChanges(earlier: ConfigurationChanges, later: ConfigurationChanges): ConfigurationChanges {
+  const both = (of: 'added' | 'changed' | 'reopened' | 'removed') => [...new Set([...earlier[of], ...later[of]])];
+  return {
+    added: both('added'),
+    changed: both('changed'),
+    reopened: both('reopened'),
+    removed: both('removed'),
+    unchanged: later.unchanged,
+  };
 }

@@ -1,0 +1,173 @@
+import { inPieces } from '../jobs/in-pieces.ts';
+import type { Logger } from '../log/logger.ts';
+import { asMirrorError } from '../model/errors.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { type ConfigurationChanges, isNothing, joinChanges, NO_CHANGES } from '../settings/configuration-changes.ts';
+import type { ConfigurationFiles } from '../settings/configuration-files.ts';
+import { isSameLook, type Look } from '../settings/seen-files.ts';
+import type { RefusedFiles } from '../state/reload-reports.ts';
+import type { Composition } from './compose.ts';
+
+/** What became of a reading: all of it counts now, or something of it was refused. */
+export type ReloadResult = 'taken-up' | 'refused';
+
+/** What keeps a running daemon's configuration as its files are. */
+export interface ReloadParts {
+  files: ConfigurationFiles;
+  composition: Composition;
+  log: Logger;
+  /** Has the changes worked on. Called again with the same ones when it fails. */
+  onTakenUp(changes: ConfigurationChanges, signal: AbortSignal): Promise<void>;
+  /** To be told of each reading that found something else. */
+  observe(result: ReloadResult, refusedFiles: number): void;
+}
+
+/** A configuration that is kept as its files are. */
+export interface Reloading {
+  /** Reads every file now, and makes what this process has the newest configuration. */
+  reload(): void;
+  end(): Promise<void>;
+}
+
+/** Between two looks at the files' names, sizes and times. What two looks in a row find the same is taken up. */
+const LOOK_MS = 5 * SECOND_MS;
+/** What is refused is read again after this time, changed or not: why it could not be read may have passed. */
+const RETRY_MS = MINUTE_MS;
+/** What is refused is told again after this time. */
+const TELL_MS = 20 * SECOND_MS;
+
+/**
+ * Looks at the files regularly, and takes up what changed. A look is sure everywhere: in bind mounts and on network shares nobody tells of
+ * changes, a ConfigMap changes by a link, and an editor replaces files. Files that are being written wait until they are whole: a change
+ * is taken up when nothing changed since the look before.
+ */
+export function keepReloading({ files, composition, log, onTakenUp, observe }: ReloadParts): Reloading {
+  const { clock } = composition.estate;
+  const end = new AbortController();
+  const { signal } = end;
+  let running: Promise<void> | null = null;
+  let isAsked = false;
+  let previous: Look | null = null;
+  /** What was found before the last reading. */
+  let handled: Look | null = null;
+  let readAt = clock();
+  let unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
+  let refused: RefusedFiles[] = [];
+  let toldAt: Instant | null = null;
+
+  async function isDue(): Promise<boolean> {
+    const look = await inPieces(files.look(), signal);
+    if (handled === null && files.isAsRead(look)) handled = look;
+    const isSettled = previous !== null && isSameLook(look, previous);
+    previous = look;
+    if (isAsked || (isSettled && (handled === null || !isSameLook(look, handled)))) {
+      handled = look;
+      return true;
+    }
+    return refused.length > 0 && clock() >= readAt + RETRY_MS;
+  }
+
+  async function readAgain(): Promise<void> {
+    const isSure = isAsked;
+    isAsked = false;
+    readAt = clock();
+    const before = composition.configuration;
+    const next = await inPieces(files.readAgain({ sure: isSure }), signal);
+    const changes = await composition.takeUp(next, signal);
+    const earlier = unfinished ?? { changes: NO_CHANGES, anew: false };
+    unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
+    refused = refusedOf(next, refused, readAt);
+    const isOther = !isNothing(changes) || textOf(before) !== textOf(next) || before.settings !== next.settings;
+    if (!isOther && !isSure) return;
+    observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
+    tellLog(log, next, changes);
+    toldAt = null;
+  }
+
+  async function finish(): Promise<void> {
+    if (unfinished === null) return;
+    const { changes, anew } = unfinished;
+    if (!isNothing(changes) || anew) await composition.register(changes, { anew });
+    await onTakenUp(changes, signal);
+    unfinished = null;
+  }
+
+  async function tell(): Promise<void> {
+    const { awaitsRestart } = composition.configuration;
+    const isQuiet = refused.length + awaitsRestart.length === 0;
+    if (toldAt !== null && (isQuiet || clock() < toldAt + TELL_MS)) return;
+    await composition.reloads.tell(isQuiet ? null : { refused, awaitsRestart });
+    toldAt = clock();
+  }
+
+  async function step(): Promise<void> {
+    if (await isDue()) await readAgain();
+    await finish();
+    await tell();
+  }
+
+  function begin(): void {
+    running ??= step()
+      .catch((error: unknown) => {
+        const { code } = asMirrorError(error);
+        if (!signal.aborted)
+          log.warn({ code }, 'the configuration could not be read again, or not all of it counts yet');
+      })
+      .finally(() => {
+        running = null;
+        if (isAsked && !signal.aborted) begin();
+      });
+  }
+
+  begin();
+  const timer = setInterval(begin, LOOK_MS).unref();
+  return {
+    reload() {
+      isAsked = true;
+      begin();
+    },
+    async end() {
+      clearInterval(timer);
+      end.abort();
+      await running;
+      if (refused.length > 0) await composition.reloads.tell(null).catch(() => {});
+      files.keep();
+    },
+  };
+}
+
+function tellLog(log: Logger, next: Configuration, { unchanged, ...changes }: ConfigurationChanges): void {
+  const [added = 0, changed = 0, reopened = 0, removed = 0] = [
+    changes.added,
+    changes.changed,
+    changes.reopened,
+    changes.removed,
+  ].map((ids) => ids.length);
+  for (const { tenant, faults } of next.refused) {
+    for (const { file, line, path, message } of faults) {
+      log.error({ tenant, file, line, path, fault: message }, 'a changed file is refused: what it was goes on');
+    }
+  }
+  for (const { id, faults } of next.setAside) {
+    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
+  }
+  if (next.awaitsRestart.length > 0) {
+    log.warn({ settings: next.awaitsRestart }, 'changed settings wait for a restart: they are as they were until then');
+  }
+  const refused = next.refused.length;
+  log.info({ added, changed, reopened, removed, unchanged, refused }, 'configuration taken up');
+}
+
+/** What tells whether a reading has something else to say. */
+function textOf({ refused, setAside, awaitsRestart }: Configuration): string {
+  return JSON.stringify([refused, setAside, awaitsRestart]);
+}
+
+function refusedOf(next: Configuration, before: readonly RefusedFiles[], now: Instant): RefusedFiles[] {
+  return next.refused.map(({ tenant, faults }) => ({
+    tenant,
+    sinceAt: before.find((one) => one.tenant === tenant)?.sinceAt ?? now,
+    faults: faults.map(({ file, line, path, message }) => ({ file, line, path, message })),
+  }));
+}
