@@ -22,12 +22,13 @@ export function renderStatus(status: Status): string {
 
 /** What daemons did not take up of the files as they are, with file, line and field. */
 function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awaitsRestart'>): string[] {
-  const blocks = refused.map(({ tenant, sinceAt, faults }) => {
+  const blocks = refused.map(({ tenant, sinceAt, faults, more }) => {
     const who = tenant ?? 'all tenants';
     const what = `CHANGED FILE REFUSED since ${renderTime(sinceAt)}: what it held before goes on`;
     const lines = faults.map(({ file, line, path, message }) =>
       wrap([file, ...(line === null ? [] : [`line ${line}`]), path, message].filter(Boolean).join(', '), WIDTH, '  '),
     );
+    if (more > 0) lines.push(`  and ${more} more faults: see "clinic-mirror config check"`);
     return [wrap(`${who}  ${what}`), ...lines].join('\n');
   });
   if (awaitsRestart.length > 0) {

@@ -1,6 +1,5 @@
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
-import { asMirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type ConfigurationChanges, isNothing, joinChanges, NO_CHANGES } from '../settings/configuration-changes.ts';
@@ -36,6 +35,8 @@ const LOOK_MS = 5 * SECOND_MS;
 const RETRY_MS = MINUTE_MS;
 /** What is refused is told again after this time. */
 const TELL_MS = 20 * SECOND_MS;
+/** Faults of one refusal that are told: settings may be at odds with every tenant. */
+const MOST_TOLD = 20;
 
 /**
  * Looks at the files regularly, and takes up what changed. A look is sure everywhere: in bind mounts and on network shares nobody tells of
@@ -55,9 +56,10 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
   let unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
   let refused: RefusedFiles[] = [];
   let toldAt: Instant | null = null;
+  let hasTold = false;
+  let isInTrouble = false;
 
-  async function isDue(): Promise<boolean> {
-    const look = await inPieces(files.look(), signal);
+  function isDue(look: Look): boolean {
     if (handled === null && files.isAsRead(look)) handled = look;
     const isSettled = previous !== null && isSameLook(look, previous);
     previous = look;
@@ -68,12 +70,12 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
     return refused.length > 0 && clock() >= readAt + RETRY_MS;
   }
 
-  async function readAgain(): Promise<void> {
+  async function readAgain(look: Look): Promise<void> {
     const isSure = isAsked;
     isAsked = false;
     readAt = clock();
     const before = composition.configuration;
-    const next = await inPieces(files.readAgain({ sure: isSure }), signal);
+    const next = await inPieces(files.readAgain(look, { sure: isSure }), signal);
     const changes = await composition.takeUp(next, signal);
     const earlier = unfinished ?? { changes: NO_CHANGES, anew: false };
     unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
@@ -99,20 +101,23 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
     if (toldAt !== null && (isQuiet || clock() < toldAt + TELL_MS)) return;
     await composition.reloads.tell(isQuiet ? null : { refused, awaitsRestart });
     toldAt = clock();
+    hasTold = !isQuiet;
   }
 
   async function step(): Promise<void> {
-    if (await isDue()) await readAgain();
+    const look = await inPieces(files.look(), signal);
+    if (isDue(look)) await readAgain(look);
     await finish();
     await tell();
+    isInTrouble = false;
   }
 
   function begin(): void {
     running ??= step()
       .catch((error: unknown) => {
-        const { code } = asMirrorError(error);
-        if (!signal.aborted)
-          log.warn({ code }, 'the configuration could not be read again, or not all of it counts yet');
+        // Tried again with the next look; said once.
+        if (!signal.aborted && !isInTrouble) log.warn({ error }, 'the files of the configuration do not all count yet');
+        isInTrouble = true;
       })
       .finally(() => {
         running = null;
@@ -131,22 +136,17 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
       clearInterval(timer);
       end.abort();
       await running;
-      if (refused.length > 0) await composition.reloads.tell(null).catch(() => {});
+      if (hasTold) await composition.reloads.tell(null).catch(() => {});
       files.keep();
     },
   };
 }
 
 function tellLog(log: Logger, next: Configuration, { unchanged, ...changes }: ConfigurationChanges): void {
-  const [added = 0, changed = 0, reopened = 0, removed = 0] = [
-    changes.added,
-    changes.changed,
-    changes.reopened,
-    changes.removed,
-  ].map((ids) => ids.length);
   for (const { tenant, faults } of next.refused) {
-    for (const { file, line, path, message } of faults) {
-      log.error({ tenant, file, line, path, fault: message }, 'a changed file is refused: what it was goes on');
+    for (const { file, line, path, message } of faults.slice(0, MOST_TOLD)) {
+      const fault = { tenant, file, line, path, fault: message, faults: faults.length };
+      log.error(fault, 'a changed file is refused: what it held before goes on');
     }
   }
   for (const { id, faults } of next.setAside) {
@@ -155,8 +155,8 @@ function tellLog(log: Logger, next: Configuration, { unchanged, ...changes }: Co
   if (next.awaitsRestart.length > 0) {
     log.warn({ settings: next.awaitsRestart }, 'changed settings wait for a restart: they are as they were until then');
   }
-  const refused = next.refused.length;
-  log.info({ added, changed, reopened, removed, unchanged, refused }, 'configuration taken up');
+  const counts = Object.fromEntries(Object.entries(changes).map(([what, ids]) => [what, ids.length]));
+  log.info({ ...counts, unchanged, refused: next.refused.length }, 'configuration taken up');
 }
 
 /** What tells whether a reading has something else to say. */
@@ -168,6 +168,7 @@ function refusedOf(next: Configuration, before: readonly RefusedFiles[], now: In
   return next.refused.map(({ tenant, faults }) => ({
     tenant,
     sinceAt: before.find((one) => one.tenant === tenant)?.sinceAt ?? now,
-    faults: faults.map(({ file, line, path, message }) => ({ file, line, path, message })),
+    faults: faults.slice(0, MOST_TOLD).map(({ file, line, path, message }) => ({ file, line, path, message })),
+    more: Math.max(0, faults.length - MOST_TOLD),
   }));
 }

@@ -82,7 +82,7 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   });
   const takenUp = new Gauge({
     name: 'clinic_mirror_configuration_taken_up_timestamp_seconds',
-    help: 'When a configuration was last taken up',
+    help: 'When files were last read of which all count',
     registers,
   });
   const refused = new Gauge({
@@ -94,7 +94,7 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   return (result, refusedFiles) => {
     readings.inc({ result });
     refused.set(refusedFiles);
-    takenUp.setToCurrentTime();
+    if (refusedFiles === 0) takenUp.setToCurrentTime();
   };
 }
 

@@ -103,11 +103,11 @@ export class ConfigurationFiles {
     return isSameLook(look, this.#reading.seen.stamps);
   }
 
-  /** Reads what changed. @param options.sure reads every file's bytes, whatever its size and times tell */
-  *readAgain({ sure = false } = {}): Pieces<Configuration> {
+  /** Reads what changed since the last reading. @param options.sure reads every file's bytes, whatever its size and times tell */
+  *readAgain(look: Look, { sure = false } = {}): Pieces<Configuration> {
     const before = this.#reading;
     try {
-      this.#reading = yield* this.#readChanges(before, new SeenFiles(sure ? null : before.seen));
+      this.#reading = yield* this.#readChanges(before, new SeenFiles(sure ? null : before.seen, look));
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       const stillRefused = before.configuration.refused.filter(({ tenant }) => tenant !== null);
@@ -152,8 +152,9 @@ export class ConfigurationFiles {
       const goesOn = isAround && refused.has(id) ? before.running.get(id) : undefined;
       return [id, goesOn ?? { verdict: verdict as Verdict, files }];
     });
-    const lost = settled.setAside.flatMap(({ id }) => lastGood.faultsOf(id));
-    return { ...settled, running: new Map(running), lost };
+    // A profile's faults are those of every tenant under it.
+    const lost = new Set(settled.setAside.flatMap(({ id }) => lastGood.faultsOf(id)));
+    return { ...settled, running: new Map(running), lost: [...lost] };
   }
 
   #open(surroundings: Surroundings, secrets: SecretSchemas, known: KnownOptions): TenantFiles {

@@ -9,19 +9,24 @@ export type Look = ReadonlyMap<string, string>;
  */
 export class SeenFiles {
   readonly #before: Look;
+  readonly #look: Look;
   readonly #secretsBefore: ReadonlyMap<string, unknown>;
   readonly #stamps = new Map<string, string>();
   readonly #secrets = new Map<string, unknown>();
 
-  /** @param before what was seen when they were last read; null: nothing is taken for known */
-  constructor(before: SeenFiles | null = null) {
+  /**
+   * @param before what was seen when they were last read; null: nothing is taken for known
+   * @param look of just now, so that they need not be looked at again
+   */
+  constructor(before: SeenFiles | null = null, look: Look = new Map()) {
+    this.#look = look;
     this.#before = before === null ? new Map() : before.#stamps;
     this.#secretsBefore = before === null ? new Map() : before.#secrets;
   }
 
   /** To be asked before the file is read: what is written in between is seen by the next look. */
   isAsBefore(fileName: string): boolean {
-    const stamp = this.#stamps.get(fileName) ?? stampOf(fileName);
+    const stamp = this.#stamps.get(fileName) ?? this.#look.get(fileName) ?? stampOf(fileName);
     this.#stamps.set(fileName, stamp);
     return this.#before.get(fileName) === stamp;
   }

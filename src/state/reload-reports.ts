@@ -16,7 +16,10 @@ export interface ReloadReport {
 export interface RefusedFiles {
   tenant: string | null;
   sinceAt: Instant;
+  /** The first of them. */
   faults: readonly { file: string; line: number | null; path: string; message: string }[];
+  /** How many there are beside these. */
+  more: number;
 }
 
 /** What running processes say of the files that they can't take up, for whoever asks in another process. */

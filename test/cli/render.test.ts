@@ -180,6 +180,7 @@ const statuses: fc.Arbitrary<Status> = fc.record({
       tenant: fc.option(names),
       sinceAt: fc.nat(NOW),
       faults: fc.array(fc.record({ file: texts, line: fc.option(counts), path: names, message: texts })),
+      more: counts,
     }),
     { maxLength: 2 },
   ),

@@ -126,7 +126,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   const [folder, elsewhere] = [join(world.configDir, 'tenants'), join(world.dir, 'elsewhere')];
   await rename(folder, elsewhere);
   hangUp();
-  await waitFor(() => logged(world, 'a changed file is refused: what it was goes on').length > 0, {
+  await waitFor(() => logged(world, 'a changed file is refused: what it held before goes on').length > 0, {
     what: 'a refusal',
   });
   expect((await status()).refused).toMatchObject([{ tenant: null, faults: [{ message: 'no tenant would be left' }] }]);
