@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import { atOnce, eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Configuration } from './configuration.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type KnownOptions, knownVerdicts } from './known-verdicts.ts';
@@ -33,6 +32,9 @@ export interface LoadOptions extends ReadOptions {
   mode: 'strict' | 'set-aside';
 }
 
+/** Long work in pieces: whoever has it done may let others have their turn after each. */
+type Pieces<Result> = Generator<undefined, Result, undefined>;
+
 const NONE_RUNS = { of: () => null, clinicOf: () => null };
 
 /** Tenants as settings and profiles let them run. */
@@ -63,7 +65,7 @@ export class ConfigurationFiles {
     this.#verdicts = settings === null ? null : verdictsOf(options, settings);
     this.#kept = this.#verdicts?.read(surroundings.digest) ?? new Map();
     const files = this.#open(surroundings, secrets, { verdicts: this.#kept, secrets, seen, isOfFile: () => false });
-    const read = atOnce(files.read());
+    const read = [...files.read()];
     noteStray(read, seen);
     this.#keep(new Map(read.flatMap(({ id, verdict }) => (verdict === null ? [] : [[id, verdict]]))), surroundings);
     const faults = everyFault(surroundings, read, options.mode);
@@ -94,7 +96,10 @@ export class ConfigurationFiles {
         look.set(folder, error.message);
       }
     }
-    yield* eachInPieces(names, (name) => void look.set(name, stampOf(name)));
+    for (const name of names) {
+      look.set(name, stampOf(name));
+      yield;
+    }
     return look;
   }
 
@@ -144,7 +149,11 @@ export class ConfigurationFiles {
     const isOfFile = isAround ? whetherNotRefused(before) : () => false;
     const files = this.#open(surroundings, secrets, { verdicts, secrets, seen, isOfFile });
     const lastGood = lastGoods(before, isAround ? null : files, surroundings);
-    const read = yield* files.read();
+    const read: ReadTenant[] = [];
+    for (const tenant of files.read()) {
+      read.push(tenant);
+      yield;
+    }
     noteStray(read, seen);
     const settled = settleTenants(withProfileFaults(read, surroundings), lastGood);
     const refused = new Set(settled.refused.map(({ tenant }) => tenant));

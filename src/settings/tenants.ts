@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import type { Pieces } from '../model/pieces.ts';
 import type { ClinicProfile } from './clinic-profile.ts';
 import { deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
 import { configurationHashes } from './configuration-hash.ts';
@@ -41,8 +40,8 @@ export interface TenantParts {
 
 /** The files of `tenants/` below the configuration directory. */
 export interface TenantFiles {
-  /** Reads every file, a piece for each. One that has a verdict is not parsed. */
-  read(): Pieces<ReadTenant[]>;
+  /** Reads every file, one after the other. One that has a verdict is not parsed. */
+  read(): Iterable<ReadTenant>;
   /** Checks what a file held when it was found to be without faults, under other settings and profiles. */
   checkAgain(verdict: Verdict): ReadTenant;
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
@@ -123,12 +122,8 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
   return {
     *read() {
       const listed = listYamlFiles(folder);
-      const read: ReadTenant[] = [];
-      for (const named of listed.files) {
-        read.push(readFile(named));
-        yield;
-      }
-      return [...read, ...listed.faults.map((fault) => withoutFile(fault.file, fault.file, [fault]))];
+      for (const named of listed.files) yield readFile(named);
+      for (const fault of listed.faults) yield withoutFile(fault.file, fault.file, [fault]);
     },
     checkAgain({ digest, json, outline: { id } }) {
       const again = check({ id, digest, json }, join(folder, `${id}.yaml`));
