@@ -13,7 +13,7 @@ import { isExact, useSmallWorld } from './support/use-small-world.ts';
 const redis = useRedis();
 
 /** A daemon of its own over two clinics; the second one's file is not there yet. */
-async function open() {
+async function open(role = 'all') {
   const world = await useSmallWorld({
     redisUrl: redis.url,
     tenants: 2,
@@ -22,7 +22,7 @@ async function open() {
   });
   const away = join(world.dir, 'clinic-2.yaml');
   await rename(tenantFile(world, 'clinic-2'), away);
-  const daemon = startProcess(world);
+  const daemon = startProcess(world, { role });
   onTestFinished(async () => {
     if (daemon.process.exitCode === null && daemon.process.signalCode === null) await daemon.kill();
   });
@@ -152,4 +152,15 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   expect((await world.cli('status')).out).toContain('changed settings wait for a restart of the daemon: leases.ttlMs');
   await rm(elsewhere, { force: true, recursive: true });
   expect(await daemon.stop()).toBe(0);
+});
+
+test('every part of a daemon follows the files by itself', async () => {
+  const { world, daemon } = await open('scheduler');
+  const worker = startProcess(world, { role: 'worker' });
+  onTestFinished(() => worker.kill());
+  await follows(world, 'clinic-1', 'appointment', 'the first sync');
+  await retitle(world, 'clinic-1', 'busy');
+  await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
+  await waitFor(() => logged(world, 'configuration taken up').length === 2, { what: 'both parts to tell of it' });
+  expect([await daemon.stop(), await worker.stop()]).toEqual([0, 0]);
 });
