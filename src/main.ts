@@ -162,15 +162,17 @@ function openReloading(parts: {
   const { log, queues, redis } = composition;
   return keepReloading({
     ...{ files, composition, log, observe: metrics.observeReload },
-    async onTakenUp({ added, changed, removed }, signal) {
+    async onTakenUp({ added, changed, removed, reduced }, signal) {
       const { outlines, settings } = composition.configuration;
-      const some = [...outlines].filter(([id]) => added.includes(id) || changed.includes(id));
+      const others = new Set([...added, ...changed]);
+      const some = [...outlines].filter(([id]) => others.has(id));
       logAllowances(some, log);
       if (releasing === null) return;
       const tenants = [...outlines.values()];
       await repeatWork({ tenants, queues }, settings.schedule);
       await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, log }, signal);
-      if (changed.length + removed.length > 0) releasing.look();
+      // A look reads the names of all keys.
+      if (removed.length + reduced.length > 0) releasing.look();
     },
   });
 }

@@ -142,7 +142,8 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
   };
 }
 
-function tellLog(log: Logger, next: Configuration, { unchanged, ...changes }: ConfigurationChanges): void {
+function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges): void {
+  const { unchanged, reduced: _among, ...others } = changes;
   for (const { tenant, faults } of next.refused) {
     for (const { file, line, path, message } of faults.slice(0, MOST_TOLD)) {
       const fault = { tenant, file, line, path, fault: message, faults: faults.length };
@@ -155,7 +156,7 @@ function tellLog(log: Logger, next: Configuration, { unchanged, ...changes }: Co
   if (next.awaitsRestart.length > 0) {
     log.warn({ settings: next.awaitsRestart }, 'changed settings wait for a restart: they are as they were until then');
   }
-  const counts = Object.fromEntries(Object.entries(changes).map(([what, ids]) => [what, ids.length]));
+  const counts = Object.fromEntries(Object.entries(others).map(([what, ids]) => [what, ids.length]));
   log.info({ ...counts, unchanged, refused: next.refused.length }, 'configuration taken up');
 }
 

@@ -77,6 +77,15 @@ describe('files that are read again', () => {
     expect(readAgain()).toMatchObject({ ...NONE, added: ['quattro'], removed: ['uno'], unchanged: 2, checks: 1 });
   });
 
+  test('tell of targets and connections that were taken out', () => {
+    const { readAgain, write } = world();
+    write('tenants/due.yaml', tenantFile('2', 'busy'));
+    expect(readAgain()).toMatchObject({ changed: ['due'], reduced: [] });
+    write('tenants/due.yaml', tenantFile('2').replace(/ {2}dav: .*\n/, ''));
+    write('tenants/uno.yaml', tenantFile('1').replace('  rossi:', '  bianchi:'));
+    expect(readAgain()).toMatchObject({ changed: ['due', 'uno'], reduced: ['due', 'uno'] });
+  });
+
   test('are read by their bytes when it must be sure, and checked where these changed', () => {
     const { readAgain, write, dir } = world();
     write('tenants/due.yaml', `${tenantFile('2')}# a word\n`);
