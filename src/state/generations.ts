@@ -23,6 +23,7 @@ export interface Generation {
    * Only the first call does.
    * @param options.isTakenUp the tenant was struck from those that were removed just before
    * @param options.anew takes a number as the first call did: this process has read its files again
+   * @throws MirrorError `settings`, code `configuration-superseded`, when it has ended without one
    */
   join(options?: { isTakenUp?: boolean; anew?: boolean }): Promise<number>;
   /** Whether no process took a newer one since; after `join`. One that is the same as ours is ours. */
@@ -87,6 +88,8 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
     // Before anything else, so that whoever is releasing what was left of this tenant either sees it or loses its lease.
     if (!isTakenUp) await redis.hdel(keys.removedTenants(), tenant);
     for (;;) {
+      // Whatever of it is still at work takes no number any more.
+      if (isEnded) throw superseded();
       const [number = null, known = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
       if (newest === hash && number !== null) return Number(number);
       const leases = leaseKeys(tenant, new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])]));

@@ -88,3 +88,12 @@ test('a process that let go of a tenant takes the leases of planner and lanes fr
   expect(await Promise.all(['plan', 'lane-doctor', 'login'].map(held))).toEqual([false, false, true]);
   expect(await generation.isNewest()).toBe(false);
 });
+
+test('what has ended takes no number any more, whatever is still at work under it', async () => {
+  const options = { redis: redis.connect(), tenant: 'ended', targets: ['doctor'], clock: Date.now };
+  const [before, after] = [createGeneration({ ...options, hash: 'a' }), createGeneration({ ...options, hash: 'b' })];
+  before.end();
+  await after.join();
+  await expect(before.join()).rejects.toMatchObject({ code: 'configuration-superseded' });
+  expect(await after.look()).toMatchObject({ number: 1, isOurs: true });
+});
