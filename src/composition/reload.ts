@@ -4,9 +4,10 @@ import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type ConfigurationChanges, isNothing, joinChanges, NO_CHANGES } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
-import { isSameLook, type Look } from '../settings/seen-files.ts';
+import type { Look } from '../settings/seen-files.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { Composition } from './compose.ts';
+import { SettledLooks } from './settled-looks.ts';
 
 /** What became of a reading: all of it counts now, or something of it was refused. */
 export type ReloadResult = 'taken-up' | 'refused';
@@ -47,28 +48,17 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
   const { clock } = composition.estate;
   const end = new AbortController();
   const { signal } = end;
+  const looks = new SettledLooks((look) => files.isAsRead(look));
   let running: Promise<void> | null = null;
   let isAsked = false;
-  let previous: Look | null = null;
-  /** What was found before the last reading. */
-  let handled: Look | null = null;
+  /** A reading is due that has not come to its end. */
+  let isUnread = false;
   let readAt = clock();
   let unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
   let refused: RefusedFiles[] = [];
   let toldAt: Instant | null = null;
   let hasTold = false;
   let isInTrouble = false;
-
-  function isDue(look: Look): boolean {
-    if (handled === null && files.isAsRead(look)) handled = look;
-    const isSettled = previous !== null && isSameLook(look, previous);
-    previous = look;
-    if (isAsked || (isSettled && (handled === null || !isSameLook(look, handled)))) {
-      handled = look;
-      return true;
-    }
-    return refused.length > 0 && clock() >= readAt + RETRY_MS;
-  }
 
   async function readAgain(look: Look): Promise<void> {
     const isSure = isAsked;
@@ -106,7 +96,10 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
 
   async function step(): Promise<void> {
     const look = await inPieces(files.look(), signal);
-    if (isDue(look)) await readAgain(look);
+    const isRetry = isUnread || (refused.length > 0 && clock() >= readAt + RETRY_MS);
+    isUnread = looks.isDue(look, { isAsked }) || isRetry;
+    if (isUnread) await readAgain(look);
+    isUnread = false;
     await finish();
     await tell();
     isInTrouble = false;
@@ -121,7 +114,7 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
       })
       .finally(() => {
         running = null;
-        if (isAsked && !signal.aborted) begin();
+        if (isAsked && !isInTrouble && !signal.aborted) begin();
       });
   }
 
