@@ -33,7 +33,7 @@ export interface Reloading {
 /** Between two looks at the files' names, sizes and times. What two looks in a row find the same is taken up. */
 const LOOK_MS = 5 * SECOND_MS;
 /** What is refused is read again after this time, changed or not: why it could not be read may have passed. */
-const RETRY_MS = MINUTE_MS;
+const RETRY_MS = 10 * MINUTE_MS;
 /** What is refused is told again after this time. */
 const TELL_MS = 20 * SECOND_MS;
 /** Faults of one refusal that are told: settings may be at odds with every tenant. */

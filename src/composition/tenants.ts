@@ -43,7 +43,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
   const all: Shared = { ...shared, generations, compiled: compiledOf(shared.configuration.profiles) };
   const lasting = new Map<string, Lasting>();
   const atWork = new Map<string, number>();
-  /** Opened under a configuration of before, and maybe still at work. */
+  /** Opened under a configuration of before, and still at work: tokens that it refreshes are stored before the process ends. */
   const retired = new Set<ComposedTenant>();
   const composed = new OnDemand<ComposedTenant>(
     shared.configuration.outlines.keys(),
@@ -57,8 +57,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
   );
 
   async function untilAtRest(ids: readonly string[], signal: AbortSignal): Promise<void> {
-    const isBusy = (id: string) => !areTokensStored(composed.peek(id));
-    for (let busy = ids.filter(isBusy); busy.length > 0; busy = busy.filter(isBusy)) {
+    while (ids.some((id) => !areTokensStored(composed.peek(id)))) {
       await new Promise((resolve) => setTimeout(resolve, REST_LOOK_MS));
       signal.throwIfAborted();
     }
@@ -70,7 +69,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
     for (const entry of retired) if (areTokensStored(entry) && !atWork.has(entry.tenant.id)) retired.delete(entry);
     for (const id of [...changed, ...reopened, ...removed]) {
       const entry = composed.peek(id);
-      if (entry !== undefined) retired.add(entry);
+      if (entry !== undefined && atWork.has(id)) retired.add(entry);
     }
     for (const id of [...changed, ...removed]) generations.get(id)?.end();
     for (const id of changed) {
