@@ -5,7 +5,7 @@ import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
-import type { Configuration } from './settings/configuration.ts';
+import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
 
 /** A container engine kills ten seconds after its signal; a Redis that went away would keep us longer. */
@@ -26,13 +26,13 @@ function interrupt(): void {
   deadline.unref();
 }
 
-async function load({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Promise<Configuration> {
-  const [{ loadConfiguration }, { connectors }, { reminderChannels }] = await Promise.all([
-    import('./settings/load.ts'),
+async function open({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Promise<ConfigurationFiles> {
+  const [{ ConfigurationFiles }, { connectors }, { reminderChannels }] = await Promise.all([
+    import('./settings/configuration-files.ts'),
     import('./connectors/registry.ts'),
     import('./reminders/channels/registry.ts'),
   ]);
-  return loadConfiguration({ dir: config, env: process.env, connectors, reminderChannels, mode });
+  return new ConfigurationFiles({ dir: config, env: process.env, connectors, reminderChannels, mode });
 }
 
 const outside: CliOutside = {
@@ -53,14 +53,14 @@ const outside: CliOutside = {
     const { renderConfigurationSummary } = await import('./settings/summary.ts');
     const faults: ConfigurationFault[] = [];
     try {
-      return { faults, text: renderConfigurationSummary(await load(options, 'strict')) };
+      return { faults, text: renderConfigurationSummary((await open(options, 'strict')).configuration) };
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       return { faults: error.faults, text: error.message };
     }
   },
   async withEstate(options, work) {
-    const configuration = await load(options, 'set-aside');
+    const { configuration } = await open(options, 'set-aside');
     const [{ compose }, { checkRedis }, { loginDesk }, { openClinicAccess }, { openBackups }, { createLogger }] =
       await Promise.all([
         import('./composition/compose.ts'),
@@ -91,13 +91,18 @@ const outside: CliOutside = {
     }
   },
   async run(options, role) {
-    const configuration = await load(options, 'set-aside');
+    // From the first moment on: whoever asks for a reload must not end the process.
+    let reload = () => {};
+    process.on('SIGHUP', () => reload());
+    const files = await open(options, 'set-aside');
+    const { configuration } = files;
     const [{ createLogger }, { startDaemon }] = await Promise.all([
       import('./log/create-logger.ts'),
       import('./main.ts'),
     ]);
     const log = createLogger({ level: configuration.settings.log.level });
-    const daemon = await startDaemon(configuration, log, interrupted.signal, role);
+    const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files });
+    reload = daemon.reload;
     if (!interrupted.signal.aborted) {
       await new Promise<void>((resolve) =>
         interrupted.signal.addEventListener('abort', () => resolve(), { once: true }),

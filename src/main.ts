@@ -4,6 +4,7 @@ import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { WRONG_USER } from './clinic/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
+import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
@@ -21,6 +22,7 @@ import { pullTenant } from './jobs/pull.ts';
 import { pushTarget } from './jobs/push.ts';
 import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from './jobs/read-streams.ts';
 import { refreshTokens } from './jobs/refresh-tokens.ts';
+import type { Releasing } from './jobs/release.ts';
 import { remind } from './jobs/remind.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
@@ -31,7 +33,8 @@ import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS, startWorkers, type 
 import type { Logger } from './log/logger.ts';
 import { asMirrorError, MirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
-import type { Configuration } from './settings/configuration.ts';
+import type { Configuration, TenantOutline } from './settings/configuration.ts';
+import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
@@ -44,8 +47,20 @@ export interface Daemon {
   /** The HTTP port. */
   port: number;
   composition: Composition;
+  /** Reads all files of the configuration again, and makes it the newest; nothing where there are none. */
+  reload(): void;
   /** Ends cleanly within the grace time and a second; nothing is lost, since what was decided stands in the outbox. */
   close(): Promise<void>;
+}
+
+/** How a daemon is started. */
+export interface DaemonOptions {
+  /** Default: all. */
+  role?: Role;
+  /** Default: those of the registry. */
+  connectors?: Connectors;
+  /** Where the configuration came from: what changes there is taken up. Absent: it stays as it is. */
+  files?: ConfigurationFiles;
 }
 
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
@@ -69,8 +84,7 @@ export async function startDaemon(
   configuration: Configuration,
   log: Logger,
   signal: AbortSignal,
-  role: Role = 'all',
-  connectors: Connectors = registry,
+  { role = 'all', connectors = registry, files }: DaemonOptions = {},
 ): Promise<Daemon> {
   const { settings } = configuration;
   let estate: Estate | null = null;
@@ -92,12 +106,11 @@ export async function startDaemon(
   await checkRedis(composition.redis, signal);
   opened.defer(keepChecking(composition.redis, log));
   opened.defer(await watchEpoch(composition));
-  const publicUrl = settings.http.publicUrl ?? `http://${settings.http.host}:${settings.http.port}`;
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
   const probesOnly = !does(role, 'http');
-  const app = await createAdminServer(adminVerbs(composition, metrics, watch, publicUrl), {
-    publicUrl,
+  const app = await createAdminServer(adminVerbs(composition, metrics, watch), {
+    publicUrl: () => composition.configuration.settings.http.publicUrl,
     log,
     probesOnly,
   });
@@ -113,23 +126,58 @@ export async function startDaemon(
     opened.defer(() => workers.close(STOP_GRACE_MS));
   }
   if (does(role, 'scheduler')) {
-    opened.defer(beginWork(work));
-    opened.defer(keepReleasing(composition));
+    const asking = new AbortController();
+    const asked = beginWork(work, asking.signal);
+    opened.defer(() => {
+      asking.abort();
+      return asked;
+    });
   }
+  const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
+  opened.defer(() => releasing?.end());
+  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
+  opened.defer(() => reloading?.end());
   log.info({ port: server.port, role, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
-  logAllowances(configuration, log);
+  logAllowances(configuration.outlines, log);
   const parts = opened.move();
   return {
     port: server.port,
     composition,
+    reload: () => reloading?.reload(),
     async close() {
       log.info({}, 'the daemon ends');
       await parts.disposeAsync();
     },
   };
+}
+
+/** Work follows the configuration: schedules, a cycle of what changed, and what was taken out. @param releasing null: another process's */
+function openReloading(parts: {
+  files: ConfigurationFiles;
+  composition: Composition;
+  metrics: Metrics;
+  releasing: Releasing | null;
+}): Reloading {
+  const { files, composition, metrics, releasing } = parts;
+  const { log, queues, redis } = composition;
+  return keepReloading({
+    ...{ files, composition, log, observe: metrics.observeReload },
+    async onTakenUp({ added, changed, removed, reduced }, signal) {
+      const { outlines, settings } = composition.configuration;
+      const others = new Set([...added, ...changed]);
+      const some = [...outlines].filter(([id]) => others.has(id));
+      logAllowances(some, log);
+      if (releasing === null) return;
+      const tenants = [...outlines.values()];
+      await repeatWork({ tenants, queues }, settings.schedule);
+      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, log }, signal);
+      // A look reads the names of all keys.
+      if (removed.length + reduced.length > 0) releasing.look();
+    },
+  });
 }
 
 function openWorkers(composition: Composition, turns: Turns): Workers {
@@ -147,7 +195,7 @@ function openWorkers(composition: Composition, turns: Turns): Workers {
 }
 
 /** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
-function logAllowances({ outlines }: Configuration, log: Logger): void {
+function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log: Logger): void {
   for (const [tenant, { sensitive }] of outlines) {
     for (const { target, field, reason } of sensitive) {
       log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
@@ -298,7 +346,7 @@ async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<v
   await Promise.all([...tenant.targets.keys()].map(wakeLane));
 }
 
-function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch, publicUrl: string): AdminVerbs {
+function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch): AdminVerbs {
   const { estate, redis, composed } = composition;
   const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
   const answers = createAnswerDesk({ estate, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
@@ -316,7 +364,7 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
       try {
         const desk = loginDesk(composition);
         const signal = AbortSignal.timeout(60 * SECOND_MS);
-        const result = await completeRemoteLogin(desk, new URL(url, publicUrl), signal);
+        const result = await completeRemoteLogin(desk, new URL(url), signal);
         const tenant = requireTenant(composition.estate, result.tenant);
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : 'connected';
         return { outcome, language: tenant.configuration.language };
@@ -327,15 +375,18 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
   };
 }
 
-function openReceiver({ configuration, estate, queues, redis }: Composition, { countNotification }: Metrics) {
-  const { settleMs } = configuration.settings.notifications;
+function openReceiver(composition: Composition, { countNotification }: Metrics) {
+  const { estate, queues, redis } = composition;
   const readers = [...registry].flatMap(([name, { readNotification }]) =>
     readNotification === undefined ? [] : [[name, readNotification] as const],
   );
   return createNotificationReceiver({
     readers: new Map(readers),
     directory: createChannelDirectory(redis, estate.clock),
-    look: (tenant, target, { whole }) => queues.look(tenant, target, { delayMs: settleMs, whole }),
+    look(tenant, target, { whole }) {
+      const { settleMs } = composition.configuration.settings.notifications;
+      return queues.look(tenant, target, { delayMs: settleMs, whole });
+    },
     keepChannels: (tenant) => queues.keepChannels(tenant),
     count: countNotification,
     clock: estate.clock,

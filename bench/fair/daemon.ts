@@ -9,7 +9,7 @@ import { sinkConnectors as connectors } from './sink-connector.ts';
 const dir = process.argv[2] ?? '';
 const configuration = loadConfiguration({ dir, env: process.env, connectors, reminderChannels, mode: 'strict' });
 const log = createLogger({ level: 'warn' });
-const daemon = await startDaemon(configuration, log, new AbortController().signal, 'all', connectors);
+const daemon = await startDaemon(configuration, log, new AbortController().signal, { connectors });
 process.stdout.write('runs\n');
 await once(process, 'SIGTERM');
 await daemon.close();

@@ -13,8 +13,8 @@ export const LOGIN_CALLBACK_PATH = '/oauth/callback';
 
 /** What {@link createAdminServer} needs beside the verbs. */
 export interface AdminServerOptions {
-  /** How browsers reach the port, without a slash at the end. The Host header is not trusted for it. */
-  publicUrl: string;
+  /** How browsers reach the port today, without a slash at the end. The Host header is not trusted for it. */
+  publicUrl(): string;
   log: Logger;
   /** Answers health, readiness and metrics alone: the rest is another process's. */
   probesOnly?: boolean;
@@ -159,7 +159,7 @@ function addLoginCallback(app: FastifyInstance, verbs: AdminVerbs, options: Admi
 function callbackUrl(request: FastifyRequest, options: AdminServerOptions): string {
   const queryAt = request.url.indexOf('?');
   const query = queryAt === -1 ? '' : request.url.slice(queryAt);
-  return `${options.publicUrl}${LOGIN_CALLBACK_PATH}${query}`;
+  return `${options.publicUrl()}${LOGIN_CALLBACK_PATH}${query}`;
 }
 
 function answerLogin(reply: FastifyReply, result: LoginResult): FastifyReply {

@@ -13,10 +13,28 @@ export function renderStatus(status: Status): string {
       wrap(`${tenant}  NOT RUNNING: ${faults} faults in its configuration, see "clinic-mirror config check"`),
     );
   }
+  blocks.push(...renderRefused(status));
   const removed = renderRemoved(status.removed.map((one) => ({ ...one, name: `tenant ${one.name}` })));
   if (blocks.length === 0) blocks.push('No tenant is configured.');
   if (removed.length > 0) blocks.push(removed.join('\n'));
   return [...blocks, ...renderState(status.state)].join('\n\n');
+}
+
+/** What daemons did not take up of the files as they are, with file, line and field. */
+function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awaitsRestart'>): string[] {
+  const blocks = refused.map(({ tenant, sinceAt, faults, more }) => {
+    const who = tenant ?? 'all tenants';
+    const what = `CHANGED FILE REFUSED since ${renderTime(sinceAt)}: what it held before goes on`;
+    const lines = faults.map(({ file, line, path, message }) =>
+      wrap([file, ...(line === null ? [] : [`line ${line}`]), path, message].filter(Boolean).join(', '), WIDTH, '  '),
+    );
+    if (more > 0) lines.push(`  and ${more} more faults: see "clinic-mirror config check"`);
+    return [wrap(`${who}  ${what}`), ...lines].join('\n');
+  });
+  if (awaitsRestart.length > 0) {
+    blocks.push(wrap(`changed settings wait for a restart of the daemon: ${awaitsRestart.join(', ')}`));
+  }
+  return blocks;
 }
 
 /** What is no longer configured, and how long what is kept of it stays. */
@@ -111,9 +129,10 @@ function renderConfiguration({ configuration: { supersededAt, isOurs } }: Tenant
   const lines: string[] = [];
   if (supersededAt !== null)
     lines.push(
-      'configuration-superseded: a process with an older configuration does nothing for this tenant; restart it',
+      "configuration-superseded: a process with an older configuration does nothing for this tenant until it has today's files",
     );
-  if (!isOurs) lines.push('the configuration has changed since the last cycle: restart the daemon, or run "sync"');
+  if (!isOurs)
+    lines.push('these files are not those of the last cycle: a daemon that has them takes them up in seconds');
   return lines.map((line) => wrap(line, WIDTH, '  '));
 }
 

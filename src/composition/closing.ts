@@ -4,7 +4,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
-import type { TenantConfiguration } from '../settings/configuration.ts';
+import type { TenantOutline } from '../settings/configuration.ts';
 import type { Priority } from '../state/budget.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { createLinkStore, type LinkStore } from '../state/links.ts';
@@ -27,9 +27,10 @@ export interface Lasting {
   targets: ReadonlyMap<string, LastingTarget>;
 }
 
-/** Nothing is known yet. */
+/** Nothing is known yet. @param earlier of the same tenant under another configuration: what protects people goes by no configuration */
 export function lastingOf(
-  { id, formerly, targets }: TenantConfiguration,
+  { id, formerly, targets }: Pick<TenantOutline, 'id' | 'formerly' | 'targets'>,
+  earlier: Pick<Lasting, 'protection'> | null,
   parts: { redis: RedisClient; room: KeptRoom; epoch: StateEpoch; clock: Clock; log: Logger; priority: Priority },
 ): Lasting {
   const { redis, room, epoch, clock } = parts;
@@ -39,14 +40,16 @@ export function lastingOf(
     // A person's command does its work and ends.
     memory: emptyStreamMemory(room, parts.priority === 'background'),
     source: emptySourceMemory(),
-    protection: createProtection({
-      redis,
-      tenant: formerly ?? id,
-      epoch: epoch.of(id, formerly ?? id),
-      clock,
-      log: parts.log.child({ tenant: id }),
-    }),
-    targets: new Map([...targets.keys()].map((target) => [target, fresh()])),
+    protection:
+      earlier?.protection ??
+      createProtection({
+        redis,
+        tenant: formerly ?? id,
+        epoch: epoch.of(id, formerly ?? id),
+        clock,
+        log: parts.log.child({ tenant: id }),
+      }),
+    targets: new Map(targets.map((target) => [target.id, fresh()])),
   };
 }
 

@@ -1,95 +1,42 @@
-import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
-import { type ClinicContext, CompiledProfile, createClinicClient } from '../clinic/index.ts';
-import {
-  createTenantSource,
-  emptySourceMemory,
-  type SourceMemory,
-  type TenantMemory,
-} from '../clinic/tenant-source.ts';
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
-import type { Estate, Tenants } from '../control/estate.ts';
-import { createHttpDoor, type HttpDoorOptions, type HttpObserver } from '../http/door.ts';
+import type { Estate } from '../control/estate.ts';
+import type { HttpDoorOptions, HttpObserver } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
-import type { TriggerSource } from '../jobs/open-triggers.ts';
-import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom } from '../model/kept.ts';
-import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { DAY_MS } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/store.ts';
-import { isForOthers } from '../settings/common-schemas.ts';
-import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
-import { OnDemand } from '../settings/on-demand.ts';
-import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
-import { createChannelDirectory, createChannelStore } from '../state/channels.ts';
-import { createClinicTenantStore } from '../state/clinic-tenant.ts';
-import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
-import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import type { Priority } from '../state/budget.ts';
+import { createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
-import { createGeneration, type Generation, leasesUnder } from '../state/generations.ts';
-import { createHoldStore } from '../state/holds.ts';
-import { createJournal } from '../state/journal.ts';
-import { createLeases } from '../state/leases.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
-import { createOutbox } from '../state/outbox.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
+import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
-import { createRunStore } from '../state/runs.ts';
-import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
-import { createTargetStore } from '../state/targets.ts';
-import { createTombstoneStore } from '../state/tombstones.ts';
-import { createUnansweredStore } from '../state/unanswered.ts';
-import { createEvaluator, type EvaluateExpressions } from '../sync/mapping/index.ts';
-import { type Lasting, lastingOf, mayClose, OPEN_TENANTS } from './closing.ts';
+import { createEvaluator } from '../sync/mapping/index.ts';
+import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
-import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { startExpressionThread } from './expression-thread.ts';
-import { openReminders } from './reminders.ts';
-import { type Connectors, openChannels, openTarget, scopesOfTargets } from './targets.ts';
-import { openTriggers } from './triggers.ts';
+import type { Connectors } from './targets.ts';
+import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
-const USER_AGENT = 'clinic-mirror';
-/**
- * A record is missed twice by readings that are half the interval of cycles apart, so that the next cycle counts although it may begin a
- * little early, and a command that is given twice does not. Where cycles are rare, a command after this counts.
- */
-const LONGEST_MISS_MS = 5 * MINUTE_MS;
 /** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */
 const KEPT_ENTRIES = 250_000;
 
-/** A tenant with its logins. */
-export interface ComposedTenant {
-  tenant: OpenTenant;
-  connections: ReadonlyMap<string, OpenConnection>;
-  credentials: CredentialStore;
-  sealer: Sealer;
-  /** The clinic, for what a person waits for: ahead of the daemon's own questions, as during a wave of reminders. */
-  promptClinic: ClinicSource;
-  /**
-   * Whom a clinic's access token belongs to, asked before the login is stored: the user must be one of the tenant that is worked in.
-   * @throws MirrorError as `chooseTenant`, and the API's
-   */
-  verifyClinicLogin(accessToken: string, signal: AbortSignal): Promise<void>;
-}
-
 /** Everything, opened: what the verbs work on and what only the composer may close. */
-export interface Composition {
-  configuration: Configuration;
+export interface Composition extends OpenTenants {
+  /** The one that counts now. */
+  readonly configuration: Configuration;
   estate: Estate;
-  /** Tenants are opened when they are asked for. */
-  composed: ReadonlyMap<string, ComposedTenant>;
-  /** Does work for a tenant, which is not closed meanwhile. */
-  whileOpen<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>;
-  /** Of every tenant, open or not: a process has one number of each for as long as it runs. */
-  generations: ReadonlyMap<string, Generation>;
   logins: LoginStore<PendingLogin>;
   redis: RedisClient;
   epoch: StateEpoch;
   removed: RemovedStore;
+  reloads: ReloadReports;
   queues: WorkQueues;
   log: Logger;
   close(): Promise<void>;
@@ -115,8 +62,8 @@ export interface CompositionOptions {
 
 /** Joins settings, state, clinic, logins and connectors. Nothing is sent to anybody yet. */
 export function compose(options: CompositionOptions): Composition {
-  const { configuration, log } = options;
-  const { settings } = configuration;
+  const { log } = options;
+  const { settings } = options.configuration;
   const clock = options.clock ?? Date.now;
   const place = settings.redis.place.reveal();
   const redis = connectRedis(place);
@@ -132,18 +79,11 @@ export function compose(options: CompositionOptions): Composition {
     log,
   });
   const removed = createRemovedStore(redis);
+  const reloads = createReloadReports(redis, clock);
   const queues = openQueues(place);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
-  const evaluate = createEvaluator(startExpressionThread);
-  const generations = new Map(
-    [...configuration.outlines.values()].map(({ id, hash, targets }) => {
-      const options = { redis, tenant: id, hash, targets: targets.map((target) => target.id), clock };
-      return [id, createGeneration(options)];
-    }),
-  );
   const shared = {
     ...options,
-    generations,
     connectors: options.connectors ?? registry,
     clock,
     redis,
@@ -152,247 +92,56 @@ export function compose(options: CompositionOptions): Composition {
     epoch,
     ring,
     queues,
-    evaluate,
+    evaluate: createEvaluator(startExpressionThread),
     remotes: new SharedState(),
     room: new KeptRoom(KEPT_ENTRIES),
-    compiled: new Map([...configuration.profiles].map(([name, profile]) => [name, new CompiledProfile(profile)])),
   };
-  const lasting = new Map<string, Lasting>();
-  const atWork = new Map<string, number>();
-  const composed = new OnDemand<ComposedTenant>(
-    configuration.outlines.keys(),
-    (id) => {
-      const tenant = requireEntry(configuration.tenants, id);
-      const own = lasting.get(id) ?? lastingOf(tenant, shared);
-      lasting.set(id, own);
-      return composeTenant(tenant, own, shared);
-    },
-    { keep: options.openTenants ?? OPEN_TENANTS, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
-  );
+  const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
+  const { composed } = tenants;
+  let configuration = options.configuration;
   const estate: Estate = {
     tenants: tenantsOf(composed),
-    outlines: configuration.outlines,
-    setAside: configuration.setAside,
+    get outlines() {
+      return configuration.outlines;
+    },
+    get setAside() {
+      return configuration.setAside;
+    },
     connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
     epoch,
-    removed: { ...removed, keepMs: settings.removed.keepDays * DAY_MS },
+    reloads: () => reloads.list(),
+    removed: {
+      ...removed,
+      get keepMs() {
+        return configuration.settings.removed.keepDays * DAY_MS;
+      },
+    },
     pullNow: (tenant) => queues.pullNow(tenant),
     clock,
   };
   return {
-    configuration,
+    ...tenants,
+    get configuration() {
+      return configuration;
+    },
     estate,
-    composed,
-    generations,
-    async whileOpen(id, work) {
-      atWork.set(id, (atWork.get(id) ?? 0) + 1);
-      try {
-        return await work();
-      } finally {
-        const left = (atWork.get(id) ?? 1) - 1;
-        if (left > 0) atWork.set(id, left);
-        else atWork.delete(id);
-      }
+    async takeUp(next, signal) {
+      const changes = await tenants.takeUp(next, signal);
+      configuration = next;
+      return changes;
     },
     logins: createLoginStore<PendingLogin>(redis, ring),
     redis,
     epoch,
     removed,
+    reloads,
     queues,
     log,
     async close() {
-      for (const { connections } of composed.kept()) {
-        for (const { tokens } of connections.values()) await tokens?.refresher.settled();
-      }
+      await tenants.settled();
       await queues.close();
       for (const connection of [redis, writer]) connection.disconnect();
       log.debug({}, 'closed');
-    },
-  };
-}
-
-function tenantsOf(composed: ReadonlyMap<string, ComposedTenant>): Tenants {
-  return {
-    size: composed.size,
-    keys: () => composed.keys(),
-    get: (id) => composed.get(id)?.tenant,
-    *values() {
-      for (const { tenant } of composed.values()) yield tenant;
-    },
-  };
-}
-
-interface Shared extends CompositionOptions {
-  generations: ReadonlyMap<string, Generation>;
-  connectors: Connectors;
-  evaluate: EvaluateExpressions;
-  remotes: SharedState;
-  room: KeptRoom;
-  /** By profile. */
-  compiled: ReadonlyMap<string, CompiledProfile>;
-  clock: Clock;
-  redis: RedisClient;
-  writer: RedisClient;
-  awaitDurable: AwaitDurable;
-  epoch: StateEpoch;
-  ring: SealingKey[];
-  queues: WorkQueues;
-}
-
-function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Shared): ComposedTenant {
-  const { configuration, clock, connectors, evaluate, redis, remotes, ring } = shared;
-  const { links, protection } = lasting;
-  const { settings } = configuration;
-  const log = shared.log.child({ tenant: tenant.id });
-  const sealer = createSealer(ring, tenant.id);
-  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
-  const generation = requireEntry(shared.generations, tenant.id);
-  const credentials = createCredentialStore({
-    redis,
-    writer: shared.writer,
-    awaitDurable: shared.awaitDurable,
-    sealer,
-    tenant: tenant.id,
-    log,
-  });
-  const http = createHttpDoor({
-    userAgent: USER_AGENT,
-    clock,
-    ...(shared.observe === undefined ? {} : { observe: shared.observe }),
-    ...(shared.whileAway === undefined ? {} : { whileAway: shared.whileAway }),
-  });
-  const budget = (client: string, limits: { requestsPerMinute: number; burst: number }) =>
-    openBudgetShare(redis, client, tenant.id, limits, shared.priority);
-  const connections = openConnections({
-    configuration,
-    tenant,
-    credentials,
-    leases,
-    http,
-    budget,
-    targetScopes: (connection) => scopesOfTargets(tenant, connection, connectors),
-    clock,
-    log,
-  });
-  const journalKeepMs = settings.journal.keepDays * DAY_MS;
-  const connection = (id: string) => requireEntry(connections, id);
-  const client = requireEntry(settings.clinicClients, tenant.clinic.client);
-  const runs = createRunStore(redis, tenant.id);
-  const bound = createClinicTenantStore(redis, tenant.id);
-  const memory: TenantMemory = {
-    loggedInAt: async () => (await credentials.read(CLINIC_CONNECTION))?.obtainedAt ?? null,
-    // An earlier release remembered it in the report of the last cycle alone.
-    workedIn: async () => (await bound.read()) ?? (await runs.list(1))[0]?.clinic?.tenantId ?? null,
-    bind: bound.bind,
-  };
-  // A cycle that gave up during a pause would have to read its pages again; whoever else waits there comes back later.
-  const share = (priority: Priority, pauseWaitMs?: number) =>
-    openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, priority, pauseWaitMs);
-  const context: ClinicContext = {
-    profile: requireEntry(configuration.profiles, client.profile),
-    compiled: requireEntry(shared.compiled, client.profile),
-    pagings: new Map(),
-    baseUrl: client.baseUrl,
-    http,
-    budget: share(shared.priority, LONGEST_PAUSE_MS),
-    authorization: connection(CLINIC_CONNECTION).authorizer(CLINIC_CONNECTION),
-    clock,
-    log,
-  };
-  const clinic = lazily(() => openClinic(tenant, memory, context, lasting.source));
-  const promptClinic = lazily(() => openClinic(tenant, memory, { ...context, budget: share('interactive') }));
-  const identityKey = settings.secrets.identityKey.reveal();
-  const name = tenant.formerly ?? tenant.id;
-  const epoch = shared.epoch.of(tenant.id, name);
-  const known = { tenant: name, zone: tenant.zone, identityKey };
-  const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connection };
-  return {
-    connections,
-    credentials,
-    sealer,
-    get promptClinic() {
-      return promptClinic();
-    },
-    async verifyClinicLogin(accessToken, signal) {
-      const header = async () => `Bearer ${accessToken}`;
-      const own = { pagings: new Map(), authorization: { header, renew: header } };
-      const login = { ...context, ...own, budget: share('interactive') };
-      await openClinic(tenant, memory, login).tenantId(signal);
-    },
-    tenant: {
-      id: tenant.id,
-      configuration: tenant,
-      get clinic() {
-        return clinic();
-      },
-      targets: new Map(
-        [...tenant.targets.values()].map((target) => [
-          target.id,
-          openTarget(target, requireEntry(lasting.targets, target.id), parts),
-        ]),
-      ),
-      links,
-      outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
-      unanswered: createUnansweredStore(redis, tenant.id),
-      journal: createJournal(redis, tenant.id, journalKeepMs, {
-        tenant: tenant.formerly,
-        target: (id) => tenant.targets.get(id)?.formerly,
-      }),
-      records: createTargetStore(redis, tenant.id),
-      holds: createHoldStore(redis, tenant.id),
-      runs,
-      missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
-      leases: leasesUnder(generation, leases, () =>
-        log.error({}, 'the tenant is left to a process with a newer configuration: restart this one'),
-      ),
-      memory: lasting.memory,
-      protection,
-      tombstones: createTombstoneStore(redis, name, identityKey, protection),
-      notifications: {
-        url: settings.notifications.url ?? null,
-        store: createChannelStore(redis, tenant.id),
-        directory: createChannelDirectory(redis, clock),
-        channelsOf: (channel) => (connections.has(channel.connection) ? openChannels(channel, parts) : null),
-      },
-      reminders: openReminders({
-        tenant,
-        identityKey,
-        redis,
-        epoch,
-        protection,
-        queues: shared.queues,
-        http,
-        log,
-        clock,
-        observeLag: shared.observeLag ?? (() => {}),
-        publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
-      }),
-      triggers: openTriggers({
-        ...{ tenant, identityKey, redis, sealer, queues: shared.queues, http },
-        openSource: () => openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget }),
-      }),
-      generation,
-      planLifeMs: Math.max(HOUR_MS, 2 * settings.schedule.pullEverySeconds * SECOND_MS),
-      slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
-      log,
-      clock,
-      random: Math.random,
-    },
-  };
-}
-
-function openClinic(
-  { clinic }: TenantConfiguration,
-  memory: TenantMemory,
-  context: ClinicContext,
-  own: SourceMemory = emptySourceMemory(),
-): ClinicSource & TriggerSource {
-  const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory, own);
-  const { setStatus } = createAppointmentCalls(context);
-  return {
-    ...source,
-    async setStatus(id, status, signal) {
-      await source.within((tenantId) => setStatus(tenantId, id, { status }, signal), signal);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { requireTenant } from '../control/estate.ts';
-import { releaseRegularly } from '../jobs/release.ts';
+import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import type { StateEpoch } from '../state/epoch.ts';
@@ -31,14 +31,17 @@ export async function watchEpoch({ epoch, redis, log }: Composition): Promise<()
   };
 }
 
-/** Whatever was taken out of the configuration is let go in time. @returns ends the looking */
-export function keepReleasing({ configuration, estate, removed, redis, log }: Composition): () => Promise<void> {
-  const { settings, setAside, outlines } = configuration;
-  const keepMs = settings.removed.keepDays * DAY_MS;
-  const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
-  const open = (tenant: string) => requireTenant(estate, tenant);
+/** Whatever was taken out of the configuration is let go in time. */
+export function keepReleasing(composition: Composition): Releasing {
+  const { estate, removed, redis, log } = composition;
   const { clock } = estate;
-  return releaseRegularly({ tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log });
+  return releaseRegularly(() => {
+    const { settings, setAside, outlines } = composition.configuration;
+    const keepMs = settings.removed.keepDays * DAY_MS;
+    const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
+    const open = (tenant: string) => requireTenant(estate, tenant);
+    return { tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log };
+  });
 }
 
 async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {

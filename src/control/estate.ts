@@ -3,6 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
 import type { StateEpoch } from '../state/epoch.ts';
+import type { ReloadReport } from '../state/reload-reports.ts';
 import type { RemovedStore } from '../state/removed.ts';
 
 /** Where one login stands, in the same words on every surface. */
@@ -39,6 +40,8 @@ export interface Estate {
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
   /** How decisions are kept from being lost. */
   epoch: Pick<StateEpoch, 'view'>;
+  /** What running daemons did not take up of the files as they are. */
+  reloads(): Promise<ReloadReport[]>;
   /** What was taken out of the configuration and still has keys. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
   /** Tells the running daemon, if there is one, to pull a tenant now. */

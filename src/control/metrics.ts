@@ -17,6 +17,8 @@ export interface Metrics {
   countNotification(connector: string, result: NotificationResult): void;
   /** To be told how late each reminder was sent. */
   observeReminderLag: ObserveLag;
+  /** To be told of every reading of the configuration that found something else. @param refusedFiles that are not taken up now */
+  observeReload(result: 'taken-up' | 'refused', refusedFiles: number): void;
   /** Text in Prometheus' exposition format 0.0.4. What is computed from the state may be as old as it says. */
   render(): Promise<string>;
 }
@@ -47,6 +49,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
     labelNames: ['connector', 'result'],
     registers: [registry],
   });
+  const reloads = createReloadMetrics(registry);
   const gauges = createGauges(registry);
   const reminders = createReminderMetrics(registry);
   const triggers = createTriggerMetrics(registry);
@@ -66,11 +69,38 @@ export function createMetrics(estate: () => Estate | null): Metrics {
       durations.observe({ call: label }, durationMs / 1_000);
     },
     observeReminderLag: reminders.observeLag,
+    observeReload: reloads,
     async render() {
       const open = estate();
       if (open !== null) gauges.stateAge.set((await figures.refresh(open)) / 1_000);
       return registry.metrics();
     },
+  };
+}
+
+function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
+  const registers = [registry];
+  const readings = new Counter({
+    name: 'clinic_mirror_configuration_reloads_total',
+    help: 'Readings of the configuration that found changes, by whether all of them count',
+    labelNames: ['result'],
+    registers,
+  });
+  const takenUp = new Gauge({
+    name: 'clinic_mirror_configuration_taken_up_timestamp_seconds',
+    help: 'When files were last read of which all count',
+    registers,
+  });
+  const refused = new Gauge({
+    name: 'clinic_mirror_configuration_refused',
+    help: 'Changed files of tenants, and settings with profiles together, that are not taken up',
+    registers,
+  });
+  takenUp.setToCurrentTime();
+  return (result, refusedFiles) => {
+    readings.inc({ result });
+    refused.set(refusedFiles);
+    if (refusedFiles === 0) takenUp.setToCurrentTime();
   };
 }
 
@@ -149,11 +179,8 @@ function createGauges(registry: Registry): Gauges {
 }
 
 function fill(gauges: Gauges, { at, tenants }: Status): void {
-  for (const gauge of [...Object.values(gauges.targets), gauges.outcomes, gauges.tokenExpiry, gauges.needsLogin]) {
-    gauge.reset();
-  }
-  gauges.setAside.reset();
-  gauges.withheld.reset();
+  const { targets: ofTargets, ...others } = gauges;
+  for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
   for (const { tenant, targets, connections, lastRun, configuration } of tenants) {
     for (const each of targets) {
       const labels = { tenant, target: each.target };

@@ -7,6 +7,7 @@ import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { EpochView } from '../state/epoch.ts';
 import type { Doubt } from '../state/protection.ts';
+import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import type { DriftReport, TargetRecord, TargetTrouble } from '../state/targets.ts';
@@ -77,11 +78,11 @@ export interface TargetStatus {
 export interface ConfigurationStatus {
   /** Number of the newest one that a process planned or wrote with; 0 before the first. */
   number: number;
-  /** Whether that is the one of this process; else the files have changed since, and the daemon has not been restarted. */
+  /** Whether that is the one of this process; else another process has other files, or has not read these yet. */
   isOurs: boolean;
   /**
-   * When a process with an older one was last kept from working (`configuration-superseded`), in the last ten minutes: it is still running,
-   * does nothing for this tenant, and waits to be restarted. Null when there is none.
+   * When a process with an older one was last kept from working (`configuration-superseded`), in the last ten minutes: it does nothing for this
+   * tenant until it has read the files of the newest one. Null when there is none.
    */
   supersededAt: Instant | null;
 }
@@ -120,7 +121,12 @@ export interface Status {
   /** How decisions are kept from being lost. */
   state: EpochView;
   tenants: TenantStatus[];
+  /** Tenants that are not run; those that a daemon runs under what their files held before are below. */
   setAside: { tenant: string; faults: number }[];
+  /** Changed files that running daemons did not take up: what they held before goes on. */
+  refused: RefusedFiles[];
+  /** Names of changed settings that wait for a restart of a daemon. */
+  awaitsRestart: string[];
   /** Tenants that were taken out of the configuration and still have keys here. */
   removed: RemovedStatus[];
 }
@@ -134,11 +140,16 @@ export async function status(estate: Estate, only?: string): Promise<Status> {
   const tenants: TenantStatus[] = [];
   const statusOf = (id: string) => tenantStatus(estate, requireTenant(estate, id));
   for (const some of slices(ids, TENANTS_AT_ONCE)) tenants.push(...(await Promise.all(some.map(statusOf))));
+  const reloads = await estate.reloads();
+  const refused = new Map(reloads.flatMap((report) => report.refused.map((files) => [files.tenant, files] as const)));
+  const setAside = estate.setAside.filter(({ id }) => !refused.has(id));
   return {
     at: estate.clock(),
     state: await estate.epoch.view(),
     tenants,
-    setAside: estate.setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
+    setAside: setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
+    refused: [...refused.values()],
+    awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: only === undefined ? removedStatus(await estate.removed.tenants(), estate) : [],
   };
 }

@@ -29,24 +29,35 @@ export interface ReleaseParts {
 const LEASE_WAIT_MS = MINUTE_MS;
 const NOTHING_SPARED: ReadonlySet<string> = new Set();
 
+/** What is let go of in time. */
+export interface Releasing {
+  /** Looks now too. */
+  look(): void;
+  /** Ends the looking. */
+  end(): Promise<void>;
+}
+
 /**
  * Looks now and every hour. Each daemon does so for itself: what one of them has in its configuration counts as there, whatever the
  * others know of.
- * @returns ends the looking
+ * @param parts asked for at each look: another configuration may have come
  */
-export function releaseRegularly(parts: ReleaseParts): () => Promise<void> {
+export function releaseRegularly(parts: () => ReleaseParts): Releasing {
   const end = new AbortController();
   let running: Promise<void> = Promise.resolve();
   const look = () => {
     // While Redis is away nothing is released; its loss is told elsewhere.
-    running = running.then(() => releaseRemoved(parts, end.signal)).catch(() => {});
+    running = running.then(() => releaseRemoved(parts(), end.signal)).catch(() => {});
   };
   look();
   const timer = setInterval(look, HOUR_MS).unref();
-  return async () => {
-    clearInterval(timer);
-    end.abort();
-    await running;
+  return {
+    look,
+    async end() {
+      clearInterval(timer);
+      end.abort();
+      await running;
+    },
   };
 }
 

@@ -8,7 +8,10 @@ export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-
 
 /** What repeats. */
 export interface Repetitions {
-  /** Makes `name` repeat for these tenants, each at its interval, and for no others. What repeats so already is left as it is. */
+  /**
+   * Makes `name` repeat for these tenants, each at its interval, and for no others. What repeats so already is left as it is; after the first
+   * time this costs what differs from the time before.
+   */
   repeat(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void>;
   /** Puts back what no longer repeats, or was put off by a clock that ran ahead. */
   putBack(): Promise<void>;
@@ -41,6 +44,8 @@ export function openRepetitions(
   options: JobsOptions,
 ): Repetitions {
   const wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
+  /** What was put last, wholly. */
+  const done = new Map<RepeatedJob, ReadonlyMap<string, number>>();
 
   async function schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
     const told = (await redis.eval(SCHEDULES, 1, queueOf(name).toKey('repeat'))) as string[];
@@ -51,6 +56,7 @@ export function openRepetitions(
 
   async function putMissing(
     name: RepeatedJob,
+    tenants: Iterable<readonly [tenant: string, everyMs: number]>,
     there: ReadonlyMap<string, Schedule>,
     isStale: (schedule: Schedule, everyMs: number) => boolean,
   ): Promise<void> {
@@ -65,28 +71,48 @@ export function openRepetitions(
       const every = { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) };
       await queue.upsertJobScheduler(id, every, { name, data: { tenant }, opts: options });
     }
-    for (const some of slices([...(wanted.get(name) ?? [])], PUT_AT_ONCE)) {
+    for (const some of slices([...tenants], PUT_AT_ONCE)) {
       await Promise.all(some.map(([tenant, everyMs]) => put(tenant, everyMs)));
+    }
+  }
+
+  async function end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
+    for (const some of slices(ids, PUT_AT_ONCE)) {
+      await Promise.all(some.map((id) => queueOf(name).removeJobScheduler(id)));
     }
   }
 
   return {
     async repeat(name, everyMs) {
       wanted.set(name, everyMs);
-      const there = await schedulesOf(name);
-      const ids = new Set([...everyMs.keys()].map((tenant) => schedulerId(name, tenant)));
-      const gone = [...there.keys()].filter((id) => !ids.has(id));
-      for (const some of slices(gone, PUT_AT_ONCE)) {
-        await Promise.all(some.map((id) => queueOf(name).removeJobScheduler(id)));
+      const before = done.get(name);
+      if (before === undefined) {
+        const there = await schedulesOf(name);
+        const ids = new Set([...everyMs.keys()].map((tenant) => schedulerId(name, tenant)));
+        await end(
+          name,
+          [...there.keys()].filter((id) => !ids.has(id)),
+        );
+        const now = Date.now();
+        // What came due while nobody was there begins anew at its own moment.
+        const isStale = (schedule: Schedule, wantedMs: number) =>
+          schedule.everyMs !== wantedMs || schedule.nextAt <= now;
+        await putMissing(name, everyMs, there, isStale);
+      } else {
+        const gone = [...before.keys()].filter((tenant) => !everyMs.has(tenant));
+        await end(
+          name,
+          gone.map((tenant) => schedulerId(name, tenant)),
+        );
+        const others = [...everyMs].filter(([tenant, wantedMs]) => before.get(tenant) !== wantedMs);
+        await putMissing(name, others, new Map(), () => true);
       }
-      const now = Date.now();
-      // What came due while nobody was there begins anew at its own moment.
-      await putMissing(name, there, (schedule, wantedMs) => schedule.everyMs !== wantedMs || schedule.nextAt <= now);
+      done.set(name, everyMs);
     },
     async putBack() {
       // A failed look is made up for by the next one.
       await Promise.allSettled(
-        [...wanted.keys()].map(async (name) => putMissing(name, await schedulesOf(name), () => false)),
+        [...wanted].map(async ([name, everyMs]) => putMissing(name, everyMs, await schedulesOf(name), () => false)),
       );
     },
   };

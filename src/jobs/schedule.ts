@@ -7,7 +7,7 @@ import type { RedisClient } from '../state/redis.ts';
 import { keepTriggers } from '../state/triggers.ts';
 import type { WorkQueues } from './workers.ts';
 
-/** What the work of all tenants is scheduled with. */
+/** What the work of tenants is scheduled with. */
 export interface WorkParts {
   tenants: readonly TenantOutline[];
   queues: WorkQueues;
@@ -37,12 +37,11 @@ export async function repeatWork(
 }
 
 /**
- * Asks for a pull of every tenant, and for what else its last start may have left undone. The daemon runs meanwhile: what can't be asked
+ * Asks for a pull of these tenants, and for what else their last start may have left undone. The daemon runs meanwhile: what can't be asked
  * for comes at its own moment.
- * @returns ends the asking
+ * @param signal ends the asking
  */
-export function beginWork({ tenants, queues, redis, log }: WorkParts): () => Promise<void> {
-  const end = new AbortController();
+export async function beginWork({ tenants, queues, redis, log }: WorkParts, signal: AbortSignal): Promise<void> {
   async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
     if (triggersEveryMinutes === null) await keepTriggers(redis, id, []);
     await queues.keepChannels(id);
@@ -50,15 +49,12 @@ export function beginWork({ tenants, queues, redis, log }: WorkParts): () => Pro
     await queues.pullNow(id);
     if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });
   }
-  async function beginAll(): Promise<void> {
+  try {
     for (const some of slices(tenants, TENANTS_AT_ONCE)) {
-      if (end.signal.aborted) return;
+      if (signal.aborted) return;
       await Promise.all(some.map(begin));
     }
+  } catch (error) {
+    log.warn({ error }, 'not every tenant could be asked to begin');
   }
-  const begun = beginAll().catch((error) => log.warn({ error }, 'not every tenant could be asked to begin'));
-  return async () => {
-    end.abort();
-    await begun;
-  };
 }

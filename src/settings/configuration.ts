@@ -61,6 +61,13 @@ export interface TenantSetAside {
   faults: readonly ConfigurationFault[];
 }
 
+/** A change of files that is not taken up: what it would have changed goes on under its last good configuration. */
+export interface RefusedChange {
+  /** Null: settings, profiles, or all files together. */
+  tenant: string | null;
+  faults: readonly ConfigurationFault[];
+}
+
 /** The whole configuration: checked, complete and frozen. */
 export interface Configuration {
   settings: Settings;
@@ -71,6 +78,10 @@ export interface Configuration {
   profiles: ReadonlyMap<string, ClinicProfile>;
   /** Empty when the configuration was read strictly. */
   setAside: readonly TenantSetAside[];
+  /** Empty until files are read again. */
+  refused: readonly RefusedChange[];
+  /** Names of settings whose change waits for a restart of the process: those above are as they were before. */
+  awaitsRestart: readonly string[];
 }
 
 /** Freezes lists, plain objects and the values of maps, all the way down; returns what it was given. */

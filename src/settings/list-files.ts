@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { NAME, NAME_REMEDY } from './common-schemas.ts';
-import type { ConfigurationFault } from './faults.ts';
+import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 
 /** A YAML file whose name, without `.yaml`, is the id of what it describes. */
 export interface NamedFile {
@@ -12,6 +12,7 @@ export interface NamedFile {
 /**
  * The YAML files of a directory in order of name; a directory that isn't there holds none. A file that was meant to be read
  * but would not be (`.yml`, a name that is no id) is a fault; hidden files and all others are passed over.
+ * @throws ConfigurationError when the directory is there and can't be read
  */
 export function listYamlFiles(dir: string): { files: NamedFile[]; faults: ConfigurationFault[] } {
   const files: NamedFile[] = [];
@@ -38,7 +39,10 @@ function entriesOf(dir: string): string[] {
   try {
     return readdirSync(dir);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
-    throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'ENOENT') return [];
+    const message = `the folder can't be read (${code})`;
+    const remedy = 'make it a folder that this process may read';
+    throw new ConfigurationError([{ file: dir, line: null, path: '', message, remedy }]);
   }
 }

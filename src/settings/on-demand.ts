@@ -8,7 +8,7 @@ export interface OnDemandOptions<Value> {
 
 /** A map whose keys are known and whose values are made when they are asked for, one after the other by who goes through all of them. */
 export class OnDemand<Value> implements ReadonlyMap<string, Value> {
-  readonly #keys: ReadonlySet<string>;
+  #keys: ReadonlySet<string>;
   readonly #make: (key: string) => Value;
   readonly #options: OnDemandOptions<Value>;
   /** In the order of their last use. */
@@ -35,6 +35,18 @@ export class OnDemand<Value> implements ReadonlyMap<string, Value> {
     this.#kept.set(key, value);
     this.#letGo();
     return value;
+  }
+
+  /** Has other keys from here on; what is kept under `changed`, or under a key that is gone, is made anew when it is asked for. */
+  change(keys: Iterable<string>, changed: Iterable<string>): void {
+    this.#keys = new Set(keys);
+    for (const key of changed) this.#kept.delete(key);
+    for (const key of this.#kept.keys()) if (!this.#keys.has(key)) this.#kept.delete(key);
+  }
+
+  /** What is made and kept under a key; it isn't made for this. */
+  peek(key: string): Value | undefined {
+    return this.#kept.get(key);
   }
 
   /** Those that are made and kept. */

@@ -2,11 +2,14 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { decodeKey, Secret } from './secret.ts';
+import type { SeenFiles } from './seen-files.ts';
 
 /** Where secrets come from: the environment, and the directory that relative file names start from. */
 export interface SecretSource {
   env: Readonly<Record<string, string | undefined>>;
   dir: string;
+  /** Keeps what was read before of files that are as they were; nothing is kept when absent. */
+  seen?: SeenFiles;
 }
 
 const LARGEST_SECRET_BYTES = 64 * 1024;
@@ -98,10 +101,15 @@ function fromEnvironment(name: string, source: SecretSource): Found {
   return { value };
 }
 
-function fromFile(name: string, source: SecretSource): Found {
+function fromFile(name: string, { dir, seen }: SecretSource): Found {
+  const fileName = resolve(dir, name);
+  return seen === undefined ? readSecret(fileName) : seen.secretIn(fileName, () => readSecret(fileName));
+}
+
+function readSecret(fileName: string): Found {
   let content: Buffer;
   try {
-    content = readFileSync(resolve(source.dir, name));
+    content = readFileSync(fileName);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     const fault = `the secret's file can't be read (${code})`;

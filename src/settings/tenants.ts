@@ -5,16 +5,17 @@ import type { ClinicProfile } from './clinic-profile.ts';
 import { deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
 import { configurationHashes } from './configuration-hash.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
-import { checkFile, faultAt } from './describe-issue.ts';
+import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import type { KnownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles, type NamedFile } from './list-files.ts';
 import type { ReminderFile } from './reminder-schema.ts';
 import { referencesIn, type SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import { outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
-import type { Verdict, Verdicts } from './verdicts.ts';
-import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
+import type { Verdict } from './verdicts.ts';
+import { fileOf, keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
 
 /** A tenant file as far as it could be read. */
 export interface ReadTenant {
@@ -34,13 +35,15 @@ export interface TenantParts {
   secrets: SecretSchemas;
   known: KnownNames;
   /** Null when the settings have faults: then no tenant can be used. */
-  usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: Verdicts } | null;
+  usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: KnownVerdicts } | null;
 }
 
 /** The files of `tenants/` below the configuration directory. */
 export interface TenantFiles {
-  /** Reads every file. One that has a verdict is not parsed. */
-  read(): ReadTenant[];
+  /** Reads every file, one after the other. One that has a verdict is not parsed. */
+  read(): Iterable<ReadTenant>;
+  /** Checks what a file held when it was found to be without faults, under other settings and profiles. */
+  checkAgain(verdict: Verdict): ReadTenant;
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
   open(verdict: Verdict): TenantConfiguration;
 }
@@ -76,27 +79,30 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
   };
   const hashOf = usable === null ? null : configurationHashes(usable.settings, usable.profiles);
 
-  function readFile({ id, fileName }: NamedFile): ReadTenant {
+  function readFile(named: NamedFile): ReadTenant {
+    const { id, fileName } = named;
+    const unread = usable?.verdicts.unread(named) ?? null;
+    if (unread !== null) return withVerdict(id, fileName, unread);
     const bytes = readBytes(fileName);
     if ('faults' in bytes) return withoutFile(id, fileName, bytes.faults);
     const digest = hash('sha256', bytes.bytes);
     const verdict = usable?.verdicts.find(id, digest) ?? null;
-    if (verdict !== null) return { id, fileName, clinic: verdict.outline.clinic, faults: [], verdict };
+    if (verdict !== null) return withVerdict(id, fileName, verdict);
     const read = readYaml(fileName, bytes.bytes);
     if ('faults' in read) return withoutFile(id, fileName, read.faults);
-    // Checked as it will be opened.
-    const json = JSON.stringify(read.file.value);
-    const file = { ...fileOf(fileName, JSON.parse(json), () => ''), lineOf: read.file.lineOf };
+    return check({ id, digest, json: JSON.stringify(read.file.value) }, fileName, read.file.lineOf);
+  }
+
+  /** Checked as it will be opened. */
+  function check(found: { id: string; digest: string; json: string }, name: string, lineOf?: YamlFile['lineOf']) {
+    const { id, json } = found;
+    const plain = fileOf(name, JSON.parse(json), () => json);
+    const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
     const checked = checkTenant(file, schemas(), known);
     const faults = [...checked.faults, ...checkTenantReferences(file, known)];
     const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
-    return {
-      id,
-      fileName,
-      clinic,
-      faults,
-      verdict: faults.length > 0 ? null : judge({ id, digest, json }, file, checked),
-    };
+    const verdict = faults.length > 0 ? null : judge(found, file, checked);
+    return { id, fileName: name, clinic, faults, verdict };
   }
 
   function judge(
@@ -114,10 +120,15 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
   }
 
   return {
-    read() {
+    *read() {
       const listed = listYamlFiles(folder);
-      const stray = listed.faults.map((fault) => withoutFile(fault.file, fault.file, [fault]));
-      return [...listed.files.map(readFile), ...stray];
+      for (const named of listed.files) yield readFile(named);
+      for (const fault of listed.faults) yield withoutFile(fault.file, fault.file, [fault]);
+    },
+    checkAgain({ digest, json, outline: { id } }) {
+      const again = check({ id, digest, json }, join(folder, `${id}.yaml`));
+      // By now other lines may stand in the file.
+      return { ...again, faults: again.faults.map((fault) => ({ ...fault, line: null })) };
     },
     open({ outline: { id }, json }) {
       if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
@@ -127,6 +138,10 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
       return deepFreeze(buildTenant(id, checked, usable.settings));
     },
   };
+}
+
+function withVerdict(id: string, fileName: string, verdict: Verdict): ReadTenant {
+  return { id, fileName, clinic: verdict.outline.clinic, faults: [], verdict };
 }
 
 function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
@@ -173,36 +188,6 @@ function readChannelSettings(file: YamlFile, schemas: Schemas) {
     else settings.set(id, checked.value);
   }
   return { settings, faults };
-}
-
-/**
- * Two files for one clinic would each write its appointments: the later file, by name, is at fault.
- * @param rivals tenants that will be used; one that is set aside hurts no other
- * @returns the faults of a tenant
- */
-export function findDoubleTenants(rivals: readonly ReadTenant[]): (tenant: ReadTenant) => ConfigurationFault[] {
-  const firsts = new Map<string, string>();
-  for (const rival of rivals) {
-    const clinic = clinicOf(rival);
-    if (clinic === null) continue;
-    const first = firsts.get(clinic);
-    if (first === undefined || rival.id < first) firsts.set(clinic, rival.id);
-  }
-  return (tenant) => {
-    const first = firsts.get(clinicOf(tenant) ?? '');
-    if (first === undefined || first >= tenant.id) return [];
-    const read = readYamlFile(tenant.fileName);
-    if ('faults' in read) return read.faults;
-    const message = `the tenant ${first} is the same clinic`;
-    const remedy = 'keep one file for one clinic, with all of its targets';
-    return [faultAt(read.file, ['clinic', 'tenantId'], message, remedy)];
-  };
-}
-
-/** The same text for the same clinic; null where the file does not tell. */
-function clinicOf({ clinic: { client, tenantId } }: ReadTenant): string | null {
-  const named = [client, tenantId];
-  return named.every((part) => typeof part === 'string') ? JSON.stringify(named) : null;
 }
 
 function buildTenant(

@@ -16,25 +16,24 @@ export interface Verdict {
 }
 
 /** Verdicts on tenants' files, kept from one start to the next. */
-export interface Verdicts {
-  /** The verdict on a file, if its bytes and its secrets are what they were. */
-  find(id: string, digest: string): Verdict | null;
+export interface VerdictFile {
   /** The tag of a secret: the same for the same value, and of no use to who does not have the identity key. */
   tagOf(value: string): string;
+  /** What is kept, by tenant; nothing when it was made under other surroundings. @param surroundings digest of settings and profiles */
+  read(surroundings: string): ReadonlyMap<string, Verdict>;
   /** Keeps these and no others. What can't be written is not kept. @param makeDirectory also where the directory is missing */
-  keep(all: ReadonlyMap<string, Verdict>, options: { makeDirectory: boolean }): void;
+  keep(all: ReadonlyMap<string, Verdict>, surroundings: string, options: { makeDirectory: boolean }): void;
 }
 
-/** What verdicts depend on beside a file and its secrets. */
+/** What verdicts are kept with. */
 export interface VerdictParts {
   /** Where the data directory is; null: nothing is kept. */
   dataDirectory: string | null;
   /** The configuration's own directory: each has its verdicts. */
   dir: string;
   identityKey: Uint8Array;
-  /** Digest of the program, the settings and the profiles; asked for where verdicts are kept. */
-  surroundings(): string;
-  secretAt(reference: SecretReference): string | null;
+  /** Digest of the program; asked for where verdicts are kept. */
+  program(): string;
 }
 
 const PROOF_BYTES = 32;
@@ -42,45 +41,35 @@ const NEW_LINE = 0x0a;
 const TAB = 0x09;
 
 /**
- * Opens the verdicts: one file, which begins with an HMAC of all that follows and of the surroundings. One that is damaged, is not ours or
- * is of other surroundings is as none; it may be deleted at any time. It holds what the tenants' files hold, which is no secret.
+ * Opens the verdicts: one file, which begins with an HMAC of all that follows, of the program and of the surroundings. One that is damaged,
+ * is not ours or is of others is as none; it may be deleted at any time. It holds what the tenants' files hold, which is no secret.
  */
-export function openVerdicts({ dataDirectory, dir, identityKey, surroundings, secretAt }: VerdictParts): Verdicts {
+export function openVerdicts({ dataDirectory, dir, identityKey, program }: VerdictParts): VerdictFile {
   const place =
     dataDirectory === null ? null : join(dataDirectory, `checked-${hash('sha256', resolve(dir)).slice(0, 16)}`);
-  const around = place === null ? '' : surroundings();
+  const made = place === null ? '' : program();
   const key = Buffer.from(hkdfSync('sha256', identityKey, '', 'clinic-mirror verdicts', 32));
   const keyed = (...parts: (string | Uint8Array)[]) => {
     const hmac = createHmac('sha256', key);
     for (const part of parts) hmac.update(part);
     return hmac.digest();
   };
-  const known = place === null ? new Map<string, Verdict>() : readKept(place, (body) => keyed(around, body));
+  const proofOf = (surroundings: string, body: Buffer) => keyed(made, surroundings, body);
   const tags = new Map<string, string>();
-  function tagOf(value: string): string {
-    const tag = tags.get(value) ?? keyed('secret', value).toString('base64url');
-    tags.set(value, tag);
-    return tag;
-  }
   return {
-    tagOf,
-    find(id, digest) {
-      const verdict = known.get(id);
-      if (verdict?.digest !== digest) return null;
-      const isUnchanged = verdict.secrets.every(([reference, tag]) => {
-        const value = secretAt(reference);
-        return value !== null && tagOf(value) === tag;
-      });
-      return isUnchanged ? verdict : null;
+    tagOf(value) {
+      const tag = tags.get(value) ?? keyed('secret', value).toString('base64url');
+      tags.set(value, tag);
+      return tag;
     },
-    keep(all, { makeDirectory }) {
-      const isKept = all.size === known.size && [...all].every(([id, verdict]) => known.get(id) === verdict);
-      if (place === null || isKept) return;
+    read: (surroundings) => (place === null ? new Map() : readKept(place, (body) => proofOf(surroundings, body))),
+    keep(all, surroundings, { makeDirectory }) {
+      if (place === null) return;
       const body = Buffer.from([...all.values()].map(lineOf).join(''));
       try {
         if (makeDirectory) mkdirSync(dirname(place), { recursive: true });
         const written = `${place}.${process.pid}`;
-        writeFileSync(written, Buffer.concat([keyed(around, body), body]), { mode: 0o600 });
+        writeFileSync(written, Buffer.concat([proofOf(surroundings, body), body]), { mode: 0o600 });
         renameSync(written, place);
       } catch {
         // The next start checks all files again.

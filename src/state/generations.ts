@@ -25,10 +25,15 @@ export interface Generation {
    * Takes its number: that of the newest configuration when it is the same one, else the next, which ends whatever others plan or write.
    * Only the first call does.
    * @param options.isTakenUp the tenant was struck from those that were removed just before
+   * @param options.anew takes a number as the first call did: this process has read its files again
+   * @throws MirrorError `settings`, code `configuration-superseded`, when it has ended without one
    */
-  join(options?: { isTakenUp?: boolean }): Promise<number>;
-  /** Whether no process took a newer one since; after `join`. */
+  join(options?: { isTakenUp?: boolean; anew?: boolean }): Promise<number>;
+  /** Whether no process took a newer one since; after `join`. One that is the same as ours is ours. */
   isNewest(): Promise<boolean>;
+  /** This process works under it no longer: nothing is planned or written that was begun under it. */
+  end(): void;
+  hasEnded(): boolean;
   /** What is known of the newest one. Takes no number. */
   look(): Promise<GenerationLook>;
 }
@@ -66,35 +71,39 @@ redis.call('HSET', KEYS[1], 'number', number, 'hash', ARGV[2], 'targets', ARGV[3
 return number`;
 
 // KEYS: configuration. ARGV: own number, hash, targets, now. What a lost or older state doesn't know is put back.
+// Returns the number of ours, a later one when another came and went in between; 0 when another one is the newest.
 const CHECK = `
 local number, mine = tonumber(redis.call('HGET', KEYS[1], 'number') or '0'), tonumber(ARGV[1])
-if number > mine or (number == mine and redis.call('HGET', KEYS[1], 'hash') ~= ARGV[2]) then
+if number >= mine and redis.call('HGET', KEYS[1], 'hash') ~= ARGV[2] then
   redis.call('HSET', KEYS[1], 'refusedAt', ARGV[4])
   return 0
 end
 if number < mine then redis.call('HSET', KEYS[1], 'number', mine, 'hash', ARGV[2], 'targets', ARGV[3]) end
-return 1`;
+return math.max(number, mine)`;
 
 /** Opens the generation of a process. Nothing is registered before `join`: whoever only looks changes nothing. */
 export function createGeneration({ redis, tenant, hash, targets, clock }: GenerationOptions): Generation {
   const key = keys.configuration(tenant);
   const told = JSON.stringify(targets);
   let joined: Promise<number> | null = null;
+  let isEnded = false;
   async function register(isTakenUp: boolean): Promise<number> {
     // Before anything else, so that whoever is releasing what was left of this tenant either sees it or loses its lease.
     if (!isTakenUp) await redis.hdel(keys.removedTenants(), tenant);
     for (;;) {
+      // Whatever of it is still at work takes no number any more.
+      if (isEnded) throw superseded();
       const [number = null, known = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
       if (newest === hash && number !== null) return Number(number);
-      const lanes = new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])].map(laneLease));
-      const leases = [PLAN_LEASE, STREAMS_LEASE, ...lanes].map((name) => keys.lease(tenant, name));
+      const leases = leaseKeys(tenant, new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])]));
       const answer = await redis.eval(REGISTER, leases.length + 1, key, ...leases, number ?? 0, hash, told);
       if (answer === -1) continue;
       if (targets.length > 0) await redis.hdel(keys.removed(tenant), ...targets.map((target) => `target/${target}`));
       return Number(answer);
     }
   }
-  const join = ({ isTakenUp = false } = {}) => {
+  const join = ({ isTakenUp = false, anew = false } = {}) => {
+    if (anew) joined = null;
     joined ??= register(isTakenUp).catch((error: unknown) => {
       joined = null;
       throw error;
@@ -103,7 +112,16 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
   };
   return {
     join,
-    isNewest: async () => (await redis.eval(CHECK, 1, key, await join(), hash, told, clock())) === 1,
+    async isNewest() {
+      if (isEnded) return false;
+      const number = Number(await redis.eval(CHECK, 1, key, await join(), hash, told, clock()));
+      if (number > 0) joined = Promise.resolve(number);
+      return number > 0;
+    },
+    end() {
+      isEnded = true;
+    },
+    hasEnded: () => isEnded,
     async look() {
       const [number = null, newest = null, refusedAt = null] = await redis.hmget(key, 'number', 'hash', 'refusedAt');
       return {
@@ -119,17 +137,31 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
 const JOINED_AT_ONCE = 500;
 
 /** Joins the generations of many tenants, by their ids. One whose configuration is the newest already costs one look. */
-export async function joinAll(redis: RedisClient, generations: ReadonlyMap<string, Generation>): Promise<void> {
+export async function joinAll(
+  redis: RedisClient,
+  generations: ReadonlyMap<string, Generation>,
+  { anew = false } = {},
+): Promise<void> {
   for (const some of slices([...generations], JOINED_AT_ONCE)) {
     await redis.hdel(keys.removedTenants(), ...some.map(([tenant]) => tenant));
-    await Promise.all(some.map(([, generation]) => generation.join({ isTakenUp: true })));
+    await Promise.all(some.map(([, generation]) => generation.join({ isTakenUp: true, anew })));
   }
+}
+
+/** Takes the leases of planner, reader of streams and lanes from whoever holds them: this process has let go of the tenant, and nothing late is written. */
+export async function takeLeases(redis: RedisClient, tenant: string): Promise<void> {
+  const targets = await redis.hget(keys.configuration(tenant), 'targets');
+  await redis.del(...leaseKeys(tenant, JSON.parse(targets ?? '[]') as string[]));
+}
+
+function leaseKeys(tenant: string, targets: Iterable<string>): string[] {
+  return [PLAN_LEASE, STREAMS_LEASE, ...[...targets].map(laneLease)].map((name) => keys.lease(tenant, name));
 }
 
 /**
  * Leases of a process that plans and writes under one configuration. Those of planner, reader of streams and lanes are had by the newest
  * alone: a newer one takes them away from whoever holds them, in the step in which it gets its number, so that nothing late is written.
- * @param onSuperseded told once
+ * @param onSuperseded told once, and again when it was the newest in between; not when this process itself has read a newer one
  * Both methods throw MirrorError `settings`, code `configuration-superseded`.
  */
 export function leasesUnder(generation: Generation, leases: Leases, onSuperseded: () => void): Leases {
@@ -137,11 +169,15 @@ export function leasesUnder(generation: Generation, leases: Leases, onSuperseded
   const isGoverned = (name: string) => name === PLAN_LEASE || name === STREAMS_LEASE || name.startsWith(laneLease(''));
   async function checked<Taken extends Lease | null>(name: string, take: () => Promise<Taken>): Promise<Taken> {
     if (!isGoverned(name)) return take();
+    if (generation.hasEnded()) throw superseded();
     await generation.join();
     const lease = await take();
-    if (await generation.isNewest()) return lease;
+    if (await generation.isNewest()) {
+      isTold = false;
+      return lease;
+    }
     await lease?.release();
-    if (!isTold) onSuperseded();
+    if (!isTold && !generation.hasEnded()) onSuperseded();
     isTold = true;
     throw superseded();
   }
@@ -152,10 +188,10 @@ export function leasesUnder(generation: Generation, leases: Leases, onSuperseded
 }
 
 function superseded(): MirrorError {
-  return new MirrorError('another process works under a newer configuration of this tenant', {
+  return new MirrorError('there is a newer configuration of this tenant', {
     actor: 'settings',
     code: 'configuration-superseded',
     retry: 'later',
-    remedy: 'restart this process, so that it reads the configuration of today',
+    remedy: 'give every process the files of today; SIGHUP makes the files of a daemon the newest',
   });
 }

@@ -52,6 +52,7 @@
  * | `cm:{S}:epoch`                       | hash   | for ever          | whoever decides   | whoever decides       |
  * | `cm:{S}:writes`                      | hash   | for ever          | push              | push, pull            |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
+ * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
@@ -121,6 +122,7 @@ export const keys = {
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
+  reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
   budget: (name: string) => {

@@ -21,7 +21,7 @@ async function open(take: (posted: PostedNotification) => Promise<string | null>
       return take(posted);
     },
   };
-  const app = await createAdminServer(verbs, { publicUrl: 'https://mirror.test', log });
+  const app = await createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log });
   onTestFinished(() => app.close());
   return { app, lines, taken };
 }

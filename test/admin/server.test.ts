@@ -37,7 +37,7 @@ async function open(
     ...verbs,
   };
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
-  const app = await createAdminServer(all, { publicUrl, log, probesOnly });
+  const app = await createAdminServer(all, { publicUrl: () => publicUrl, log, probesOnly });
   onTestFinished(() => app.close());
   return { app, lines, callbacks };
 }

@@ -177,6 +177,16 @@ const statuses: fc.Arbitrary<Status> = fc.record({
     { maxLength: 3 },
   ),
   setAside: fc.array(fc.record({ tenant: names, faults: counts }), { maxLength: 2 }),
+  refused: fc.array(
+    fc.record({
+      tenant: fc.option(names),
+      sinceAt: fc.nat(NOW),
+      faults: fc.array(fc.record({ file: texts, line: fc.option(counts), path: names, message: texts })),
+      more: counts,
+    }),
+    { maxLength: 2 },
+  ),
+  awaitsRestart: fc.array(names, { maxLength: 3 }),
   removed: fc.array(removals, { maxLength: 2 }),
 });
 const lines: fc.Arbitrary<PlanLine> = fc.record({

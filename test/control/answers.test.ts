@@ -356,7 +356,7 @@ describe('the page', () => {
       showAnswer: desk.show,
       takeAnswer: desk.take,
     };
-    const app = await createAdminServer(verbs, { publicUrl: 'https://mirror.test', log });
+    const app = await createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log });
     onTestFinished(() => app.close());
     const form = (payload: string, headers = {}) =>
       app.inject({

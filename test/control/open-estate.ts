@@ -31,6 +31,7 @@ export function openEstate(choice: EstateChoice): Estate & { pulled: string[] } 
         writesLostAt: null,
       }),
     },
+    reloads: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,

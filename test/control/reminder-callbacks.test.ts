@@ -133,7 +133,7 @@ describe('the callback address', () => {
       showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
       takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     };
-    return createAdminServer(verbs, { publicUrl: 'https://mirror.test', log: silentLogger });
+    return createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log: silentLogger });
   }
 
   test.each([

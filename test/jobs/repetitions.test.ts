@@ -81,3 +81,21 @@ test('what repeats already is not put again at a start, but for another interval
   expect(await written(() => queues.repeat('audit', at))).toBe(0);
   expect(await written(() => queues.repeat('audit', new Map(at).set('tenant-7', 600_000)))).toBe(2);
 });
+
+test('after the first time only what differs is put or ended', async () => {
+  const queues = openQueues(redis.url);
+  onTestFinished(() => queues.close());
+  const repeating = onlooker('audit');
+  await queues.repeat('audit', BOTH);
+  const connection = redis.connect();
+  await connection.config('RESETSTAT');
+  await queues.repeat('audit', new Map(BOTH));
+  const calls = async () => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
+  expect(await calls()).toBe(0);
+  await queues.repeat('audit', new Map([...BOTH, ['ceresio', 60_000]]));
+  expect(await repeating()).toEqual(['audit-aurora', 'audit-belvedere', 'audit-ceresio']);
+  await queues.repeat('audit', new Map([['ceresio', 30_000]]));
+  expect(await repeating()).toEqual(['audit-ceresio']);
+  const every = await connection.hget('{clinic-mirror}:audit:repeat:audit-ceresio', 'every');
+  expect(every).toBe('30000');
+});

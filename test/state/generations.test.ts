@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGeneration, joinAll } from '../../src/state/generations.ts';
+import { createGeneration, joinAll, takeLeases } from '../../src/state/generations.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -44,4 +44,56 @@ test('a tenant that was taken out and comes back as it was is no longer missed, 
     begin(() => 'a'),
   );
   expect(Object.keys(await connection.hgetall(keys.removedTenants()))).toEqual(['gone']);
+});
+
+test('a process whose configuration came back after another one goes on with its number', async () => {
+  const of = (hash: string) =>
+    createGeneration({ redis: redis.connect(), tenant: 'came-back', hash, targets: ['doctor'], clock: Date.now });
+  const [stayed, changing] = [of('a'), of('b')];
+  expect(await stayed.join()).toBe(1);
+  expect(await changing.join()).toBe(2);
+  expect(await stayed.isNewest()).toBe(false);
+  expect(await of('a').join()).toBe(3);
+  expect(await stayed.isNewest()).toBe(true);
+  expect(await stayed.join()).toBe(3);
+  expect(await changing.isNewest()).toBe(false);
+});
+
+test('a process that is told to have the newest configuration has it, and takes the leases of the other', async () => {
+  const connection = redis.connect();
+  const [told] = [...begin(() => 'a').entries()].map(([tenant, generation]) => new Map([[tenant, generation]]));
+  if (told === undefined) throw new Error('there is none');
+  await joinAll(connection, told);
+  await joinAll(
+    connection,
+    begin(() => 'b'),
+  );
+  const [[tenant = '', generation] = []] = [...told];
+  await connection.set(keys.lease(tenant, 'plan'), 'held');
+  expect(await generation?.isNewest()).toBe(false);
+  await joinAll(connection, told, { anew: true });
+  expect(await generation?.isNewest()).toBe(true);
+  expect(await connection.get(keys.lease(tenant, 'plan'))).toBeNull();
+});
+
+test('a process that let go of a tenant takes the leases of planner and lanes from whoever holds them', async () => {
+  const connection = redis.connect();
+  const options = { redis: connection, tenant: 'let-go', hash: 'a', targets: ['doctor'], clock: Date.now };
+  const generation = createGeneration(options);
+  await generation.join();
+  for (const name of ['plan', 'lane-doctor', 'login']) await connection.set(keys.lease('let-go', name), 'held');
+  generation.end();
+  await takeLeases(connection, 'let-go');
+  const held = async (name: string) => (await connection.exists(keys.lease('let-go', name))) === 1;
+  expect(await Promise.all(['plan', 'lane-doctor', 'login'].map(held))).toEqual([false, false, true]);
+  expect(await generation.isNewest()).toBe(false);
+});
+
+test('what has ended takes no number any more, whatever is still at work under it', async () => {
+  const options = { redis: redis.connect(), tenant: 'ended', targets: ['doctor'], clock: Date.now };
+  const [before, after] = [createGeneration({ ...options, hash: 'a' }), createGeneration({ ...options, hash: 'b' })];
+  before.end();
+  await after.join();
+  await expect(before.join()).rejects.toMatchObject({ code: 'configuration-superseded' });
+  expect(await after.look()).toMatchObject({ number: 1, isOurs: true });
 });

@@ -40,7 +40,7 @@ export async function writeConfiguration(
   for (const [tenant, file] of tenants) await writeFile(pathOf(dir, tenant), stringify(file));
 }
 
-/** Changes a tenant's file; a daemon that starts later reads it so. */
+/** Changes a tenant's file; a daemon that starts later reads it so, and one that runs follows it in seconds. */
 export async function editTenant(dir: string, tenant: string, edit: (file: TenantFile) => void): Promise<void> {
   const file = parse(await readFile(pathOf(dir, tenant), 'utf8')) as TenantFile;
   edit(file);

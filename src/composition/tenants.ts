@@ -1,0 +1,153 @@
+import { CompiledProfile } from '../clinic/index.ts';
+import type { Tenants } from '../control/estate.ts';
+import type { Configuration, TenantOutline } from '../settings/configuration.ts';
+import { type ConfigurationChanges, changesBetween } from '../settings/configuration-changes.ts';
+import { OnDemand } from '../settings/on-demand.ts';
+import { createGeneration, type Generation, joinAll, takeLeases } from '../state/generations.ts';
+import { type Lasting, lastingOf, mayClose } from './closing.ts';
+import { requireEntry } from './connections.ts';
+import { type ComposedTenant, composeTenant, type Shared } from './tenant.ts';
+
+/** All tenants of a process. */
+export interface OpenTenants {
+  /** Tenants are opened when they are asked for. */
+  composed: ReadonlyMap<string, ComposedTenant>;
+  /** Of every tenant, open or not: a process has one number of each for as long as its configuration stays the same. */
+  generations: ReadonlyMap<string, Generation>;
+  /** Does work for a tenant, which is not closed meanwhile. */
+  whileOpen<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>;
+  /**
+   * Goes on under another configuration. What did not change keeps what it has open and what is known of it. What changed is opened anew;
+   * what is under way for it gets no lease any more. Waits until no token is in memory alone.
+   * @throws the signal's reason
+   */
+  takeUp(next: Configuration, signal: AbortSignal): Promise<ConfigurationChanges>;
+  /**
+   * Makes the changes count among all processes: takes numbers for what was added or changed, and leases from what was removed. Safe to do again.
+   * @param options.anew takes numbers for all others too, as a start does
+   */
+  register(changes: ConfigurationChanges, options: { anew: boolean }): Promise<void>;
+  /** Waits for tokens that are on their way. */
+  settled(): Promise<void>;
+}
+
+/** How long is waited between two looks whether tokens are stored. */
+const REST_LOOK_MS = 250;
+
+/** Opens the tenants of `shared.configuration`. @param keep how many stay open when nothing is done for them */
+export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, keep: number): OpenTenants {
+  const { redis, clock } = shared;
+  const generationOf = ({ id, hash, targets }: TenantOutline) =>
+    createGeneration({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
+  const generations = new Map([...shared.configuration.outlines].map(([id, outline]) => [id, generationOf(outline)]));
+  const all: Shared = { ...shared, generations, compiled: compiledOf(shared.configuration.profiles) };
+  const lasting = new Map<string, Lasting>();
+  const atWork = new Map<string, number>();
+  /** Opened under a configuration of before, and still at work: tokens that it refreshes are stored before the process ends. */
+  const retired = new Set<ComposedTenant>();
+  const composed = new OnDemand<ComposedTenant>(
+    shared.configuration.outlines.keys(),
+    (id) => {
+      const { tenants, outlines } = all.configuration;
+      const own = lasting.get(id) ?? lastingOf(requireEntry(outlines, id), null, all);
+      lasting.set(id, own);
+      return composeTenant(requireEntry(tenants, id), own, all);
+    },
+    { keep, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
+  );
+
+  async function untilAtRest(ids: readonly string[], signal: AbortSignal): Promise<void> {
+    while (ids.some((id) => !areTokensStored(composed.peek(id)))) {
+      await new Promise((resolve) => setTimeout(resolve, REST_LOOK_MS));
+      signal.throwIfAborted();
+    }
+  }
+
+  function replace(changes: ConfigurationChanges, next: Configuration): void {
+    const { configuration: before } = all;
+    const { added, changed, reopened, removed } = changes;
+    for (const entry of retired) if (areTokensStored(entry) && !atWork.has(entry.tenant.id)) retired.delete(entry);
+    for (const id of [...changed, ...reopened, ...removed]) {
+      const entry = composed.peek(id);
+      if (entry !== undefined && atWork.has(id)) retired.add(entry);
+    }
+    for (const id of [...changed, ...removed]) generations.get(id)?.end();
+    for (const id of changed) {
+      const [outline, earlier] = [requireEntry(next.outlines, id), lasting.get(id)];
+      const isSameName = before.outlines.get(id)?.formerly === outline.formerly;
+      if (earlier !== undefined && isSameName) lasting.set(id, lastingOf(outline, earlier, all));
+      else lasting.delete(id);
+    }
+    for (const id of removed) {
+      lasting.delete(id);
+      generations.delete(id);
+    }
+    for (const id of [...added, ...changed]) generations.set(id, generationOf(requireEntry(next.outlines, id)));
+    all.compiled = compiledOf(next.profiles, { profiles: before.profiles, compiled: all.compiled });
+    all.configuration = next;
+    composed.change(next.outlines.keys(), [...changed, ...reopened]);
+  }
+
+  return {
+    composed,
+    generations,
+    async whileOpen(id, work) {
+      atWork.set(id, (atWork.get(id) ?? 0) + 1);
+      try {
+        return await work();
+      } finally {
+        const left = (atWork.get(id) ?? 1) - 1;
+        if (left > 0) atWork.set(id, left);
+        else atWork.delete(id);
+      }
+    },
+    async takeUp(next, signal) {
+      const changes = changesBetween(all.configuration, next);
+      await untilAtRest([...changes.changed, ...changes.reopened, ...changes.removed], signal);
+      replace(changes, next);
+      return changes;
+    },
+    async register({ added, changed, removed }, { anew }) {
+      const taken = [...added, ...changed].filter((id) => generations.has(id));
+      const some = anew ? generations : new Map(taken.map((id) => [id, requireEntry(generations, id)]));
+      await joinAll(redis, some, { anew });
+      for (const id of removed) if (!generations.has(id)) await takeLeases(redis, id);
+    },
+    async settled() {
+      for (const { connections } of [...composed.kept(), ...retired]) {
+        for (const { tokens } of connections.values()) await tokens?.refresher.settled();
+      }
+    },
+  };
+}
+
+/** Tenants as the verbs see them. */
+export function tenantsOf(composed: ReadonlyMap<string, ComposedTenant>): Tenants {
+  return {
+    get size() {
+      return composed.size;
+    },
+    keys: () => composed.keys(),
+    get: (id) => composed.get(id)?.tenant,
+    *values() {
+      for (const { tenant } of composed.values()) yield tenant;
+    },
+  };
+}
+
+function areTokensStored(entry: ComposedTenant | undefined): boolean {
+  return [...(entry?.connections.values() ?? [])].every(({ tokens }) => tokens?.refresher.isAtRest() ?? true);
+}
+
+/** What is made of a profile stays with it. */
+function compiledOf(
+  profiles: Configuration['profiles'],
+  before?: { profiles: Configuration['profiles']; compiled: Shared['compiled'] },
+): Shared['compiled'] {
+  return new Map(
+    [...profiles].map(([name, profile]) => {
+      const known = before?.profiles.get(name) === profile ? before.compiled.get(name) : undefined;
+      return [name, known ?? new CompiledProfile(profile)];
+    }),
+  );
+}

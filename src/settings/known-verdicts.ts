@@ -1,0 +1,47 @@
+import type { NamedFile } from './list-files.ts';
+import type { SecretSchemas } from './secret-reference.ts';
+import type { SeenFiles } from './seen-files.ts';
+import type { Verdict } from './verdicts.ts';
+
+/** What is known of files that were checked before. A verdict holds while the secrets that its file names are what they were. */
+export interface KnownVerdicts {
+  /** The verdict on a file that need not be read, since it is as it was. */
+  unread(file: NamedFile): Verdict | null;
+  /** The verdict on a file by its bytes. */
+  find(id: string, digest: string): Verdict | null;
+  /** The tag of a secret's value. */
+  tagOf(value: string): string;
+}
+
+/** What verdicts are known by. */
+export interface KnownOptions {
+  verdicts: ReadonlyMap<string, Verdict>;
+  secrets: SecretSchemas;
+  seen: SeenFiles;
+  /** Whether the verdict on a tenant is that on its file as it was read last. */
+  isOfFile(id: string): boolean;
+}
+
+/** Opens what is known by `verdicts`. It outlives the reading, so it holds nothing else of the one before. */
+export function knownVerdicts(
+  { verdicts, secrets, seen, isOfFile }: KnownOptions,
+  tagOf: (value: string) => string,
+): KnownVerdicts {
+  const isCurrent = (verdict: Verdict) =>
+    verdict.secrets.every(([reference, tag]) => {
+      const value = secrets.secretAt(reference);
+      return value !== null && tagOf(value) === tag;
+    });
+  const current = (verdict: Verdict | undefined) => (verdict !== undefined && isCurrent(verdict) ? verdict : null);
+  return {
+    tagOf,
+    unread({ id, fileName }) {
+      const isUnchanged = seen.isAsBefore(fileName);
+      return isUnchanged && isOfFile(id) ? current(verdicts.get(id)) : null;
+    },
+    find(id, digest) {
+      const verdict = verdicts.get(id);
+      return verdict?.digest === digest ? current(verdict) : null;
+    },
+  };
+}

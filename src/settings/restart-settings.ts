@@ -1,0 +1,41 @@
+import { Secret } from './secret.ts';
+import type { Settings } from './settings-schema.ts';
+
+/** What a process holds for as long as it runs: its Redis, its files, its port, its keys, and how its workers take turns. */
+const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
+  redis: ({ redis }) => redis,
+  dataDirectory: ({ dataDirectory }) => dataDirectory,
+  'http.host': ({ http }) => http.host,
+  'http.port': ({ http }) => http.port,
+  secrets: ({ secrets }) => secrets,
+  'leases.ttlMs': ({ leases }) => leases.ttlMs,
+  'push.targetConcurrency': ({ push }) => push.targetConcurrency,
+  'log.level': ({ log }) => log.level,
+};
+
+/**
+ * Settings that were read again, with what a running process can't take up left as it was.
+ * @returns with the names of what waits for a restart
+ */
+export function takeUpSettings(read: Settings, running: Settings): { settings: Settings; awaitsRestart: string[] } {
+  const awaitsRestart = Object.entries(PARTS).flatMap(([name, part]) =>
+    textOf(part(read)) === textOf(part(running)) ? [] : [name],
+  );
+  if (awaitsRestart.length === 0) return { settings: read, awaitsRestart };
+  const { redis, dataDirectory, secrets, leases, log, http } = running;
+  const isElsewhere = awaitsRestart.some((name) => name.startsWith('http.'));
+  const kept = { redis, dataDirectory, secrets, leases, log };
+  const push = { ...read.push, targetConcurrency: running.push.targetConcurrency };
+  // The address for others may follow from the port.
+  return { settings: { ...read, ...kept, push, http: isElsewhere ? http : read.http }, awaitsRestart };
+}
+
+/** All of a value, secrets included: compared, and never shown. */
+function textOf(value: unknown): string {
+  return JSON.stringify([value], function (this: Record<string, unknown>, name, inner: unknown) {
+    // A secret hides itself before it comes here.
+    const told = this[name] instanceof Secret ? this[name].reveal() : inner;
+    if (told instanceof Uint8Array) return Buffer.from(told).toString('base64');
+    return told instanceof Map ? [...told] : told;
+  });
+}

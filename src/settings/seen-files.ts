@@ -1,0 +1,61 @@
+import { statSync } from 'node:fs';
+
+/** Files by their names, each with a text that is another one when the file was written, replaced or linked elsewhere. */
+export type Look = ReadonlyMap<string, string>;
+
+/**
+ * What files were when they were read: one that is as it was need not be read again. It is told by inode, size and the times of its
+ * content and of the inode itself, which no copy or renaming puts back. Links are followed.
+ */
+export class SeenFiles {
+  readonly #before: Look;
+  readonly #look: Look;
+  readonly #secretsBefore: ReadonlyMap<string, unknown>;
+  readonly #stamps = new Map<string, string>();
+  readonly #secrets = new Map<string, unknown>();
+
+  /**
+   * @param before what was seen when they were last read; null: nothing is taken for known
+   * @param look of just now, so that they need not be looked at again
+   */
+  constructor(before: SeenFiles | null = null, look: Look = new Map()) {
+    this.#look = look;
+    this.#before = before === null ? new Map() : before.#stamps;
+    this.#secretsBefore = before === null ? new Map() : before.#secrets;
+  }
+
+  /** To be asked before the file is read: what is written in between is seen by the next look. */
+  isAsBefore(fileName: string): boolean {
+    const stamp = this.#stamps.get(fileName) ?? this.#look.get(fileName) ?? stampOf(fileName);
+    this.#stamps.set(fileName, stamp);
+    return this.#before.get(fileName) === stamp;
+  }
+
+  /** What a file of a secret holds; read only when it is not as it was. */
+  secretIn<Found>(fileName: string, read: () => Found): Found {
+    const isKnown = this.isAsBefore(fileName) && this.#secretsBefore.has(fileName);
+    const found = isKnown ? (this.#secretsBefore.get(fileName) as Found) : read();
+    this.#secrets.set(fileName, found);
+    return found;
+  }
+
+  /** Every file that was read, as it was then. */
+  get stamps(): Look {
+    return this.#stamps;
+  }
+}
+
+/** A file as it is now; why it can't be looked at where it can't. */
+export function stampOf(fileName: string): string {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(fileName);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  }
+}
+
+/** Whether two looks found the same. */
+export function isSameLook(one: Look, other: Look): boolean {
+  return one.size === other.size && [...one].every(([fileName, stamp]) => other.get(fileName) === stamp);
+}

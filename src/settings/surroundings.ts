@@ -1,0 +1,171 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { type ClinicProfile, clinicProfileSchema } from './clinic-profile.ts';
+import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
+import {
+  CLIENT_SECTIONS,
+  type ClientSection,
+  checkSettingsReferences,
+  type KnownClient,
+  type KnownNames,
+} from './cross-checks.ts';
+import { checkFile } from './describe-issue.ts';
+import type { ConfigurationFault } from './faults.ts';
+import { listYamlFiles } from './list-files.ts';
+import { referencesIn, type SecretReference, type SecretSchemas } from './secret-reference.ts';
+import type { SeenFiles } from './seen-files.ts';
+import { type Settings, settingsSchema } from './settings-schema.ts';
+import { keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
+
+/** File of the daemon's own settings, in the configuration directory. */
+export const SETTINGS_FILE = 'clinic-mirror.yaml';
+
+/** What a configuration is read with. */
+export interface ReadOptions {
+  /** Directory with `clinic-mirror.yaml`, `tenants/` and `profiles/`. */
+  dir: string;
+  env: Readonly<Record<string, string | undefined>>;
+  connectors: ReadonlyMap<string, ConnectorDescription>;
+  reminderChannels: ReadonlyMap<string, ChannelDescription>;
+}
+
+/** What decides over the files of tenants: settings and profiles. */
+export interface Surroundings {
+  settings: ReadSettings;
+  profiles: ReadProfiles;
+  known: KnownNames;
+  /** Of the bytes of all these files. */
+  digest: string;
+}
+
+/** Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole. */
+export function readSurroundings(
+  options: ReadOptions,
+  secrets: SecretSchemas,
+  seen: SeenFiles,
+  before: Surroundings | null = null,
+): Surroundings {
+  const profiles = readProfiles(options.dir, seen, before?.profiles);
+  const read = readDigested(join(options.dir, SETTINGS_FILE), seen);
+  const settings = settingsOf(read, secrets, profiles, before);
+  if (before !== null && settings === before.settings && profiles === before.profiles) return before;
+  const known = knownNames(options, settings, profiles);
+  return { settings, profiles, known, digest: JSON.stringify([settings.digest, [...profiles.digests]]) };
+}
+
+/** The faults of the profile that a clinic's client goes by. */
+export function profileFaults({ settings, profiles }: Surroundings, client: unknown): ConfigurationFault[] {
+  const profile = settings.value?.clinicClients.get(String(client))?.profile ?? '';
+  return profiles.broken.get(profile) ?? [];
+}
+
+function knownNames(options: ReadOptions, { file }: ReadSettings, profiles: ReadProfiles): KnownNames {
+  return {
+    clinicClients: file && keysAt(file, ['clinicClients']),
+    vendorClients: file && vendorClients(file),
+    connectors: options.connectors,
+    reminderChannels: options.reminderChannels,
+    publicUrl: file?.valueAt(['http', 'publicUrl']),
+    consents(clinicClient) {
+      const profile = profiles.valid.get(String(file?.valueAt(['clinicClients', clinicClient, 'profile'])));
+      return profile === undefined ? null : Object.keys(profile.patients.consents);
+    },
+  };
+}
+
+function vendorClients(file: YamlFile): Record<ClientSection, ReadonlyMap<string, KnownClient>> {
+  const sections = Object.keys(CLIENT_SECTIONS) as ClientSection[];
+  const read = sections.map((section): [ClientSection, ReadonlyMap<string, KnownClient>] => {
+    const partOf = (client: string, part: string) => file.valueAt([section, client, part]);
+    const known = (client: string): KnownClient => ({
+      hasSecret: partOf(client, 'clientSecret') !== undefined,
+      hasCertificate: partOf(client, 'certificate') !== undefined,
+      loginUrl: partOf(client, 'loginUrl'),
+    });
+    return [section, new Map(keysAt(file, [section]).map((client) => [client, known(client)]))];
+  });
+  return Object.fromEntries(read) as Record<ClientSection, ReadonlyMap<string, KnownClient>>;
+}
+
+/** The settings as far as they could be read. */
+export interface ReadSettings {
+  /** SHA-256 of the file's bytes. */
+  digest: string;
+  file: YamlFile | null;
+  value: Settings | null;
+  faults: ConfigurationFault[];
+  /** Every secret that the file names, as it was then. */
+  secrets: readonly (readonly [SecretReference, string | null])[];
+}
+
+function settingsOf(
+  { digest, parse }: Digested,
+  secrets: SecretSchemas,
+  profiles: ReadProfiles,
+  before: Surroundings | null,
+): ReadSettings {
+  const isKnown =
+    before?.settings.digest === digest &&
+    before.settings.secrets.every(([reference, value]) => secrets.secretAt(reference) === value) &&
+    JSON.stringify(namesOf(before.profiles)) === JSON.stringify(namesOf(profiles));
+  if (isKnown) return before.settings;
+  const read = parse();
+  if ('faults' in read) return { digest, file: null, value: null, faults: read.faults, secrets: [] };
+  const checked = checkFile(read.file, settingsSchema(secrets));
+  const ownFaults = 'faults' in checked ? checked.faults : [];
+  const faults = [...ownFaults, ...checkSettingsReferences(read.file, namesOf(profiles))];
+  const value = 'value' in checked && faults.length === 0 ? checked.value : null;
+  const named = referencesIn(read.file.value).map((where) => [where, secrets.secretAt(where)] as const);
+  return { digest, file: read.file, value, faults, secrets: named };
+}
+
+/** A file with the SHA-256 of its bytes, empty when they can't be had; parsed when it is asked for. */
+interface Digested {
+  digest: string;
+  parse(): ReturnType<typeof readYaml>;
+}
+
+function readDigested(fileName: string, seen: SeenFiles): Digested {
+  seen.isAsBefore(fileName);
+  const read = readBytes(fileName);
+  if ('faults' in read) return { digest: '', parse: () => read };
+  return { digest: hash('sha256', read.bytes), parse: () => readYaml(fileName, read.bytes) };
+}
+
+/** The profiles as far as they could be read. */
+export interface ReadProfiles {
+  valid: Map<string, ClinicProfile>;
+  broken: Map<string, ConfigurationFault[]>;
+  /** SHA-256 of each file's bytes. */
+  digests: Map<string, string>;
+  /** Files that stand in the directory under a name that no profile can have. */
+  strayFaults: ConfigurationFault[];
+}
+
+/** Reads every profile. One whose bytes are as before stays the same object, and so do all of them together. */
+export function readProfiles(dir: string, seen: SeenFiles, before?: ReadProfiles): ReadProfiles {
+  const listed = listYamlFiles(join(dir, 'profiles'));
+  const profiles: ReadProfiles = {
+    ...{ valid: new Map(), broken: new Map(), digests: new Map() },
+    strayFaults: listed.faults,
+  };
+  for (const { file } of listed.faults) seen.isAsBefore(file);
+  for (const { id, fileName } of listed.files) {
+    const { digest, parse } = readDigested(fileName, seen);
+    profiles.digests.set(id, digest);
+    const known = before?.digests.get(id) === digest ? before.valid.get(id) : undefined;
+    const checked = known === undefined ? checkProfile(parse()) : { value: known };
+    if ('faults' in checked) profiles.broken.set(id, checked.faults);
+    else profiles.valid.set(id, checked.value);
+  }
+  const told = ({ digests, strayFaults }: ReadProfiles) => JSON.stringify([[...digests], strayFaults]);
+  return before !== undefined && told(before) === told(profiles) ? before : profiles;
+}
+
+function checkProfile(read: ReturnType<typeof readYaml>) {
+  return 'faults' in read ? read : checkFile(read.file, clinicProfileSchema);
+}
+
+function namesOf({ valid, broken }: ReadProfiles): string[] {
+  return [...valid.keys(), ...broken.keys()];
+}
