@@ -216,7 +216,7 @@ function handlersOf(composition: Composition): JobHandlers {
     async pull({ tenant: id, asked = false }, { stop }) {
       const tenant = estate.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      const run = await pullTenant(tenant, { wait: false }, stop);
+      const run = await pullTenant(tenant, { wait: false, asked }, stop);
       // The cycle that is under way may have begun before what the asker knows of.
       if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
       await wakeLanes(composition, tenant);

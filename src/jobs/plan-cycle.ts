@@ -1,4 +1,5 @@
 import type { Progress } from '../model/progress.ts';
+import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { TargetState } from '../sync/diff.ts';
@@ -6,6 +7,7 @@ import { type Basis, basisOf } from './basis.ts';
 import { confirmAll } from './confirm.ts';
 import { gapsOf } from './gaps.ts';
 import { keepLedgers } from './ledgers.ts';
+import { isDecided, planNear, reachOf } from './near.ts';
 import { openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
@@ -26,13 +28,21 @@ export interface PlanOptions {
   progress: Progress;
   /** A person waits: nothing that was read before is good enough. Default true. */
   fresh?: boolean;
+  /** When the cycle began, where it may read less than all; absent: it reads all. */
+  pacedAt?: Instant;
 }
 
-/** Reads the clinic and plans every target. */
+const ALL = { reach: 'whole', known: [] } as const;
+
+/** Reads the clinic and plans every target; or, in their turn, calendars by the next two days. */
 export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
   const configured = activeTargets(tenant);
   options.progress('reading the clinic');
   const besides = await readingsBesides(tenant, configured);
+  const { pacedAt } = options;
+  const { reach, known } = pacedAt === undefined ? ALL : await reachOf(tenant, configured, pacedAt);
+  const near = reach === 'near' ? await planNear(tenant, configured, { ...options, known, besides }, signal) : null;
+  if (near !== null) return near;
   const survey = await surveyClinic(tenant, configured, { besides, fresh: options.fresh ?? true }, signal);
   options.progress('reading the targets');
   const basis = await lookAround(tenant, configured, survey);
@@ -106,6 +116,7 @@ async function planMoving(
     plans: targets.flatMap((target) => plans.get(target) ?? []),
     settled: [...resting.keys()],
     left: [...leftOut, ...planned.failed],
+    isPlain: doubt === null && isPlain(survey, absent, planned.plans),
   };
 }
 
@@ -132,6 +143,13 @@ async function unlistedIn(
 function saysMore({ appointments }: Confirmations): boolean {
   const { found, unusable, vanished, missedOnce, kept } = appointments;
   return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
+}
+
+/** Of calendars: what belongs to CRMs is never planned by less than all. */
+function isPlain({ snapshot }: Survey, absent: ReadonlyMap<string, readonly string[]>, plans: readonly TargetPlan[]) {
+  const calendars = plans.filter(({ target }) => target.crm === null);
+  const isUndoubted = (plan: TargetPlan) => isDecided(plan) && (absent.get(plan.target.id) ?? []).length === 0;
+  return snapshot.completeness === 'complete' && calendars.every(isUndoubted);
 }
 
 /** Whether a plan asks if the reading can be believed, which is a question about all targets. */

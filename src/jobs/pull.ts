@@ -24,11 +24,12 @@ const REJECTION_MS = 7 * DAY_MS;
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
  * @param options.wait wait for a cycle that is under way; else null is answered
+ * @param options.asked somebody knows of something new: all is read, whatever the pace
  * @returns the report, with the error in it when the clinic could not be read
  */
 export async function pullTenant(
   tenant: OpenTenant,
-  options: { wait: boolean; progress?: Progress },
+  options: { wait: boolean; asked?: boolean; progress?: Progress },
   signal: AbortSignal,
 ): Promise<RunReport | null> {
   const lease = options.wait
@@ -50,14 +51,15 @@ export async function pullTenant(
       return await reportRun(tenant, startedAt, null, null);
     await endImpossibleWaits(tenant, activeTargets(tenant));
     const progress = options.progress ?? (() => {});
-    const cycle = await planCycle(tenant, { lease, progress, fresh: options.wait }, guarded);
+    const paced = options.wait || options.asked === true ? {} : { pacedAt: startedAt };
+    const cycle = await planCycle(tenant, { lease, progress, fresh: options.wait, ...paced }, guarded);
     const isMoving = (target: OpenTarget) => !cycle.settled.includes(target);
     await noteProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
     const moving = cycle.plans.filter(({ target }) => isMoving(target));
     for (const plan of moving) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
     await settle(tenant, cycle, lease);
     await noteMisses(tenant, cycle);
-    await noteFreshness(tenant, cycle, moving);
+    await (cycle.survey.reach === 'near' ? noteNear : noteFreshness)(tenant, cycle, moving);
     const isForeign = cycle.plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
     if (!isForeign) await planReminders(tenant, learnedOf(cycle));
     return await reportRun(tenant, startedAt, cycle, null);
@@ -110,6 +112,11 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle, plans: readonly T
     const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
     await tenant.records.write(target.id, { plannedAsOf, ...settled });
   }
+}
+
+/** The next two days are known as of now, whatever waits; all else is as old as it was. */
+async function noteNear(tenant: OpenTenant, { survey }: Cycle, plans: readonly TargetPlan[]): Promise<void> {
+  for (const { target } of plans) await tenant.records.write(target.id, { nearAsOf: survey.startedAt });
 }
 
 /** Whether all was read whole that a target follows and is computed from. */
