@@ -49,7 +49,7 @@ export interface Pace {
   nearPerWhole: number;
   /** How many of them there were since the last one that read all. */
   nearSince: number;
-  /** Cycles in turn that began late, and that began in time. */
+  /** Cycles that began late since some in turn began in time, and those in turn that did. */
   late: number;
   inTime: number;
   /** Whether the last cycle that read all left no question open: nothing absent, held or in doubt. */
