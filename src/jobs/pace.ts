@@ -1,4 +1,4 @@
-import { SECOND_MS } from '../model/time.ts';
+import { type Instant, SECOND_MS } from '../model/time.ts';
 import { FIRST_PACE, type Pace, type RunReport } from '../state/runs.ts';
 
 /** A cycle is late when it begins so much after its time, as a share of the interval, and by this at least. */
@@ -22,7 +22,7 @@ const MOST_NEAR_PER_WHOLE = 12;
  */
 export function paceOf(
   before: Pick<RunReport, 'pace' | 'startedAt'> | undefined,
-  startedAt: number,
+  startedAt: Instant,
   everyMs: number,
 ): Pace {
   if (before === undefined) return FIRST_PACE;
@@ -36,19 +36,28 @@ export function paceOf(
   }
   const inTime = intervalMs <= everyMs * (1 + IN_TIME_SHARE) ? pace.inTime + 1 : 0;
   if (inTime < IN_TIME_IN_TURN) return { ...pace, inTime };
-  return { ...pace, late: 0, inTime: 0, nearPerWhole: Math.max(0, pace.nearPerWhole - 1) };
+  return changed(pace, startedAt, Math.max(0, pace.nearPerWhole - 1));
+}
+
+/** The interval is what the requests of all cycles take: as many times fewer of them must read all. */
+function slower(pace: Pace, startedAt: Instant, times: number): Pace {
+  const step = pace.nearPerWhole === 0 ? times : Math.min(times, LARGEST_STEP);
+  const cyclesPerWhole = Math.ceil((pace.nearPerWhole + 1) * step);
+  return changed(pace, startedAt, Math.min(cyclesPerWhole - 1, MOST_NEAR_PER_WHOLE));
 }
 
 /**
- * The interval is what the requests of all cycles take: as many times fewer of them must read all. Tenants of a client come late together;
- * so that they don't all read all together after that, each begins its count at another number, by the moment of its cycle.
+ * Tenants of a client come late together. So that they don't all read all together after that, each goes on at another place of its way from
+ * one reading of all to the next: as far on it as it was, and by its moment a little further.
  */
-function slower(pace: Pace, startedAt: number, times: number): Pace {
-  const isFirst = pace.nearPerWhole === 0;
-  const cyclesPerWhole = Math.ceil((pace.nearPerWhole + 1) * (isFirst ? times : Math.min(times, LARGEST_STEP)));
-  const nearPerWhole = Math.min(cyclesPerWhole - 1, MOST_NEAR_PER_WHOLE);
-  const nearSince = isFirst ? Math.floor(startedAt) % (nearPerWhole + 1) : pace.nearSince;
-  return { ...pace, late: 0, inTime: 0, nearPerWhole, nearSince };
+function changed({ isPlain, ...before }: Pace, startedAt: Instant, nearPerWhole: number): Pace {
+  const place = (before.nearSince + spread(startedAt)) / (before.nearPerWhole + 1);
+  return { isPlain, nearPerWhole, nearSince: Math.floor(place * (nearPerWhole + 1)), late: 0, inTime: 0 };
+}
+
+/** Multiples of the golden ratio lie evenly between 0 and 1, whatever moments cycles begin at. */
+function spread(at: Instant): number {
+  return (at * ((Math.sqrt(5) - 1) / 2)) % 1;
 }
 
 /** Whether the pace lets this cycle read the next two days alone. */

@@ -160,13 +160,14 @@ export async function planTarget(
   };
   const record = await tenant.records.read(target.id);
   const holds = known.holds.filter((hold) => hold.target === target.id);
+  // Two days say nothing of what lies beyond them.
+  const isWhole = survey.reach === 'whole';
   const base = {
     target,
     openHolds: new Set(holds.filter(({ state }) => state === 'open').map(({ kind }) => kind)),
-    released: difference.released,
+    released: isWhole ? difference.released : [],
     timed: difference.timed,
-    // Two days say nothing of what waits beyond them.
-    abandoned: survey.reach === 'whole' ? [...givenUp(state.pending.values(), knowledge), ...stopped] : stopped,
+    abandoned: isWhole ? [...givenUp(state.pending.values(), knowledge), ...stopped] : stopped,
     reach: survey.reach,
     waiting: state.pending.size,
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
@@ -187,17 +188,8 @@ export async function planTarget(
   const { changes } = difference;
   const { generation } = known;
   const startOf = (id: string) => beginningIn(survey, target, id);
-  const read = windowRead(target, survey);
-  const reading = readingVerdict(target, {
-    changes,
-    state,
-    window: read,
-    isListed,
-    startOf,
-    record,
-    holds,
-    generation,
-  });
+  const judged = { changes, state, window: windowRead(target, survey), isListed, startOf, record, holds, generation };
+  const reading = readingVerdict(target, judged);
   if (reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = { ...base, ...withheldWhole('replaced', changes, isRefused), replaced: true, reading };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isNearDue, paceOf } from '../../src/jobs/pace.ts';
-import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { FIRST_PACE, type Pace } from '../../src/state/runs.ts';
 
 const EVERY_MS = 5 * MINUTE_MS;
@@ -74,5 +74,57 @@ describe('cycles that come late more than once', () => {
     for (const nearSince of [0, 1, 2, 3, 4]) {
       expect(left.filter((one) => one === nearSince).length).toBeGreaterThan(100);
     }
+  });
+});
+
+/** Tenants of one client, whose requests leave one after the other; cycles wait for their turn in the order of coming. */
+function sharingOneClient(tenants: number, requestEveryMs: number, costs: { whole: number; near: number }) {
+  const all = Array.from({ length: tenants }, (_, index) => {
+    const dueAt = Math.floor((index * EVERY_MS) / tenants);
+    return { dueAt, before: undefined as Parameters<typeof paceOf>[0], nearAsOf: 0, wholeAsOf: 0 };
+  });
+  const ages = { near: [] as number[], whole: [] as number[] };
+  const [settledAt, endsAt] = [8 * HOUR_MS, 16 * HOUR_MS];
+  for (let now = 0, lookAt = settledAt; now < endsAt; ) {
+    for (; lookAt <= now; lookAt += MINUTE_MS) {
+      for (const { nearAsOf, wholeAsOf } of all) {
+        ages.near.push(lookAt - nearAsOf);
+        ages.whole.push(lookAt - wholeAsOf);
+      }
+    }
+    const next = all.reduce((one, other) => (other.dueAt < one.dueAt ? other : one));
+    const startedAt = Math.max(now, next.dueAt);
+    const pace = paceOf(next.before, startedAt, EVERY_MS);
+    const isNear = isNearDue(pace);
+    now = startedAt + requestEveryMs * (isNear ? costs.near : costs.whole);
+    next.nearAsOf = startedAt;
+    if (!isNear) next.wholeAsOf = startedAt;
+    next.before = { startedAt, pace: { ...pace, nearSince: isNear ? pace.nearSince + 1 : 0, isPlain: true } };
+    // Moments that passed while it waited are not made up for.
+    next.dueAt += EVERY_MS * Math.max(1, Math.floor((startedAt - next.dueAt) / EVERY_MS) + 1);
+  }
+  const p95 = (values: number[]) => values.sort((one, other) => one - other)[Math.floor(values.length * 0.95)] ?? 0;
+  return { near: p95(ages.near), whole: p95(ages.whole) };
+}
+
+describe('tenants that share one client', () => {
+  const COSTS = { whole: 16, near: 2 };
+  const TENANTS = 100;
+  /** All of them read in turn take so long. */
+  const roundMs = (requestEveryMs: number) => TENANTS * COSTS.whole * requestEveryMs;
+
+  test('have the next two days a quarter as old as read in turn, and the rest three times as old at most', () => {
+    for (const requestEveryMs of [1_000, 1_500, 2_000]) {
+      const { near, whole } = sharingOneClient(TENANTS, requestEveryMs, COSTS);
+      expect(near).toBeLessThan(0.25 * roundMs(requestEveryMs));
+      expect(whole).toBeLessThan(3 * roundMs(requestEveryMs));
+    }
+  });
+
+  test('read all with every cycle where there is enough for that', () => {
+    const requestEveryMs = (0.9 * EVERY_MS) / (TENANTS * COSTS.whole);
+    const { near, whole } = sharingOneClient(TENANTS, requestEveryMs, COSTS);
+    expect(whole).toBe(near);
+    expect(whole).toBeLessThan(1.1 * EVERY_MS);
   });
 });
