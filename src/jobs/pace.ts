@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { FIRST_PACE, type Pace, type RunReport } from '../state/runs.ts';
 
@@ -48,16 +49,17 @@ function slower(pace: Pace, startedAt: Instant, times: number): Pace {
 
 /**
  * Tenants of a client come late together. So that they don't all read all together after that, each goes on at another place of its way from
- * one reading of all to the next: as far on it as it was, and by its moment a little further.
+ * one reading of all to the next: as far on it as it was, and by chance a little further.
  */
 function changed({ isPlain, ...before }: Pace, startedAt: Instant, nearPerWhole: number): Pace {
-  const place = (before.nearSince + spread(startedAt)) / (before.nearPerWhole + 1);
+  const cyclesPerWhole = before.nearPerWhole + 1;
+  const place = (before.nearSince + drawOf(startedAt, cyclesPerWhole)) / cyclesPerWhole;
   return { isPlain, nearPerWhole, nearSince: Math.floor(place * (nearPerWhole + 1)), late: 0, inTime: 0 };
 }
 
-/** Multiples of the golden ratio lie evenly between 0 and 1, whatever moments cycles begin at. */
-function spread(at: Instant): number {
-  return (at * ((Math.sqrt(5) - 1) / 2)) % 1;
+/** A number from 0 to below 1, the same for the same cycle. What is simpler than a hash falls in step with the cycles. */
+function drawOf(startedAt: Instant, cyclesPerWhole: number): number {
+  return hash('sha256', `${startedAt} ${cyclesPerWhole}`, 'buffer').readUInt32BE() / 2 ** 32;
 }
 
 /** Whether the pace lets this cycle read the next two days alone. */
