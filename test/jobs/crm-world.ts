@@ -6,7 +6,7 @@ import type { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
-import { openTenant, type TenantChoice } from './open-tenant.ts';
+import { openTenant, type TargetChoice, type TenantChoice } from './open-tenant.ts';
 
 /** A clinic, the CRM that holds its patients, and another that holds what they did. */
 export interface CrmWorld {
@@ -15,8 +15,8 @@ export interface CrmWorld {
   activities: ModelTarget;
   clock: { now: number };
   tenant: OpenTenant;
-  /** Another process with the same state. */
-  again(changes?: Partial<TenantChoice>): OpenTenant;
+  /** Another process with the same state. @param beside targets beside the two */
+  again(changes?: Partial<TenantChoice>, beside?: readonly TargetChoice[]): OpenTenant;
 }
 
 /** What a test chooses of the part for a CRM, as in the tenant file. */
@@ -51,13 +51,14 @@ export function openCrmWorld(
     contacts: crmSchema.parse({ ...CONTACTS, ...given.contacts }),
     activities: crmSchema.parse({ ...ACTIVITIES, ...given.activities }),
   };
-  const again = (changes: Partial<TenantChoice> = {}) =>
+  const again = (changes: Partial<TenantChoice> = {}, beside: readonly TargetChoice[] = []) =>
     openTenant({
       redis: redis.connect(),
       clinic,
       targets: [
         { id: 'contacts', model: contacts, configuration: { crm: parts.contacts } },
         { id: 'activities', model: activities, configuration: { crm: parts.activities } },
+        ...beside,
       ],
       clock: () => clock.now,
       ...changes,

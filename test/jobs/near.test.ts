@@ -10,8 +10,10 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
+import { createModelGateway, openModelReminders } from './model-reminders.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant, type TenantChoice } from './open-tenant.ts';
 
@@ -37,7 +39,7 @@ interface World {
   next(): Promise<RunReport>;
 }
 
-/** A tenant whose cycles came late twice, so that the next three read two days alone. */
+/** A tenant whose cycles came late: one in five reads all, and the next three read two days alone. */
 async function tightWorld(more: Partial<TenantChoice> = {}): Promise<World> {
   const [clinic, model, clock] = [createModelClinic(), createModelTarget(), { now: NOW }];
   NEAR.forEach((inHours, index) => void book(clinic, `near-${index}`, inHours));
@@ -56,13 +58,22 @@ async function tightWorld(more: Partial<TenantChoice> = {}): Promise<World> {
     clock.now += durationMs;
     return cycle(tenant);
   };
+  const next = () => after(STEADY_MS);
   await cycle(tenant);
-  for (const reads of ['whole', 'near'] as const) expect(readingOf(await after(LATE_MS))).toBe(reads);
-  return { clinic, model, clock, tenant, next: () => after(STEADY_MS) };
+  for (let late = 0; late < 2; late += 1) await after(LATE_MS);
+  await untilWhole(next);
+  expect(readingOf(await next())).toBe('near');
+  return { clinic, model, clock, tenant, next };
 }
 
 function book(clinic: ModelClinic, id: string, inHours: number, status: AppointmentStatus = 'booked'): void {
   clinic.appointments.set(id, appointmentOf(id, { inHours, status }));
+}
+
+/** Cycles up to the next one that reads all. */
+async function untilWhole(next: () => Promise<RunReport>): Promise<void> {
+  for (let cycles = 0; cycles < 20; cycles += 1) if (readingOf(await next()) === 'whole') return;
+  throw new Error('no cycle reads all');
 }
 
 function readingOf({ near }: RunReport): 'near' | 'whole' {
@@ -88,7 +99,7 @@ describe('a cycle that comes late', () => {
     book(clinic, 'far-1', 30);
     expect(await next()).toMatchObject({ near: { records: 8, requests: 1 }, targets: [{ planned: { new: 1 } }] });
     expect(held(world)).toMatchObject({ 'near-0': 4, new: 6, 'far-0': 100, 'far-1': 30 });
-    for (let cycles = 0; readingOf(await next()) === 'near'; cycles += 1) expect(cycles).toBeLessThan(4);
+    await untilWhole(next);
     expect(held(world)).toMatchObject({ 'far-0': 150 });
   });
 
@@ -131,6 +142,44 @@ describe('a cycle that comes late', () => {
     expect(readingOf(await pull(open({})))).toBe('near');
     clock.now += STEADY_MS;
     expect(readingOf(await pull(open({ window: { pastDays: 3, futureDays: 60 } })))).toBe('whole');
+  });
+});
+
+describe('of a tenant whose cycles come late', () => {
+  test('reminders of the next two days are planned and withdrawn with each cycle', async () => {
+    const [connection, alarms] = [redis.connect(), { wakes: new Map() }];
+    const reminders = openModelReminders({ redis: connection, gateway: createModelGateway(), alarms });
+    const { clinic, next } = await tightWorld({ reminders });
+    const planned = async () => {
+      const open = await reminders.ledger.open();
+      return open.map(({ appointmentId, startAt }) => `${appointmentId} ${(startAt - NOW) / HOUR_MS}`).sort();
+    };
+    expect(await planned()).toEqual(['near-4 27', 'near-5 33']);
+    book(clinic, 'near-4', 28);
+    book(clinic, 'new', 40);
+    expect(readingOf(await next())).toBe('near');
+    expect(await planned()).toEqual(['near-4 28', 'near-5 33', 'new 40']);
+  });
+
+  test('what belongs to a CRM follows the readings of all, and is not said to be fresher', async () => {
+    const crm = openCrmWorld(redis);
+    const model = createModelTarget();
+    NEAR.forEach((inHours, index) => void book(crm.clinic, `near-${index}`, inHours));
+    crm.clinic.patientList.push(patientOf('p1'));
+    const tenant = crm.again({ pullEveryMs: EVERY_MS }, [{ model }]);
+    const next = (afterMs: number) => {
+      crm.clock.now += afterMs;
+      return cycle(tenant);
+    };
+    for (const afterMs of [0, LATE_MS, LATE_MS]) await next(afterMs);
+    await untilWhole(() => next(STEADY_MS));
+    const wholeAt = crm.clock.now;
+    book(crm.clinic, 'new', 40);
+    expect(readingOf(await next(STEADY_MS))).toBe('near');
+    expect([model, crm.activities].map((each) => each.objects().length)).toEqual([7, 6]);
+    expect(await targetStatus(tenant, targetOf(tenant, 'activities'), [])).toMatchObject({ nearAsOf: wholeAt });
+    await untilWhole(() => next(STEADY_MS));
+    expect(crm.activities.objects()).toHaveLength(7);
   });
 });
 
@@ -222,7 +271,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
 describe('how old the data is', () => {
   test('in sync is as of the last reading of all, and the next two days as of their own', async () => {
     const { tenant, clock, next } = await tightWorld();
-    const wholeAt = clock.now - LATE_MS;
+    const wholeAt = clock.now - STEADY_MS;
     const look = () => targetStatus(tenant, targetOf(tenant), []);
     expect(await look()).toMatchObject({ state: 'in-sync', inSyncAsOf: wholeAt, nearAsOf: clock.now });
     const run = await next();
@@ -236,7 +285,7 @@ describe('how old the data is', () => {
     const lasting = tenant.records;
     model.fault = ({ recordId }) => (recordId === 'far-0' ? 'unavailable' : null);
     book(clinic, 'far-0', 150);
-    while (readingOf(await next()) === 'near');
+    await untilWhole(next);
     expect((await tenant.outbox.counts('doctor')).pending).toBe(1);
     const { lastPlannedAt } = await lasting.read('doctor');
     expect(readingOf(await next())).toBe('near');
