@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { nearWindow, windowOf } from '../../src/jobs/survey.ts';
@@ -40,9 +40,9 @@ interface World {
 }
 
 /** A tenant whose cycles came late: one in five reads all, and the next three read two days alone. */
-async function tightWorld(more: Partial<TenantChoice> = {}): Promise<World> {
+async function tightWorld(more: Partial<TenantChoice> = {}, near: readonly number[] = NEAR): Promise<World> {
   const [clinic, model, clock] = [createModelClinic(), createModelTarget(), { now: NOW }];
-  NEAR.forEach((inHours, index) => void book(clinic, `near-${index}`, inHours));
+  near.forEach((inHours, index) => void book(clinic, `near-${index}`, inHours));
   FAR.forEach((inHours, index) => void book(clinic, `far-${index}`, inHours));
   const tenant = openTenant({
     ...{
@@ -166,7 +166,8 @@ describe('of a tenant whose cycles come late', () => {
     const model = createModelTarget();
     NEAR.forEach((inHours, index) => void book(crm.clinic, `near-${index}`, inHours));
     crm.clinic.patientList.push(patientOf('p1'));
-    const tenant = crm.again({ pullEveryMs: EVERY_MS }, [{ model }]);
+    const read = vi.spyOn(crm.clinic, 'readAppointments');
+    const tenant = crm.again({ pullEveryMs: EVERY_MS }, [{ model, configuration: { agendas: ['a1'] } }]);
     const next = (afterMs: number) => {
       crm.clock.now += afterMs;
       return cycle(tenant);
@@ -176,6 +177,7 @@ describe('of a tenant whose cycles come late', () => {
     const wholeAt = crm.clock.now;
     book(crm.clinic, 'new', 40);
     expect(readingOf(await next(STEADY_MS))).toBe('near');
+    expect(read.mock.lastCall).toMatchObject([{ agendaIds: ['a1'] }, {}]);
     expect([model, crm.activities].map((each) => each.objects().length)).toEqual([7, 6]);
     expect(await targetStatus(tenant, targetOf(tenant, 'activities'), [])).toMatchObject({ nearAsOf: wholeAt });
     await untilWhole(() => next(STEADY_MS));
@@ -226,18 +228,26 @@ describe('what two days alone do not decide is decided by a reading of all in th
     }
   });
 
-  test('rows of somebody else in two days alone', async () => {
-    const world = await tightWorld();
-    const { readAppointments } = world.clinic;
-    const before = held(world);
-    world.clinic.readAppointments = async (query, signal) => {
-      const snapshot = await readAppointments(query, signal);
-      const isNear = query.window.toAt < world.clock.now + 3 * DAY_MS;
-      const theirs = NEAR.map((inHours, index) => appointmentOf(`theirs-${index}`, { inHours }));
-      return isNear ? { ...snapshot, records: new Map(theirs.map((one) => [one.id, one])) } : snapshot;
-    };
-    expect(readingOf(await world.next())).toBe('whole');
-    expect(held(world)).toEqual(before);
+  test('rows of somebody else in two days alone: other ids, the same ones, and where the calendar has nothing', async () => {
+    const others = NEAR.map((inHours, index) => appointmentOf(`theirs-${index}`, { inHours }));
+    const moved = NEAR.map((inHours, index) => appointmentOf(`near-${index}`, { inHours: inHours + 1 }));
+    for (const [rows, isEmpty] of [
+      [others, false],
+      [moved, false],
+      [others, true],
+    ] as const) {
+      await redis.connect().flushall();
+      const world = await tightWorld({}, isEmpty ? [] : NEAR);
+      const before = held(world);
+      const theirs = { completeness: 'complete', records: new Map(rows.map((one) => [one.id, one])) } as const;
+      const { readAppointments } = world.clinic;
+      world.clinic.readAppointments = async (query, signal) => {
+        const snapshot = await readAppointments(query, signal);
+        return query.window.toAt < world.clock.now + 3 * DAY_MS ? { ...snapshot, ...theirs } : snapshot;
+      };
+      expect(readingOf(await world.next())).toBe('whole');
+      expect(held(world)).toEqual(before);
+    }
   });
 
   test('a list that breaks off, or is empty', async () => {
@@ -264,7 +274,9 @@ describe('what two days alone do not decide is decided by a reading of all in th
     expect(readingOf(await world.next())).toBe('near');
     const hold = { linkCount: 12, now: world.clock.now, expiresAt: world.clock.now + DAY_MS };
     await world.tenant.holds.cover('doctor', 'vanished', ['far-0'], hold);
+    const { lists } = world.clinic.counts;
     expect(readingOf(await world.next())).toBe('whole');
+    expect(world.clinic.counts.lists).toBe(lists + 1);
   });
 });
 
@@ -281,7 +293,7 @@ describe('how old the data is', () => {
 
   test('what waits beyond two days is not written by a plan that did not look at it', async () => {
     const world = await tightWorld();
-    const { model, tenant, clinic, next } = world;
+    const { model, tenant, clinic, clock, next } = world;
     const lasting = tenant.records;
     model.fault = ({ recordId }) => (recordId === 'far-0' ? 'unavailable' : null);
     book(clinic, 'far-0', 150);
@@ -290,11 +302,29 @@ describe('how old the data is', () => {
     const { lastPlannedAt } = await lasting.read('doctor');
     expect(readingOf(await next())).toBe('near');
     expect((await lasting.read('doctor')).lastPlannedAt).toBe(lastPlannedAt);
-    // Half an hour before it would be too old, all is read.
-    const read: string[] = [];
-    for (let cycles = 0; cycles < 4; cycles += 1) read.push(readingOf(await next()));
-    expect(read).toContain('whole');
+    // Well before it is too old, all is read, whatever the pace.
+    clock.now += tenant.planLifeMs / 2;
+    expect(readingOf(await next())).toBe('whole');
     expect((await lasting.read('doctor')).lastPlannedAt).toBeGreaterThan(lastPlannedAt ?? 0);
+  });
+
+  test('what waits beyond two days, and what left the window by time, is given up by readings of all alone', async () => {
+    const world = await tightWorld();
+    const { model, tenant, clinic, clock, next } = world;
+    model.fault = ({ recordId }) => (recordId === 'far-0' ? 'unavailable' : null);
+    book(clinic, 'far-0', 150);
+    book(clinic, 'old', 2 * 24 - 7 * 24);
+    await untilWhole(next);
+    clock.now = NOW + 2 * DAY_MS + 50 * MINUTE_MS;
+    expect(readingOf(await next())).toBe('whole');
+    book(clinic, 'old', 300);
+    clock.now += 10 * MINUTE_MS;
+    expect(readingOf(await next())).toBe('near');
+    expect([...(await tenant.outbox.pending('doctor')).keys()]).toEqual(['far-0']);
+    expect(await tenant.links.read('doctor')).toHaveProperty('size', 13);
+    model.fault = () => null;
+    await untilWhole(next);
+    expect(held(world)).toMatchObject({ 'far-0': 150, old: 300 });
   });
 });
 
