@@ -9,7 +9,7 @@ import { openCycleWorld } from './cycle/world.ts';
 import { atMost, type Figure, shareOf } from './figure.ts';
 import { requestsOf } from './sent.ts';
 
-const GOALS = { staleness: 0.25, inTime: 1.25, rest: 3, refused: 0 };
+const GOALS = { staleness: 0.25, inTime: 1.25, rest: 3.5, refused: 0 };
 /** What a thousand tenants share: ten requests a second; another number of tenants shares as much each. */
 const PER_MINUTE_AND_TENANT = 0.6;
 const BURST = 10;

@@ -47,7 +47,7 @@ export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
   return { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS };
 }
 
-/** The next two days as they are read alone; in one list call wherever one may be of three days and a half. */
+/** The next two days as they are read alone; in one list call wherever one may be of four days. */
 export function nearWindow(now: Instant): TimeWindow {
   return { fromAt: now - NEAR.backMs, toAt: now + NEAR.aheadMs };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { targetStatus } from '../../src/control/status.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { status, targetStatus } from '../../src/control/status.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { nearWindow, windowOf } from '../../src/jobs/survey.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
@@ -8,6 +9,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
+import { openEstate } from '../control/open-estate.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openCrmWorld, patientOf } from './crm-world.ts';
@@ -289,6 +291,17 @@ describe('how old the data is', () => {
     const run = await next();
     expect(run).toMatchObject({ snapshot: { completeness: 'complete', records: 12 }, near: { records: 6 } });
     expect(await look()).toMatchObject({ inSyncAsOf: wholeAt, nearAsOf: clock.now });
+  });
+
+  test('is what the operator sees: how all and the next two days are read, and as of when these are known', async () => {
+    const { tenant, clock, next } = await tightWorld();
+    await next();
+    clock.now += 20_000;
+    const text = renderStatus(await status(openEstate({ tenants: [tenant] })));
+    expect(text).toContain('last cycle 20 s ago: the next 48 hours, 6 appointments, 1 requests');
+    expect(text).toContain('cycles come late: all is read with one cycle in 5, the others read the next 48 hours');
+    expect(text).toMatch(/doctor +model +in-sync .* 11 min/);
+    expect(text).toMatch(/doctor: the next 48 hours as of .* \(20 s ago\)/);
   });
 
   test('what waits beyond two days is not written by a plan that did not look at it', async () => {
