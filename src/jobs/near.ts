@@ -1,6 +1,7 @@
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
+import type { RunReport } from '../state/runs.ts';
 import type { TargetLook } from '../state/targets.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import { nothingMissing } from './absence.ts';
@@ -17,10 +18,9 @@ import type { Confirmations } from './views.ts';
 export async function reachOf(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  startedAt: Instant,
+  { startedAt, last }: { startedAt: Instant; last: RunReport | undefined },
 ): Promise<{ reach: Reach; known: readonly OpenTarget[] }> {
   const whole = { reach: 'whole', known: [] } as const;
-  const [last] = await tenant.runs.list(1);
   if (!isNearDue(paceOf(last, startedAt, tenant.pullEveryMs))) return whole;
   // A person's word on what was held is carried out by a reading of all.
   if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return whole;
@@ -54,6 +54,7 @@ export interface NearOptions {
   known: readonly OpenTarget[];
   /** What is read for others than targets. */
   besides: readonly Reading[];
+  last: RunReport | undefined;
 }
 
 /**
@@ -66,10 +67,10 @@ export interface NearOptions {
 export async function planNear(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { lease, progress, known, besides }: NearOptions,
+  { lease, progress, known, besides, last }: NearOptions,
   signal: AbortSignal,
 ): Promise<Cycle | null> {
-  const survey = await surveyClinic(tenant, targets, { besides, reach: 'near' }, signal);
+  const survey = await surveyClinic(tenant, targets, { besides, ...(last && { last }), reach: 'near' }, signal);
   if (survey.snapshot.completeness === 'partial') return null;
   progress('planning the next two days');
   const byAgenda = indexByAgenda(survey.snapshot.records.values());

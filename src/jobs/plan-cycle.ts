@@ -39,11 +39,14 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   const configured = activeTargets(tenant);
   options.progress('reading the clinic');
   const besides = await readingsBesides(tenant, configured);
-  const { pacedAt } = options;
-  const { reach, known } = pacedAt === undefined ? ALL : await reachOf(tenant, configured, pacedAt);
-  const near = reach === 'near' ? await planNear(tenant, configured, { ...options, known, besides }, signal) : null;
+  const { pacedAt: startedAt } = options;
+  const [last] = await tenant.runs.list(1);
+  const { reach, known } = startedAt === undefined ? ALL : await reachOf(tenant, configured, { startedAt, last });
+  const near =
+    reach === 'near' ? await planNear(tenant, configured, { ...options, known, besides, last }, signal) : null;
   if (near !== null) return near;
-  const survey = await surveyClinic(tenant, configured, { besides, fresh: options.fresh ?? true }, signal);
+  const wanted = { besides, fresh: options.fresh ?? true, ...(last && { last }) };
+  const survey = await surveyClinic(tenant, configured, wanted, signal);
   options.progress('reading the targets');
   const basis = await lookAround(tenant, configured, survey);
   // Whoever only looks gives the same answer by itself.

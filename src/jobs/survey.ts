@@ -4,7 +4,7 @@ import { asMirrorError } from '../model/errors.ts';
 import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
-import type { ClinicSeen, Withheld } from '../state/runs.ts';
+import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
 import type { Directory } from '../sync/project.ts';
 import { computesFromHistory, readStreams, type Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -68,6 +68,8 @@ export interface SurveyOptions {
   besides?: readonly Reading[];
   /** A person waits: nothing that was read before is good enough. */
   fresh?: boolean;
+  /** The last cycle's report, where it is at hand. */
+  last?: RunReport;
   /** Default `whole`. `near`: what calendars and reminders need of the next two days, and nothing of other streams. */
   reach?: Reach;
 }
@@ -79,12 +81,17 @@ export interface SurveyOptions {
 export async function surveyClinic(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { besides = [], fresh = false, reach = 'whole' }: SurveyOptions,
+  { besides = [], fresh = false, last, reach = 'whole' }: SurveyOptions,
   signal: AbortSignal,
 ): Promise<Survey> {
   const begunAt = tenant.clock();
   const streams = await readStreams(tenant, reach === 'whole' ? targets : [], { fresh }, signal);
-  const { catalogue, withheld, clinic } = await readCatalogue(tenant, targets, signal);
+  const { catalogue, withheld, clinic } = await readCatalogue(
+    tenant,
+    targets,
+    last ?? (await tenant.runs.list(1))[0],
+    signal,
+  );
   for (const [name, { code, remedy }] of streams.failed) withheld.push({ part: name, code, remedy: remedy ?? null });
   const readNames = (needed: boolean) => part('patients', needed, withheld, () => tenant.clinic.patients(signal));
   const lacked = namesPatients(targets) && tenant.memory.lacksNames;
@@ -175,9 +182,9 @@ interface CatalogueReading {
 async function readCatalogue(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
+  lastRun: RunReport | undefined,
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
-  const [lastRun] = await tenant.runs.list(1);
   const known = lastRun?.clinic?.catalogue;
   // Patients are read only where names lack, so the catalogue's hash does not speak of them.
   if (lastRun?.withheld.some((each) => each.part === 'patients') === true) tenant.clinic.forget();
