@@ -13,7 +13,7 @@ import { openEstate } from '../control/open-estate.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openCrmWorld, patientOf } from './crm-world.ts';
-import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
+import { cycle, drain, NEVER, pull, targetOf, wholeCycle } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelGateway, openModelReminders } from './model-reminders.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
@@ -427,8 +427,8 @@ function take({ clinic, clock }: Shared, step: Exclude<Step, { do: 'cycle' }>): 
   }
 }
 
-async function writtenCycle(tenant: OpenTenant, asked = false): Promise<RunReport | null> {
-  const run = await pullTenant(tenant, { wait: false, asked }, NEVER);
+async function writtenCycle(tenant: OpenTenant): Promise<RunReport | null> {
+  const run = await pullTenant(tenant, { wait: false }, NEVER);
   for (const target of tenant.targets.values()) await drain(tenant, target);
   return run;
 }
@@ -480,7 +480,7 @@ test('whatever happens, the next two days are as by readings of all, nothing is 
       clinic.unusable.clear();
       for (let round = 0; round < 3; round += 1) {
         clock.now += HOUR_MS;
-        for (const { tenant } of worlds) await writtenCycle(tenant, true);
+        for (const { tenant } of worlds) await wholeCycle(tenant);
       }
       expect(shown(worlds[1])).toEqual(shown(worlds[0]));
     }),
