@@ -110,6 +110,15 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'replace-calendar' } as const) },
 );
 
+/** After these some cycles read the next two days alone. */
+const LATE_CYCLES: readonly Step[] = [
+  { do: 'pull', death: null, targetIsAway: false },
+  ...Array.from({ length: 3 }, (): Step[] => [
+    { do: 'wait', hours: 1 },
+    { do: 'pull', death: null, targetIsAway: false },
+  ]).flat(),
+];
+
 interface World {
   redis: RedisClient;
   clinic: ModelClinic;
@@ -299,7 +308,7 @@ test('whatever the clinic, the target, Redis and our process went through, the t
       async (history, burnsKeys, isLate) => {
         await connection.flushall();
         const world = newWorld(connection, burnsKeys, isLate);
-        for (const step of history) await take(world, step);
+        for (const step of isLate ? [...LATE_CYCLES, ...history] : history) await take(world, step);
         const tenant = await settle(world);
         for (const target of tenant.targets.values()) expectMirror(world, tenant, target);
         const foreign = world.model.objects().filter(({ mark }) => mark === null);
