@@ -178,7 +178,7 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   }
   if (lastRun.pace.nearPerWhole > 0) {
     const all = `all is read with one cycle in ${lastRun.pace.nearPerWhole + 1}`;
-    lines.push(wrap(`cycles come late: ${all}, the others read the next 48 hours (budget)`, WIDTH, '  '));
+    lines.push(wrap(`cycles come late: ${all}, the others read the next 48 hours`, WIDTH, '  '));
   }
   lines.push(...renderReading(lastRun, '  '));
   if (lastRun.unknownStatuses.length > 0) {

@@ -24,26 +24,28 @@ export async function reachOf(
   if (!isNearDue(paceOf(last, startedAt, tenant.pullEveryMs))) return whole;
   // A person's word on what was held is carried out by a reading of all.
   if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return whole;
-  const calendars = targets.filter(({ crm }) => crm === null);
-  const looks = await tenant.records.look(calendars.map(({ id }) => id));
+  const looks = await tenant.records.look(targets.map(({ id }) => id));
   const now = { number: await tenant.generation.join(), wentBackAt: await tenant.protection.wentBackAt() };
-  const known = calendars.filter(({ id }) => isKnown(looks.get(id), now));
   // What waits is written for as long as a plan of all of it is not too old: that comes well before.
-  const isOverdue = (id: string) => isOld(looks.get(id), startedAt - tenant.planLifeMs / 2);
-  if (known.some(({ id }) => isOverdue(id)) || (known.length === 0 && tenant.reminders === null)) return whole;
-  return { reach: 'near', known };
+  const oldAt = startedAt - tenant.planLifeMs / 2;
+  if ([...looks.values()].some((look) => needsWhole(look, now, oldAt))) return whole;
+  const known = targets.filter(({ id, crm }) => crm === null && looks.get(id)?.record.adoptedAt != null);
+  return known.length === 0 && tenant.reminders === null ? whole : { reach: 'near', known };
 }
 
-/** Whether the target was planned whole under the configuration of today, by links that are all there. */
-function isKnown(look: TargetLook | undefined, now: { number: number; wentBackAt: Instant | null }): boolean {
-  if (look === undefined) return false;
-  const { adoptedAt, plannedUnder, comparableUnder, wentBackAt } = look.record;
-  const isOfToday = plannedUnder === now.number && comparableUnder === now.number;
-  return adoptedAt !== null && isOfToday && wentBackAt === now.wentBackAt;
-}
-
-function isOld(look: TargetLook | undefined, than: Instant): boolean {
-  return look !== undefined && look.pending > 0 && (look.record.lastPlannedAt ?? 0) < than;
+/**
+ * Whether a target was not planned whole yet, under the configuration of today and by links that are all there, or has to be again. One that
+ * is in trouble before its first plan keeps no other waiting.
+ */
+function needsWhole(
+  { record, pending }: TargetLook,
+  now: { number: number; wentBackAt: Instant | null },
+  oldAt: Instant,
+): boolean {
+  const { adoptedAt, trouble, plannedUnder, comparableUnder, wentBackAt, lastPlannedAt } = record;
+  if (pending > 0 && (lastPlannedAt ?? 0) < oldAt) return true;
+  if (adoptedAt === null) return trouble === null;
+  return plannedUnder !== now.number || comparableUnder !== now.number || wentBackAt !== now.wentBackAt;
 }
 
 /** What a cycle over the next two days goes by. */

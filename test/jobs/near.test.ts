@@ -91,6 +91,10 @@ function held({ model, tenant }: Pick<World, 'model' | 'tenant'>): Record<string
   return Object.fromEntries(times);
 }
 
+function someReminders() {
+  return openModelReminders({ redis: redis.connect(), gateway: createModelGateway(), alarms: { wakes: new Map() } });
+}
+
 describe('a cycle that comes late', () => {
   test('writes what is new or other in the next two days, and what lies beyond when all is read', async () => {
     const world = await tightWorld();
@@ -138,7 +142,7 @@ describe('a cycle that comes late', () => {
     const open = (configuration: object) =>
       openTenant({
         ...{ redis: redis.connect(), clinic, clock: () => clock.now, pullEveryMs: EVERY_MS },
-        targets: [{ model, configuration }],
+        ...{ targets: [{ model, configuration }], reminders: someReminders() },
       });
     clock.now += STEADY_MS;
     expect(readingOf(await pull(open({})))).toBe('near');
@@ -149,8 +153,7 @@ describe('a cycle that comes late', () => {
 
 describe('of a tenant whose cycles come late', () => {
   test('reminders of the next two days are planned and withdrawn with each cycle', async () => {
-    const [connection, alarms] = [redis.connect(), { wakes: new Map() }];
-    const reminders = openModelReminders({ redis: connection, gateway: createModelGateway(), alarms });
+    const reminders = someReminders();
     const { clinic, next } = await tightWorld({ reminders });
     const planned = async () => {
       const open = await reminders.ledger.open();
@@ -161,6 +164,21 @@ describe('of a tenant whose cycles come late', () => {
     book(clinic, 'new', 40);
     expect(readingOf(await next())).toBe('near');
     expect(await planned()).toEqual(['near-4 28', 'near-5 33', 'new 40']);
+  });
+
+  test('a calendar that nobody can write to yet keeps the others from nothing; one that is to be filled anew has all read', async () => {
+    const [other, away] = [
+      createModelTarget(),
+      new MirrorError('x', { actor: 'authorization', code: 'x', retry: 'never' }),
+    ];
+    other.wholeTargetError = away;
+    const model = createModelTarget();
+    const { tenant, clinic, next } = await tightWorld({ targets: [{ model }, { id: 'other', model: other }] });
+    book(clinic, 'new', 40);
+    expect(readingOf(await next())).toBe('near');
+    expect([model, other].map((each) => each.objects().length)).toEqual([13, 0]);
+    await tenant.records.write('doctor', { adoptedAt: null });
+    expect(readingOf(await next())).toBe('whole');
   });
 
   test('what belongs to a CRM follows the readings of all, and is not said to be fresher', async () => {
