@@ -173,7 +173,8 @@ describe('of a tenant whose cycles come late', () => {
     ];
     other.wholeTargetError = away;
     const model = createModelTarget();
-    const { tenant, clinic, next } = await tightWorld({ targets: [{ model }, { id: 'other', model: other }] });
+    const targets = [{ model }, { id: 'room', model: createModelTarget() }, { id: 'other', model: other }];
+    const { tenant, clinic, next } = await tightWorld({ targets });
     book(clinic, 'new', 40);
     expect(readingOf(await next())).toBe('near');
     expect([model, other].map((each) => each.objects().length)).toEqual([13, 0]);
