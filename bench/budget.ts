@@ -52,8 +52,8 @@ interface Ages {
 /**
  * How old the next two days are, at the 95th percentile, when the cycles of so many tenants draw on one client id, against reading all tenants
  * one after the other without a pause, and, at the usual interval, against cycles that come in time; how old all else is; and how many requests
- * a clinic that counts refused. What a cycle costs is counted at the sandbox, in the window that targets have by default. The budget and the pace
- * are the real ones; cycles that find everything as it was stand for the tenants'.
+ * a clinic that counts refused. What a cycle costs is counted at the sandbox, in the window that targets have by default. The budget and the
+ * pace are the real ones; cycles that find everything as it was stand for the tenants'.
  */
 export async function measureBudget({ sharing }: { sharing: number }, say: (text: string) => void): Promise<Figure[]> {
   const costs = await countRequests();

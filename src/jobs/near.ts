@@ -10,27 +10,29 @@ import { openStates } from './open-states.ts';
 import { isNearDue, paceOf } from './pace.ts';
 import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
 import { planTargets } from './plan-targets.ts';
-import { type Reach, type Reading, surveyClinic } from './survey.ts';
+import { type Reading, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import type { Confirmations } from './views.ts';
 
-/** How far the cycle that begins now reads, by the pace and by what the targets need. */
-export async function reachOf(
+/**
+ * Calendars that the cycle that begins now may plan by the next two days alone, as the pace and the targets let it.
+ * @returns null when all must be read
+ */
+export async function nearCalendars(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
   { startedAt, last }: { startedAt: Instant; last: RunReport | undefined },
-): Promise<{ reach: Reach; known: readonly OpenTarget[] }> {
-  const whole = { reach: 'whole', known: [] } as const;
-  if (!isNearDue(paceOf(last, startedAt, tenant.pullEveryMs))) return whole;
+): Promise<readonly OpenTarget[] | null> {
+  if (!isNearDue(paceOf(last, startedAt, tenant.pullEveryMs))) return null;
   // A person's word on what was held is carried out by a reading of all.
-  if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return whole;
+  if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return null;
   const looks = await tenant.records.look(targets.map(({ id }) => id));
   const now = { number: await tenant.generation.join(), wentBackAt: await tenant.protection.wentBackAt() };
   // What waits is written for as long as a plan of all of it is not too old: that comes well before.
   const oldAt = startedAt - tenant.planLifeMs / 2;
-  if ([...looks.values()].some((look) => needsWhole(look, now, oldAt))) return whole;
+  if ([...looks.values()].some((look) => needsWhole(look, now, oldAt))) return null;
   const known = targets.filter(({ id, crm }) => crm === null && looks.get(id)?.record.adoptedAt != null);
-  return known.length === 0 && tenant.reminders === null ? whole : { reach: 'near', known };
+  return known.length === 0 && tenant.reminders === null ? null : known;
 }
 
 /**

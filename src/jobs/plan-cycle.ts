@@ -7,7 +7,7 @@ import { type Basis, basisOf } from './basis.ts';
 import { confirmAll } from './confirm.ts';
 import { gapsOf } from './gaps.ts';
 import { keepLedgers } from './ledgers.ts';
-import { isDecided, planNear, reachOf } from './near.ts';
+import { isDecided, nearCalendars, planNear } from './near.ts';
 import { openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
@@ -32,8 +32,6 @@ export interface PlanOptions {
   pacedAt?: Instant;
 }
 
-const ALL = { reach: 'whole', known: [] } as const;
-
 /** Reads the clinic and plans every target; or, in their turn, calendars by the next two days. */
 export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
   const configured = activeTargets(tenant);
@@ -41,9 +39,8 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   const besides = await readingsBesides(tenant, configured);
   const { pacedAt: startedAt } = options;
   const [last] = await tenant.runs.list(1);
-  const { reach, known } = startedAt === undefined ? ALL : await reachOf(tenant, configured, { startedAt, last });
-  const near =
-    reach === 'near' ? await planNear(tenant, configured, { ...options, known, besides, last }, signal) : null;
+  const known = startedAt === undefined ? null : await nearCalendars(tenant, configured, { startedAt, last });
+  const near = known && (await planNear(tenant, configured, { ...options, known, besides, last }, signal));
   if (near !== null) return near;
   const wanted = { besides, fresh: options.fresh ?? true, ...(last && { last }) };
   const survey = await surveyClinic(tenant, configured, wanted, signal);
