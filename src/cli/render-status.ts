@@ -85,6 +85,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets, now));
   for (const target of tenant.targets) {
+    if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNear(target, now));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.trouble !== null) lines.push('', ...renderTrouble(target, now));
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
@@ -182,12 +183,21 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
     lines.push(
       wrap(`last cycle ${age} ago failed: ${message} (${code})${remedy === null ? '' : `; ${remedy}`}`, WIDTH, '  '),
     );
+  } else if (lastRun.near !== null) {
+    const { records, requests } = lastRun.near;
+    lines.push(
+      wrap(`last cycle ${age} ago: the next 48 hours, ${records} appointments, ${requests} requests`, WIDTH, '  '),
+    );
   } else if (lastRun.snapshot !== null) {
     const { completeness, reason, records, requests } = lastRun.snapshot;
     const why = reason === null ? '' : ` (${reason})`;
     lines.push(
       wrap(`last cycle ${age} ago: ${records} appointments, ${completeness}${why}, ${requests} requests`, WIDTH, '  '),
     );
+  }
+  if (lastRun.pace.nearPerWhole > 0) {
+    const all = `all is read with one cycle in ${lastRun.pace.nearPerWhole + 1}`;
+    lines.push(wrap(`cycles come late: ${all}, the others read the next 48 hours`, WIDTH, '  '));
   }
   lines.push(...renderReading(lastRun, '  '));
   if (lastRun.unknownStatuses.length > 0) {
@@ -217,6 +227,13 @@ function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
     ...[target.links, target.pending, target.failing, target.held].map(String),
   ]);
   return renderTable(columns, rows, '  ');
+}
+
+/** Where the next two days are known better than the rest. */
+function renderNear({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant): string[] {
+  if (nearAsOf === null || inSyncAsOf === null || nearAsOf <= inSyncAsOf) return [];
+  const age = renderAge(nearAsOf, now);
+  return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, WIDTH, '  ')];
 }
 
 function renderTrouble({ target, trouble }: TargetStatus, now: Instant): string[] {

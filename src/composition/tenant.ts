@@ -224,6 +224,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
         openSource: () => openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget }),
       }),
       generation,
+      pullEveryMs: settings.schedule.pullEverySeconds * SECOND_MS,
       planLifeMs: Math.max(HOUR_MS, 2 * settings.schedule.pullEverySeconds * SECOND_MS),
       slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
       log,

@@ -116,6 +116,10 @@ function* openSome({ tenants, outlines }: Estate, isWanted: (outline: Outline) =
 
 const TARGET_GAUGES = {
   age: ['clinic_mirror_target_age_seconds', 'Time since the target was last known to show what the clinic shows'],
+  nearAge: [
+    'clinic_mirror_target_near_age_seconds',
+    'Time since what the clinic shows of the next 48 hours was last read and planned for the target',
+  ],
   lag: ['clinic_mirror_target_lag_seconds', 'Time that the change due first has waited; 0 when nothing waits'],
   pending: ['clinic_mirror_target_pending', 'Changes decided and not yet acknowledged'],
   failing: ['clinic_mirror_target_failing', 'Changes whose last try failed'],
@@ -186,6 +190,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
       const labels = { tenant, target: each.target };
       const { created, updated, deleted, adopted } = each;
       if (each.inSyncAsOf !== null) gauges.targets.age.set(labels, (at - each.inSyncAsOf) / 1_000);
+      if (each.nearAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.nearAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);
       gauges.targets.lag.set(labels, waitedMs / 1_000);
       for (const name of ['pending', 'failing', 'held', 'links', 'ambiguous'] as const) {

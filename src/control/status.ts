@@ -48,6 +48,8 @@ export interface TargetStatus {
    * by hand are known that the policy does not accept.
    */
   inSyncAsOf: Instant | null;
+  /** What the clinic showed at this time of the next two days was planned for it; null before the first time, and for CRMs as of all. */
+  nearAsOf: Instant | null;
   /** What of it could not be read or is not known by the last cycle: the time above stands still for it. */
   gaps: readonly TargetGap[];
   /** With gaps: all else is in sync as of this time; null when it is not, or there are none. */
@@ -234,6 +236,7 @@ export async function targetStatus(
     connector: target.configuration.connector,
     state: tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence),
     inSyncAsOf: settled ? plannedAsOf : record.settledAsOf,
+    nearAsOf: later(plannedAsOf, record.nearAsOf),
     gaps,
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
     links: links - marked.filter((link) => link.drift === 'removed').length,
@@ -260,6 +263,10 @@ function isAwaiting(
   { lastPlannedAt }: TargetRecord,
 ): boolean {
   return awaiting.includes(id) && (lastPlannedAt ?? -Infinity) >= clock() - planLifeMs;
+}
+
+function later(one: Instant | null, other: Instant | null): Instant | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
 function stateOf(evidence: {

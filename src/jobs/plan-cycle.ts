@@ -1,4 +1,5 @@
 import type { Progress } from '../model/progress.ts';
+import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { TargetState } from '../sync/diff.ts';
@@ -6,6 +7,7 @@ import { type Basis, basisOf } from './basis.ts';
 import { confirmAll } from './confirm.ts';
 import { gapsOf } from './gaps.ts';
 import { keepLedgers } from './ledgers.ts';
+import { isDecided, nearCalendars, planNear } from './near.ts';
 import { openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
@@ -26,21 +28,29 @@ export interface PlanOptions {
   /** Null to look only: nothing at all is written, adoption included. */
   lease: Lease | null;
   progress: Progress;
+  /** When the cycle began, where it may read less than all; absent: it reads all. */
+  pacedAt?: Instant;
 }
 
 /**
- * Reads the clinic and plans every target. What CRMs need beside appointments is read before by a job of its own, and what of it is not
- * there is left out of the cycle. Whoever only looks reads all by itself.
+ * Reads the clinic and plans every target; or, in their turn, calendars by the next two days. What CRMs need beside appointments is read before
+ * by a job of its own, and what of it is not there is left out of the cycle. Whoever only looks reads all by itself.
  */
 export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
   const configured = activeTargets(tenant);
+  options.progress('reading the clinic');
+  const besides = await readingsBesides(tenant, configured);
+  const { pacedAt: startedAt } = options;
+  const [last] = await tenant.runs.list(1);
+  const known = startedAt === undefined ? null : await nearCalendars(tenant, configured, { startedAt, last });
+  const near = known && (await planNear(tenant, configured, { ...options, known, besides, last }, signal));
+  if (near !== null) return near;
+  const lastRun = last && { lastRun: last };
   const streams =
     options.lease === null
       ? await readAllStreams(tenant, configured, options.progress, signal)
-      : (await lookAtStreams(tenant, configured)).streams;
-  options.progress('reading the clinic');
-  const besides = await readingsBesides(tenant, configured);
-  const survey = await surveyClinic(tenant, configured, { besides, streams }, signal);
+      : (await lookAtStreams(tenant, configured, lastRun)).streams;
+  const survey = await surveyClinic(tenant, configured, { besides, streams, ...(last && { last }) }, signal);
   options.progress('reading the targets');
   const basis = await lookAround(tenant, configured, survey);
   // Whoever only looks gives the same answer by itself.
@@ -108,6 +118,7 @@ async function planMoving(
     plans: targets.flatMap((target) => plans.get(target) ?? []),
     settled: [...resting.keys()],
     left: [...leftOut, ...planned.failed],
+    isPlain: doubt === null && isPlain(survey, absent, planned.plans),
   };
 }
 
@@ -134,6 +145,13 @@ async function unlistedIn(
 function saysMore({ appointments }: Confirmations): boolean {
   const { found, unusable, vanished, missedOnce, kept } = appointments;
   return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
+}
+
+/** Of calendars: what belongs to CRMs is never planned by less than all. */
+function isPlain({ snapshot }: Survey, absent: ReadonlyMap<string, readonly string[]>, plans: readonly TargetPlan[]) {
+  const calendars = plans.filter(({ target }) => target.crm === null);
+  const isUndoubted = (plan: TargetPlan) => isDecided(plan) && (absent.get(plan.target.id) ?? []).length === 0;
+  return snapshot.completeness === 'complete' && calendars.every(isUndoubted);
 }
 
 /** Whether a plan asks if the reading can be believed, which is a question about all targets. */

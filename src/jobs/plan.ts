@@ -14,7 +14,7 @@ import { inPieces } from './in-pieces.ts';
 import { restoring } from './marks.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
 import { type ReadingVerdict, readingVerdict } from './replaced.ts';
-import { type Survey, windowOf } from './survey.ts';
+import { type Reach, type Survey, windowOf, windowRead } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { type Confirmations, type Known, viewOf } from './views.ts';
 
@@ -44,6 +44,10 @@ export interface TargetPlan {
   timed: TimedLink[];
   /** Records whose changes are not written any more: they left the window, are doubtful, or must not be written. */
   abandoned: string[];
+  /** What it was planned by. */
+  reach: Reach;
+  /** Changes that waited before. */
+  waiting: number;
   /** Pinned records that left the window: they would be read alone for weeks. */
   outlived: string[];
   /** A person put records back that the rules leave out. */
@@ -75,6 +79,8 @@ export interface Cycle {
   gaps: ReadonlyMap<string, readonly TargetGap[]>;
   /** Why it is not known who must not be written of; null when it is. */
   doubt: Doubt | null;
+  /** Whether it leaves no question open: nothing of calendars is absent, held or in doubt. */
+  isPlain: boolean;
 }
 
 /**
@@ -90,7 +96,7 @@ export function missingFrom(
   const snapshot = snapshotOf(survey, target);
   if (snapshot?.completeness !== 'complete') return [];
   const seen = listedIn(snapshot);
-  const absent = new Set(absentCandidates(state, windowOf(target, survey.startedAt), seen));
+  const absent = new Set(absentCandidates(state, windowRead(target, survey), seen));
   for (const id of pinned) if (!seen(id)) absent.add(id);
   return [...absent];
 }
@@ -154,12 +160,16 @@ export async function planTarget(
   };
   const record = await tenant.records.read(target.id);
   const holds = known.holds.filter((hold) => hold.target === target.id);
+  // Two days say nothing of what lies beyond them.
+  const isWhole = survey.reach === 'whole';
   const base = {
     target,
     openHolds: new Set(holds.filter(({ state }) => state === 'open').map(({ kind }) => kind)),
-    released: difference.released,
+    released: isWhole ? difference.released : [],
     timed: difference.timed,
-    abandoned: [...givenUp(state.pending.values(), knowledge), ...stopped],
+    abandoned: isWhole ? [...givenUp(state.pending.values(), knowledge), ...stopped] : stopped,
+    reach: survey.reach,
+    waiting: state.pending.size,
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
     hasPins: pinned.size > 0,
     leftOut,
@@ -178,7 +188,8 @@ export async function planTarget(
   const { changes } = difference;
   const { generation } = known;
   const startOf = (id: string) => beginningIn(survey, target, id);
-  const reading = readingVerdict(target, { changes, state, window, isListed, startOf, record, holds, generation });
+  const judged = { changes, state, window: windowRead(target, survey), isListed, startOf, record, holds, generation };
+  const reading = readingVerdict(target, judged);
   if (reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
     const withheld = { ...base, ...withheldWhole('replaced', changes, isRefused), replaced: true, reading };
@@ -213,7 +224,16 @@ const NONE_HELD = { 'first-run': [], replaced: [], people: [], cancelled: [], va
 export const NOTHING_PLANNED = {
   ...{ openHolds: new Set<Hold['kind']>(), approved: new Set<string>(), held: NONE_HELD, reading: null },
   ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
-  ...{ hasPins: false, replaced: false, doubtsReading: false, leftOut: {}, leftOutRecords: new Map(), unusable: {} },
+  ...{
+    reach: 'whole' as const,
+    waiting: 0,
+    hasPins: false,
+    replaced: false,
+    doubtsReading: false,
+    leftOut: {},
+    leftOutRecords: new Map(),
+    unusable: {},
+  },
 } satisfies Partial<TargetPlan>;
 
 /** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
@@ -308,7 +328,9 @@ export async function commitPlan(tenant: OpenTenant, plan: TargetPlan, lease: Le
   const plannedUnder = await tenant.generation.join();
   // What is not written of people yet still differs as it did when the links were rebuilt.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
-  await tenant.records.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
+  if (plan.reach === 'whole') await tenant.records.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
+  // Of what waited before two days tell too little.
+  else if (plan.waiting === 0) await tenant.records.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
   await tenant.links.noteTimes(id, plan.timed, lease);

@@ -23,23 +23,28 @@ const REJECTION_MS = 7 * DAY_MS;
 
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
+ * @param options.asked somebody knows of something new: all is read, whatever the pace
  * @returns the report, with the error in it when the clinic could not be read; null while another cycle is under way
  */
-export async function pullTenant(tenant: OpenTenant, signal: AbortSignal): Promise<RunReport | null> {
+export async function pullTenant(
+  tenant: OpenTenant,
+  signal: AbortSignal,
+  { asked = false }: { asked?: boolean } = {},
+): Promise<RunReport | null> {
   const lease = await tenant.leases.tryTake(PLAN_LEASE);
-  return lease === null ? null : underLease(tenant, lease, () => {}, signal);
+  return lease === null ? null : underLease(tenant, lease, { progress: () => {}, isPaced: !asked }, signal);
 }
 
-/** The same, after the cycle that is under way. @param tell is told of the steps, and of what is waited for */
+/** The same, after the cycle that is under way, and all is read. @param tell is told of the steps, and of what is waited for */
 export async function pullWhenFree(tenant: OpenTenant, tell: Progress, signal: AbortSignal): Promise<RunReport> {
   const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell }, signal);
-  return underLease(tenant, lease, tell, signal);
+  return underLease(tenant, lease, { progress: tell, isPaced: false }, signal);
 }
 
 async function underLease(
   tenant: OpenTenant,
   lease: Lease,
-  progress: Progress,
+  { progress, isPaced }: { progress: Progress; isPaced: boolean },
   signal: AbortSignal,
 ): Promise<RunReport> {
   const startedAt = tenant.clock();
@@ -56,14 +61,15 @@ async function underLease(
     if (activeTargets(tenant).length === 0 && tenant.reminders === null)
       return await reportRun(tenant, startedAt, null, null);
     await endImpossibleWaits(tenant, activeTargets(tenant));
-    const cycle = await planCycle(tenant, { lease, progress }, guarded);
+    const paced = isPaced ? { pacedAt: startedAt } : {};
+    const cycle = await planCycle(tenant, { lease, progress, ...paced }, guarded);
     const isMoving = (target: OpenTarget) => !cycle.settled.includes(target);
     await noteProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
     const moving = cycle.plans.filter(({ target }) => isMoving(target));
     for (const plan of moving) await commitPlan(tenant, plan, lease, runIdOf(startedAt));
     await settle(tenant, cycle, lease);
     await noteMisses(tenant, cycle);
-    await noteFreshness(tenant, cycle, moving);
+    await (cycle.survey.reach === 'near' ? noteNear : noteFreshness)(tenant, cycle, moving);
     const isForeign = cycle.plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
     if (!isForeign) await planReminders(tenant, learnedOf(cycle));
     return await reportRun(tenant, startedAt, cycle, null);
@@ -116,6 +122,11 @@ async function noteFreshness(tenant: OpenTenant, cycle: Cycle, plans: readonly T
     const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
     await tenant.records.write(target.id, { plannedAsOf, ...settled });
   }
+}
+
+/** The next two days are known as of now, whatever waits; all else is as old as it was. */
+async function noteNear(tenant: OpenTenant, { survey }: Cycle, plans: readonly TargetPlan[]): Promise<void> {
+  for (const { target } of plans) await tenant.records.write(target.id, { nearAsOf: survey.startedAt });
 }
 
 /** Whether all was read whole that a target follows and is computed from. */

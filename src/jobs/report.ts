@@ -1,7 +1,8 @@
 import type { MirrorError } from '../model/errors.ts';
-import { type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
+import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from './absence.ts';
 import { AWAITING } from './open-states.ts';
+import { paceOf } from './pace.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { streamsRead } from './streams.ts';
 import type { OpenTenant } from './tenant.ts';
@@ -23,6 +24,12 @@ export async function reportRun(
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
   }
   const [previous] = await tenant.runs.list(1);
+  const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
+  if (cycle?.survey.reach === 'near' && previous !== undefined) {
+    const run = { ...previous, ...nearRun(startedAt, tenant.clock(), cycle, previous, pace) };
+    await tenant.runs.add(run);
+    return run;
+  }
   const isForgotten = await tenant.tombstones.load();
   const examples = setAside.slice(0, SHOWN_EXAMPLES);
   const run: RunReport = {
@@ -38,6 +45,8 @@ export async function reportRun(
             records: snapshot.records.size,
             requests: snapshot.requests,
           },
+    near: null,
+    pace: { ...pace, nearSince: 0, isPlain: cycle?.isPlain ?? false },
     setAside: countBy(setAside, ({ code }) => code),
     setAsideExamples: examples.map(({ recordId, code, field }) => ({
       recordId: isForgotten(recordId ?? '') ? null : recordId,
@@ -65,6 +74,29 @@ export async function reportRun(
 /** Whether CRMs were planned, or what they follow can't be read: who tried goes on trying. */
 function hadCrms({ plans, survey }: Cycle): boolean {
   return survey.streams.failed.size > 0 || plans.some(({ target }) => target.crm !== null);
+}
+
+/** What a cycle over the next two days changes of the report of the last one that read all. */
+function nearRun(
+  startedAt: number,
+  finishedAt: number,
+  { survey, plans }: Cycle,
+  previous: RunReport,
+  pace: Pace,
+): Partial<RunReport> {
+  const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
+  const nothing = { held: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
+  return {
+    ...{ id: runIdOf(startedAt), startedAt, finishedAt, error: null, clinic: survey.clinic },
+    near: { records: survey.snapshot.records.size, requests: survey.snapshot.requests },
+    pace: { ...pace, nearSince: pace.nearSince + 1 },
+    targets: previous.targets.map((run) => ({
+      ...run,
+      ...nothing,
+      planned: countBy(planned.get(run.target)?.passed ?? [], ({ reason }) => reason),
+      released: planned.get(run.target)?.released.length ?? 0,
+    })),
+  };
 }
 
 /** What a cycle meant for one target, in numbers. */

@@ -114,7 +114,8 @@ export async function lookAtStreams(
   return { needs, streams, due: names.filter(isDue), isElsewhere };
 }
 
-const NO_STREAMS: Streams = {
+/** Nothing was read, and nothing is waited for. */
+export const NO_STREAMS: Streams = {
   ...{ patients: null, invoices: null, history: null },
   ...{ failed: new Map(), awaited: new Set<SlowStream>(), plannedBy: {} },
 };

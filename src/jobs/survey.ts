@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { ReadingMemory } from '../clinic/reading-memory.ts';
 import { asMirrorError } from '../model/errors.ts';
+import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
-import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
-import type { ClinicSeen, Withheld } from '../state/runs.ts';
+import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
 import type { Directory } from '../sync/project.ts';
 import { computesFromHistory, type Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -13,8 +15,12 @@ export interface Reading {
   agendas: 'all' | readonly string[];
 }
 
+/** How far a reading of the appointments reaches: over all that the targets show, or over the next two days of it. */
+export type Reach = 'whole' | 'near';
+
 /** What the clinic showed in one cycle. */
 export interface Survey {
+  reach: Reach;
   snapshot: AppointmentSnapshot;
   directory: Directory;
   /** Parts of the catalogue that the login may not read; what depends on them is left out of items' texts. */
@@ -26,6 +32,9 @@ export interface Survey {
   startedAt: Instant;
 }
 
+/** Today, however late it is, and the next two days. */
+const NEAR = { backMs: 12 * HOUR_MS, aheadMs: 48 * HOUR_MS };
+
 /** What has no time of its own lies in it: all of it that a date can tell. */
 const ALWAYS: TimeWindow = { fromAt: 0, toAt: 8.64e15 };
 
@@ -36,33 +45,59 @@ export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
   return { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS };
 }
 
+/** The next two days as they are read alone; in one list call wherever one may be of four days. */
+export function nearWindow(now: Instant): TimeWindow {
+  return { fromAt: now - NEAR.backMs, toAt: now + NEAR.aheadMs };
+}
+
+/** The part of a target's window that a reading speaks of; empty where it does not reach. */
+export function windowRead(target: OpenTarget, { reach, startedAt }: Pick<Survey, 'reach' | 'startedAt'>): TimeWindow {
+  const window = windowOf(target, startedAt);
+  return reach === 'whole' ? window : common(window, nearWindow(startedAt));
+}
+
+function common(one: TimeWindow, other: TimeWindow): TimeWindow {
+  return { fromAt: Math.max(one.fromAt, other.fromAt), toAt: Math.min(one.toAt, other.toAt) };
+}
+
 /** What a reading of the clinic is to hold. */
 export interface SurveyOptions {
   /** What targets in CRMs need beside: it was read before, since a registry of patients takes minutes. */
   streams: Streams;
   /** What is read beside what the targets follow: for reminders, or to find what a person put back. */
   besides?: readonly Reading[];
+  /** The last cycle's report, where it is at hand. */
+  last?: RunReport;
+  /** Default `whole`. `near`: what calendars and reminders need of the next two days. */
+  reach?: Reach;
 }
 
 /** Reads the clinic: the catalogue, and every appointment that any of the targets may show. */
 export async function surveyClinic(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { streams, besides = [] }: SurveyOptions,
+  { streams, besides = [], last, reach = 'whole' }: SurveyOptions,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const { catalogue, withheld, clinic } = await readCatalogue(tenant, targets, signal);
+  const { catalogue, withheld, clinic } = await readCatalogue(
+    tenant,
+    targets,
+    last ?? (await tenant.runs.list(1))[0],
+    signal,
+  );
   for (const [name, { code, remedy }] of streams.failed) withheld.push({ part: name, code, remedy: remedy ?? null });
   const readNames = (needed: boolean) => part('patients', needed, withheld, () => tenant.clinic.patients(signal));
   const lacked = namesPatients(targets) && tenant.memory.lacksNames;
   let patients = await readNames(lacked);
-  let appointments = await readAppointments(tenant, targets, besides, signal);
-  tenant.memory.lacksNames = lacksNames(appointments.snapshot);
+  const readNow = () => (reach === 'whole' ? readAppointments : readNear)(tenant, targets, besides, signal);
+  let appointments = await readNow();
+  // Two days without such an appointment say nothing of the others.
+  tenant.memory.lacksNames = lacksNames(appointments.snapshot) || (reach === 'near' && lacked);
   if (!lacked && namesPatients(targets) && tenant.memory.lacksNames) {
     patients = await readNames(true);
-    appointments = await readAppointments(tenant, targets, besides, signal);
+    appointments = await readNow();
   }
-  return { ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams };
+  return { reach, ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams };
 }
 
 /** The appointments that a target follows, or computes its properties from. */
@@ -75,20 +110,47 @@ function readingsOf(target: OpenTarget, now: Instant): Reading[] {
   ];
 }
 
+type ReadNow = Pick<Survey, 'snapshot' | 'startedAt'>;
+
 async function readAppointments(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
   besides: readonly Reading[],
   signal: AbortSignal,
-): Promise<Pick<Survey, 'snapshot' | 'startedAt'>> {
+): Promise<ReadNow> {
   const now = tenant.clock();
   const readings = [...targets.flatMap((target) => readingsOf(target, now)), ...besides];
+  return readAll(tenant, readings, now, signal, tenant.memory.appointments);
+}
+
+/** What is known of the last reading of all is for the next one of all: two days are a page or two. */
+async function readNear(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  besides: readonly Reading[],
+  signal: AbortSignal,
+): Promise<ReadNow> {
+  const now = tenant.clock();
+  const calendars = targets.filter(({ crm }) => crm === null);
+  const near = [...calendars.flatMap((target) => readingsOf(target, now)), ...besides]
+    .map(({ window, agendas }) => ({ window: common(window, nearWindow(now)), agendas }))
+    .filter(({ window }) => window.fromAt < window.toAt);
+  return readAll(tenant, near, now, signal);
+}
+
+async function readAll(
+  tenant: OpenTenant,
+  readings: readonly Reading[],
+  now: Instant,
+  signal: AbortSignal,
+  memory?: ReadingMemory<Appointment>,
+): Promise<ReadNow> {
   const window = {
     fromAt: Math.min(...readings.map((reading) => reading.window.fromAt)),
     toAt: Math.max(...readings.map((reading) => reading.window.toAt)),
   };
   if (readings.length > 0) {
-    const question = { agendaIds: agendasOf(readings), window, memory: tenant.memory.appointments };
+    const question = { agendaIds: agendasOf(readings), window, ...(memory !== undefined && { memory }) };
     return { snapshot: await tenant.clinic.readAppointments(question, signal), startedAt: now };
   }
   const empty = { records: new Map(), setAside: [], unidentified: 0, pages: 0, requests: 0 };
@@ -113,9 +175,9 @@ interface CatalogueReading {
 async function readCatalogue(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
+  lastRun: RunReport | undefined,
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
-  const [lastRun] = await tenant.runs.list(1);
   const known = lastRun?.clinic?.catalogue;
   // Patients are read only where names lack, so the catalogue's hash does not speak of them.
   if (lastRun?.withheld.some((each) => each.part === 'patients') === true) tenant.clinic.forget();

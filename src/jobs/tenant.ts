@@ -120,6 +120,8 @@ export interface OpenTenant {
   triggers: OpenTriggers | null;
   /** The configuration that this process works under; planner and lanes have their leases only while it is the newest. */
   generation: Generation;
+  /** How often cycles should begin. */
+  pullEveryMs: number;
   /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */
   planLifeMs: number;
   /** A record is gone when a reading that began at least so much after the first that missed it misses it too. */

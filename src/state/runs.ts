@@ -40,12 +40,35 @@ export interface ClinicSeen {
   catalogue: string;
 }
 
+/**
+ * How often a tenant's cycles read all that the targets show. Where they come later than they should, some read the next two days alone,
+ * so that these are read more often.
+ */
+export interface Pace {
+  /** So many cycles between two that read all. 0: every cycle reads all. */
+  nearPerWhole: number;
+  /** How many of them there were since the last one that read all. */
+  nearSince: number;
+  /** Cycles that began late since some in turn began in time, and those in turn that did. */
+  late: number;
+  inTime: number;
+  /** Whether the last cycle that read all left no question open: nothing absent, held or in doubt. */
+  isPlain: boolean;
+}
+
+/** Every cycle reads all. */
+export const FIRST_PACE: Pace = { nearPerWhole: 0, nearSince: 0, late: 0, inTime: 0, isPlain: false };
+
 /** One cycle's report: counts and codes only. */
 export interface RunReport {
   id: string;
   startedAt: Instant;
   finishedAt: Instant;
+  /** The last reading of all; null when this cycle failed. */
   snapshot: { completeness: 'complete' | 'partial'; reason: string | null; records: number; requests: number } | null;
+  /** A cycle that read the next two days alone. What it does not tell stays in the report as the last reading of all told it. */
+  near: { records: number; requests: number } | null;
+  pace: Pace;
   /** Rows set aside, by code. */
   setAside: Record<string, number>;
   /** Up to 20 examples: id and field, never a value. */
@@ -102,7 +125,10 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
     },
     async list(limit) {
       // Reports of an earlier release don't tell these.
-      const untold = { withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null, awaiting: [] };
+      const untold = {
+        ...{ withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null, awaiting: [] },
+        ...{ near: null, pace: FIRST_PACE },
+      };
       const reports = await redis.lrange(key, 0, limit - 1);
       return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
     },

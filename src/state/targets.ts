@@ -26,7 +26,9 @@ export interface TargetRecord {
   wentBackAt: Instant | null;
   /** When reading began of the newest complete snapshot that was planned. */
   plannedAsOf: Instant | null;
-  /** The newest such time at which nothing was pending, failing or held. */
+  /** When reading began of the newest reading of the next two days alone that was planned; null before the first. */
+  nearAsOf: Instant | null;
+  /** The newest time of `plannedAsOf` at which nothing was pending, failing or held. */
   settledAsOf: Instant | null;
   /** When a plan was last carried into the outbox, under the configuration of then. */
   lastPlannedAt: Instant | null;
@@ -293,6 +295,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     adoptedAt: number('adoptedAt'),
     wentBackAt: number('wentBackAt'),
     plannedAsOf: number('plannedAsOf'),
+    nearAsOf: number('nearAsOf'),
     settledAsOf: number('settledAsOf'),
     lastPlannedAt: number('lastPlannedAt'),
     plannedUnder: number('plannedUnder'),

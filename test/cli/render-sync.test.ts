@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { isWhole, type SyncResult } from '../../src/control/sync.ts';
+import { FIRST_PACE } from '../../src/state/runs.ts';
 
 test('what was changed by hand and is restored counts as changed', () => {
   const planned = { 'content-changed': 3, 'edited-by-hand': 2, 'removed-by-hand': 1 };
@@ -38,6 +39,8 @@ function resultOf(planned: Record<string, number>): SyncResult {
       startedAt: 0,
       finishedAt: 1_000,
       snapshot: { completeness: 'complete', reason: null, records: 10, requests: 1 },
+      near: null,
+      pace: FIRST_PACE,
       setAside: {},
       setAsideExamples: [],
       unknownStatuses: [],
@@ -56,6 +59,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         connector: 'caldav',
         state: 'in-sync',
         inSyncAsOf: 0,
+        nearAsOf: 0,
         gaps: [],
         exceptGapsAsOf: null,
         links: 10,

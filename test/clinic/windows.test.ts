@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listCalls } from '../../src/clinic/windows.ts';
 import { createZone } from '../../src/clinic/zone.ts';
+import { nearWindow } from '../../src/jobs/survey.ts';
 import { profileOf, type WrittenProfile } from './open-client.ts';
 
 const DAY_MS = 86_400_000;
@@ -24,6 +25,17 @@ function spans(parameters: URLSearchParams[]): [string | null, string | null][] 
 }
 
 describe('the window of a list', () => {
+  it('of the next two days goes out in one call, whenever they are, the clock changes included', () => {
+    const formats = fc.constantFrom('offset' as const, 'date' as const, 'local' as const);
+    const times = fc.integer({ min: noon - 200 * DAY_MS, max: noon + 400 * DAY_MS });
+    fc.assert(
+      fc.property(times, formats, (now, format) => {
+        const settings = profileOf({ appointments: { window: { format, maxDays: 4 } } }).appointments;
+        return listCalls(settings, rome, nearWindow(now), ['1', '2']).length === 1;
+      }),
+    );
+  });
+
   it('goes out as local times with their offsets, split at the longest window', () => {
     expect(spans(calls({ window: { maxDays: 30 } }, 40))).toEqual([
       ['2026-03-10T12:00:00+01:00', '2026-04-09T12:00:00+02:00'],

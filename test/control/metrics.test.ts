@@ -61,6 +61,13 @@ test('the figures are those of the state at this moment, and go when what they s
   const sound = samplesOf(await metrics.render());
   expect(sound.get(`clinic_mirror_target_failing${target}`)).toBe(0);
   expect(sound.get(`clinic_mirror_target_age_seconds${target}`)).toBe(60);
+  expect(sound.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(60);
+
+  clock.now += 60_000;
+  await tenant.records.write('doctor', { nearAsOf: clock.now - 10_000 });
+  const near = samplesOf(await metrics.render());
+  expect(near.get(`clinic_mirror_target_age_seconds${target}`)).toBe(120);
+  expect(near.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(10);
   expect([...sound.keys()].filter((name) => /google|bad-time/.test(name))).toEqual([]);
 });
 

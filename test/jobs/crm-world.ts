@@ -6,7 +6,7 @@ import type { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
-import { openTenant, type TenantChoice } from './open-tenant.ts';
+import { openTenant, type TargetChoice, type TenantChoice } from './open-tenant.ts';
 
 /** A clinic, the CRM that holds its patients, and another that holds what they did. */
 export interface CrmWorld {
@@ -17,8 +17,8 @@ export interface CrmWorld {
   calendar: ModelTarget;
   clock: { now: number };
   tenant: OpenTenant;
-  /** Another process with the same state. */
-  again(changes?: Partial<TenantChoice>): OpenTenant;
+  /** Another process with the same state. @param beside targets beside the two */
+  again(changes?: Partial<TenantChoice>, beside?: readonly TargetChoice[]): OpenTenant;
 }
 
 /** What a test chooses of the part for a CRM, as in the tenant file. */
@@ -54,7 +54,7 @@ export function openCrmWorld(
     contacts: crmSchema.parse({ ...CONTACTS, ...given.contacts }),
     activities: crmSchema.parse({ ...ACTIVITIES, ...given.activities }),
   };
-  const again = (changes: Partial<TenantChoice> = {}) =>
+  const again = (changes: Partial<TenantChoice> = {}, beside: readonly TargetChoice[] = []) =>
     openTenant({
       redis: redis.connect(),
       clinic,
@@ -62,6 +62,7 @@ export function openCrmWorld(
         { id: 'contacts', model: contacts, configuration: { crm: parts.contacts } },
         { id: 'activities', model: activities, configuration: { crm: parts.activities } },
         ...(given.calendar === true ? [{ id: 'doctor', model: calendar }] : []),
+        ...beside,
       ],
       clock: () => clock.now,
       ...changes,

@@ -42,6 +42,12 @@ export async function cycle(tenant: OpenTenant): Promise<RunReport> {
   return run;
 }
 
+/** A cycle that reads all, whatever the pace, written to its end. */
+export async function wholeCycle(tenant: OpenTenant): Promise<void> {
+  await pullTenant(tenant, NEVER, { asked: true });
+  for (const target of tenant.targets.values()) await drain(tenant, target);
+}
+
 /** Two cycles: the second believes what the first missed. */
 export async function twoCycles(tenant: OpenTenant): Promise<RunReport> {
   await cycle(tenant);

@@ -5,13 +5,13 @@ import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, overlaps } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { project } from '../../src/sync/project.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
 import { crashingRedis } from './crashing-redis.ts';
-import { cycle, NEVER } from './cycle.ts';
+import { NEVER, wholeCycle } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type Fault, type ModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
@@ -110,6 +110,15 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'replace-calendar' } as const) },
 );
 
+/** After these some cycles read the next two days alone. */
+const LATE_CYCLES: readonly Step[] = [
+  { do: 'pull', death: null, targetIsAway: false },
+  ...Array.from({ length: 3 }, (): Step[] => [
+    { do: 'wait', hours: 1 },
+    { do: 'pull', death: null, targetIsAway: false },
+  ]).flat(),
+];
+
 interface World {
   redis: RedisClient;
   clinic: ModelClinic;
@@ -117,15 +126,17 @@ interface World {
   now: number;
   /** One of the targets is paused. */
   paused: boolean;
+  /** Cycles come late, so that some read the next two days alone. */
+  isLate: boolean;
   /** The process at work; null after it died. */
   process: OpenTenant | null;
 }
 
-function newWorld(connection: RedisClient, burnsKeys: boolean): World {
+function newWorld(connection: RedisClient, burnsKeys: boolean, isLate: boolean): World {
   const model = createModelTarget({ batchSize: 2, concurrency: 2 });
   model.burnsKeys = burnsKeys;
   model.addForeign('Dentist');
-  return { redis: connection, clinic: createModelClinic(), model, now: NOW, paused: false, process: null };
+  return { redis: connection, clinic: createModelClinic(), model, now: NOW, paused: false, isLate, process: null };
 }
 
 /** Two targets in one calendar, one of them with half of the agendas. */
@@ -144,6 +155,7 @@ function startProcess(world: World, connection = world.redis): OpenTenant {
     ],
     clock: () => world.now,
     slice: { operations: 4, durationMs: 20_000 },
+    ...(world.isLate && { pullEveryMs: 5 * MINUTE_MS }),
   });
 }
 
@@ -241,9 +253,9 @@ async function settle(world: World): Promise<OpenTenant> {
     world.now += 2 * HOUR_MS;
     for (const target of tenant.targets.keys()) await tenant.outbox.hurry(target, world.now);
     const before = { ...world.model.calls };
-    await cycle(tenant);
+    await wholeCycle(tenant);
     // The operator decides about what was lost with the state.
-    if (await tenant.protection.accept()) await cycle(tenant);
+    if (await tenant.protection.accept()) await wholeCycle(tenant);
     const counts = await Promise.all([...tenant.targets.keys()].map((target) => tenant.outbox.counts(target)));
     const isQuiet = JSON.stringify(before) === JSON.stringify(world.model.calls);
     if (isQuiet && counts.every(({ pending }) => pending === 0)) return tenant;
@@ -292,10 +304,11 @@ test('whatever the clinic, the target, Redis and our process went through, the t
     fc.asyncProperty(
       fc.array(steps, { minLength: 8, maxLength: 40, size: 'max' }),
       fc.boolean(),
-      async (history, burnsKeys) => {
+      fc.boolean(),
+      async (history, burnsKeys, isLate) => {
         await connection.flushall();
-        const world = newWorld(connection, burnsKeys);
-        for (const step of history) await take(world, step);
+        const world = newWorld(connection, burnsKeys, isLate);
+        for (const step of isLate ? [...LATE_CYCLES, ...history] : history) await take(world, step);
         const tenant = await settle(world);
         for (const target of tenant.targets.values()) expectMirror(world, tenant, target);
         const foreign = world.model.objects().filter(({ mark }) => mark === null);

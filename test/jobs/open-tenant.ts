@@ -4,7 +4,7 @@ import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
-import { type Clock, HOUR_MS } from '../../src/model/time.ts';
+import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
 import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
@@ -25,6 +25,8 @@ import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
 import type { ModelTarget } from './model-target.ts';
 
+/** Whatever time a test lets pass, each cycle reads all. */
+const NEVER_LATE_MS = 365 * DAY_MS;
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 const SHOWN: AppointmentStatus[] = ['booked', 'confirmed', 'arrived', 'in_progress', 'completed', 'no_show', 'unknown'];
@@ -49,6 +51,8 @@ export interface TenantChoice {
   paused?: boolean;
   slice?: OpenTenant['slice'];
   leaseTtlMs?: number;
+  /** How often cycles should begin; else none comes late. */
+  pullEveryMs?: number;
   log?: Logger;
   /** Kept outside Redis; else nothing is. */
   dataDirectory?: string | null;
@@ -119,6 +123,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     reminders: choice.reminders ?? null,
     triggers: choice.triggers ?? null,
     generation,
+    pullEveryMs: choice.pullEveryMs ?? NEVER_LATE_MS,
     planLifeMs: 2 * HOUR_MS,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { createRunStore, type RunReport } from '../../src/state/runs.ts';
+import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
 import { createTargetStore, type TargetRecord } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
@@ -11,6 +11,7 @@ const UNTOUCHED: TargetRecord = {
   adoptedAt: null,
   wentBackAt: null,
   plannedAsOf: null,
+  nearAsOf: null,
   settledAsOf: null,
   lastPlannedAt: null,
   plannedUnder: null,
@@ -130,6 +131,8 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     startedAt: NOW + index,
     finishedAt: NOW + index,
     snapshot: null,
+    near: null,
+    pace: FIRST_PACE,
     setAside: {},
     setAsideExamples: [],
     unknownStatuses: [],

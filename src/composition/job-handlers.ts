@@ -1,0 +1,114 @@
+import { keepChannels } from '../jobs/channels.ts';
+import { lookAtTarget } from '../jobs/look.ts';
+import { pullTenant } from '../jobs/pull.ts';
+import { pushTarget } from '../jobs/push.ts';
+import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from '../jobs/read-streams.ts';
+import { refreshTokens } from '../jobs/refresh-tokens.ts';
+import { remind } from '../jobs/remind.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import { runTriggers } from '../jobs/triggers.ts';
+import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS } from '../jobs/workers.ts';
+import { SECOND_MS } from '../model/time.ts';
+import type { Composition } from './compose.ts';
+
+/** What is done for each job. */
+export function jobHandlers(composition: Composition): JobHandlers {
+  return whileOpen(composition, handlersOf(composition));
+}
+
+/** A tenant is not closed while a job is at work on it. */
+function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers {
+  const all = Object.entries(handlers).map(([name, handle]) => {
+    const run = handle as (data: { tenant: string }, signals: unknown) => Promise<void>;
+    return [
+      name,
+      (data: { tenant: string }, signals: unknown) => composition.whileOpen(data.tenant, () => run(data, signals)),
+    ];
+  });
+  return Object.fromEntries(all) as JobHandlers;
+}
+
+function handlersOf(composition: Composition): JobHandlers {
+  const { queues, estate, composed } = composition;
+  return {
+    async pull({ tenant: id, asked = false }, { stop, taken }) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      if (taken <= MOST_HAND_ONS && (await areCrmsElsewhere(tenant))) throw new ForAnotherProcess();
+      const run = await pullTenant(tenant, stop, { asked });
+      // The cycle that is under way may have begun before what the asker knows of.
+      if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
+      await wakeLanes(composition, tenant);
+      if (run !== null && (await areStreamsDue(tenant, run))) await queues.readStreams(id);
+    },
+    async 'read-streams'({ tenant: id }, { stop, taken }) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      const { run, isElsewhere } = await readStreamsInTurn(tenant, { takesOver: taken > MOST_HAND_ONS }, stop);
+      if (isElsewhere) throw new ForAnotherProcess();
+      if (run !== null) await wakeLanes(composition, tenant);
+    },
+    async push({ tenant: id, target: targetId }, signals) {
+      const tenant = estate.tenants.get(id);
+      const target = tenant?.targets.get(targetId);
+      if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
+      if (target.configuration.paused) return;
+      const { nextInMs } = await pushTarget(tenant, target, signals);
+      if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
+    },
+    async audit({ tenant: id }) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      // A turn for each target: a slow one keeps no other waiting.
+      for (const target of tenant.targets.keys()) await queues.look(id, target, { delayMs: 0, once: true });
+    },
+    async look({ tenant: id, target: targetId, whole, once = false }, { stop }) {
+      const tenant = estate.tenants.get(id);
+      const target = tenant?.targets.get(targetId);
+      if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
+      if (target.configuration.paused) return;
+      const options = { whole: whole ?? false };
+      const { restore, againInMs } = await lookAtTarget(tenant, target, options, stop);
+      if (againInMs !== null && !once) await queues.look(id, targetId, { delayMs: againInMs, ...options });
+      if (restore) await queues.pullNow(id);
+    },
+    async channels({ tenant: id, hurry }, signals) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined) return;
+      const kept = await keepChannels(tenant, { hurry: hurry ?? false }, signals);
+      if (kept === null) return queues.keepChannels(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
+      for (const target of kept.opened) await queues.look(id, target, { delayMs: 0 });
+    },
+    async remind({ tenant: id, reminder }, signals) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      await remind(tenant, reminder, signals);
+    },
+    async triggers({ tenant: id, retry = false }, signals) {
+      const tenant = estate.tenants.get(id);
+      if (tenant === undefined || tenant.configuration.paused) return;
+      const done = await runTriggers(tenant, { read: !retry }, signals);
+      // The lists are read by whoever is at it only if that turn began with them.
+      if (!done && !retry && !signals.stop.aborted) await queues.wakeTriggers(id, SECOND_MS, { read: true });
+    },
+    async 'refresh-tokens'({ tenant: id }, { stop }) {
+      const entry = composed.get(id);
+      if (entry === undefined) return;
+      const logins = [...entry.connections.values()].flatMap(({ id: connection, tokens }) =>
+        tokens === null
+          ? []
+          : [{ connection, refreshIfDue: (signal: AbortSignal) => tokens.authorizer.refreshIfDue(signal) }],
+      );
+      await refreshTokens(logins, entry.tenant.log, stop);
+    },
+  };
+}
+
+/** Lanes with something to write get a turn; those with nothing are left alone, so a quiet cycle asks no target anything. */
+async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<void> {
+  async function wakeLane(target: string): Promise<void> {
+    const dueAt = await tenant.outbox.nextDueAt(target);
+    if (dueAt !== null) await queues.wake(tenant.id, target, Math.max(0, dueAt - tenant.clock()));
+  }
+  await Promise.all([...tenant.targets.keys()].map(wakeLane));
+}
