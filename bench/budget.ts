@@ -10,7 +10,7 @@ import { openCycleWorld } from './cycle/world.ts';
 import { atMost, type Figure, shareOf } from './figure.ts';
 import { requestsOf } from './sent.ts';
 
-const GOALS = { staleness: 0.25, inTime: 1.25, rest: 3.5, refused: 0 };
+const GOALS = { besideLarge: 1.2, staleness: 0.25, inTime: 1.25, rest: 3.5, refused: 0 };
 /** What a thousand tenants share: ten requests a second; another number of tenants shares as much each. */
 const PER_MINUTE_AND_TENANT = 0.6;
 const BURST = 10;
@@ -23,6 +23,8 @@ const [PROCESSES, SLOTS] = [2, 4];
 const SPEED = 20;
 /** So many times as all tenants take in turn is measured, after so many in which they find their pace. */
 const ROUNDS = { before: 4, measured: 1 };
+/** A large clinic asks so many times as much as the others. */
+const LARGE_TIMES = 20;
 /** How often it is noted how old each tenant's data is. */
 const SAMPLE_MS = 5_000;
 /** That of targets that don't choose another one. */
@@ -52,8 +54,8 @@ interface Ages {
 
 /**
  * How old the next two days are, at the 95th percentile, when the cycles of so many tenants draw on one client id, against reading all tenants
- * one after the other without a pause, and, at the usual interval, against cycles that come in time; how old all else is; and how many requests
- * a clinic that counts refused. What a cycle costs is counted at the sandbox, in the window that targets have by default. The budget and the
+ * one after the other without a pause, and, at the usual interval, against cycles that come in time, and beside one that is twenty times as
+ * large against all alike; how old all else is; and how many requests a clinic that counts refused. What a cycle costs is counted at the sandbox, in the window that targets have by default. The budget and the
  * pace are the real ones; cycles that find everything as it was stand for the tenants'.
  */
 export async function measureBudget({ sharing }: { sharing: number }, say: (text: string) => void): Promise<Figure[]> {
@@ -62,19 +64,21 @@ export async function measureBudget({ sharing }: { sharing: number }, say: (text
   const roundMs = (sharing * costs.whole * 60_000) / perMinute;
   const lastsMs = (ROUNDS.before + ROUNDS.measured) * roundMs;
   say(`budget: ${costs.whole} requests read all, ${costs.near} the next two days`);
-  say(`budget: ${sharing} tenants on one client, twice ${Math.round(lastsMs / SPEED / 1_000)} s …`);
+  say(`budget: ${sharing} tenants on one client, three times ${Math.round(lastsMs / SPEED / 1_000)} s …`);
   await using stack = new AsyncDisposableStack();
   const server = await startRedis();
   stack.defer(() => server.stop());
   const connections = Array.from({ length: PROCESSES }, () => connectRedis(server.url));
   stack.defer(() => connections.forEach((connection) => void connection.disconnect()));
   const clinic = countingClinic(perMinute);
-  const p95 = async (everyMs: number) => {
-    const client = `client-${everyMs}`;
-    const ages = await run(sharing, { client, everyMs, connections, clinic, costs, perMinute, roundMs, lastsMs });
+  const p95 = async (everyMs: number, largeTimes = 1) => {
+    const client = `client-${everyMs}-${largeTimes}`;
+    const common = { connections, clinic, costs, perMinute, roundMs, lastsMs };
+    const ages = await run(sharing, { ...common, client, everyMs, largeTimes });
     return { near: shareOf(ages.near, 0.95), whole: shareOf(ages.whole, 0.95) };
   };
   const [short, usual] = [await p95(INTERVALS_MS.short), await p95(INTERVALS_MS.usual)];
+  const beside = await p95(INTERVALS_MS.usual, LARGE_TIMES);
   // Data is as old as its reading when that ends, and a round older when the next one ends.
   const floor = (0.95 * roundMs + (costs.whole * 60_000) / perMinute) / 1_000;
   const inTime = (0.95 * INTERVALS_MS.usual) / 1_000;
@@ -84,6 +88,10 @@ export async function measureBudget({ sharing }: { sharing: number }, say: (text
     { name: 'budget', ...atMost(GOALS.staleness, short.near / floor), floor, ours: short.near, ...each },
     { name: 'budget rest', ...atMost(GOALS.rest, short.whole / floor), floor, ours: short.whole, ...each },
     { name: 'budget usual', ...atMost(GOALS.inTime, usual.near / inTime), floor: inTime, ours: usual.near, ...each },
+    {
+      ...{ name: 'budget beside large', ...atMost(GOALS.besideLarge, beside.near / usual.near) },
+      ...{ floor: usual.near, ours: beside.near, ...each },
+    },
     { name: 'budget usual rest', ...atMost(GOALS.rest, usual.whole / floor), floor, ours: usual.whole, ...each },
     {
       ...{ name: 'budget refused', ...atMost(GOALS.refused, refused) },
@@ -108,6 +116,8 @@ async function countRequests(): Promise<Costs> {
 interface Parts {
   client: string;
   everyMs: number;
+  /** What the first tenant asks, against the others; its own data is not looked at then. */
+  largeTimes: number;
   connections: readonly RedisClient[];
   clinic: ReturnType<typeof countingClinic>;
   costs: Costs;
@@ -117,7 +127,7 @@ interface Parts {
 }
 
 async function run(sharing: number, parts: Parts): Promise<Ages> {
-  const { client, everyMs, connections, clinic, costs, perMinute, roundMs, lastsMs } = parts;
+  const { client, everyMs, largeTimes, connections, clinic, costs, perMinute, roundMs, lastsMs } = parts;
   const tenants = Array.from({ length: sharing }, (_, index): Tenant => {
     return { id: `tenant-${index}`, last: undefined, nearAsOf: 0, wholeAsOf: 0, isWaiting: false };
   });
@@ -151,7 +161,8 @@ async function run(sharing: number, parts: Parts): Promise<Ages> {
     const pace = paceOf(tenant.last, asOf, everyMs);
     const isNear = isNearDue(pace);
     let isWhole = true;
-    for (let request = 0; request < (isNear ? costs.near : costs.whole) && isWhole; request += 1) {
+    const requests = (isNear ? costs.near : costs.whole) * (tenant === tenants[0] ? largeTimes : 1);
+    for (let request = 0; request < requests && isWhole; request += 1) {
       isWhole = await share.take(stop.signal).then(
         () => clinic.ask(),
         () => false,
@@ -170,7 +181,7 @@ async function run(sharing: number, parts: Parts): Promise<Ages> {
       await pause(SAMPLE_MS);
       const at = now();
       if (at < ROUNDS.before * roundMs) continue;
-      for (const tenant of tenants) {
+      for (const tenant of largeTimes === 1 ? tenants : tenants.slice(1)) {
         ages.near.push((at - tenant.nearAsOf) / 1_000);
         ages.whole.push((at - tenant.wholeAsOf) / 1_000);
       }
