@@ -85,7 +85,9 @@ async function end(child: ChildProcess): Promise<void> {
 /** Wall time of a whole command, and the most memory that it had. */
 async function commandOnce(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Taken> {
   const startedAt = performance.now();
-  const report = "process.on('exit', () => process.stderr.write('\\nmost ' + process.resourceUsage().maxRSS))";
+  // Not `maxRSS`: that of the process before `exec`, which is this one, counts in it.
+  const read = "process.getBuiltinModule('fs').readFileSync('/proc/self/status', 'utf8')";
+  const report = `process.on('exit', () => process.stderr.write('\\nmost ' + /VmHWM:\\s+(\\d+)/.exec(${read})[1]))`;
   const hook = `data:text/javascript,${encodeURIComponent(report)}`;
   const child = spawn(process.execPath, ['--import', hook, PROGRAM, ...args], {
     env,

@@ -1,3 +1,4 @@
+import { lazily } from '../model/lazily.ts';
 import type { SetAside } from '../model/records.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
@@ -43,14 +44,18 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: Survey): TargetGap[
 
 /** An id is known by the catalogue, or by a row that carries it: some clinics leave old agendas out of their lists. */
 function checkerOf({ directory, snapshot, withheld }: Survey): (named: Named) => TargetGap[] {
-  const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };
-  for (const { agendaId, treatmentId } of snapshot.records.values()) {
-    seen.agenda.add(agendaId);
-    if (treatmentId !== null) seen.treatment.add(treatmentId);
-  }
+  // Of most clinics the catalogue knows every id: then no row need be looked at.
+  const seenIn = lazily(() => {
+    const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };
+    for (const { agendaId, treatmentId } of snapshot.records.values()) {
+      seen.agenda.add(agendaId);
+      if (treatmentId !== null) seen.treatment.add(treatmentId);
+    }
+    return seen;
+  });
   const check = (part: Part, ids: 'all' | readonly string[]): TargetGap[] => {
     const catalogue: ReadonlyMap<string, { name: string }> = directory[`${part}s`];
-    const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !seen[part].has(id));
+    const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !seenIn()[part].has(id));
     if (unknown.length === 0) return [];
     const isWithheld = withheld.some((one) => one.part === `${part}s`);
     const near = isWithheld ? [] : unknown.flatMap((id) => nearest(id, catalogue));

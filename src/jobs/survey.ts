@@ -92,8 +92,9 @@ export async function surveyClinic(
   const readNow = () => (reach === 'whole' ? readAppointments : readNear)(tenant, targets, besides, signal);
   let appointments = await readNow();
   // Two days without such an appointment say nothing of the others.
-  tenant.memory.lacksNames = lacksNames(appointments.snapshot) || (reach === 'near' && lacked);
-  if (!lacked && namesPatients(targets) && tenant.memory.lacksNames) {
+  tenant.memory.lacksNames =
+    namesPatients(targets) && (lacksNames(appointments.snapshot) || (reach === 'near' && lacked));
+  if (!lacked && tenant.memory.lacksNames) {
     patients = await readNames(true);
     appointments = await readNow();
   }
