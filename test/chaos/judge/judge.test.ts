@@ -4,6 +4,7 @@ import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index
 import { importsOf, tokensOf } from '../../support/source-scanner.ts';
 import type { RemoteObject } from './compare.ts';
 import { History } from './history.ts';
+import { watchRemovals } from './removals.ts';
 import { tallyOf } from './tally.ts';
 import {
   type Claim,
@@ -212,4 +213,27 @@ test('nothing of the product is used to judge it', () => {
       expect(others.filter((specifier) => !/^\.\.?\/|^ical\.js$/.test(specifier))).toEqual([]);
     }
   }
+});
+
+describe('what a request took out of a target', () => {
+  const [full, busy] = [
+    { id: 'a', marks: ['Qzxa0001'] },
+    { id: 'a', marks: [] },
+  ];
+  const other = { id: 'b', marks: ['Qzxa0001'] };
+
+  test.each([
+    ['an object that is gone', [full], [], ['Qzxa0001']],
+    ['nothing when its title tells nothing any more', [full], [busy], []],
+    ['nothing when another object is of the same appointment', [full], [other], []],
+  ])('%s', async (_, before, after, removed) => {
+    const readings = [before, after];
+    const seen: string[] = [];
+    const look = await watchRemovals(
+      async () => readings.shift() ?? [],
+      (mark) => seen.push(mark),
+    );
+    await look();
+    expect(seen).toEqual(removed);
+  });
 });

@@ -27,14 +27,23 @@ export function unjustified(
   });
 }
 
-/** What is left of a target while a request to it is carried out. */
+/** An object of a target, with what its title says of whose it is. */
+export interface Marked {
+  id: string;
+  marks: readonly string[];
+}
+
+/** What is left of a target while a request to it is carried out. An object is still there when its title tells nothing any more. */
 export async function watchRemovals(
-  marks: () => readonly string[] | Promise<readonly string[]>,
+  read: () => Promise<readonly Marked[]>,
   onRemoved: (mark: string) => void,
 ): Promise<() => Promise<void>> {
-  const before = new Set(await marks());
+  const before = await read();
   return async () => {
-    const after = new Set(await marks());
-    for (const mark of before) if (!after.has(mark)) onRemoved(mark);
+    const after = await read();
+    const there = new Set(after.map(({ id }) => id));
+    const shown = new Set(after.flatMap(({ marks }) => marks));
+    const gone = before.filter(({ id }) => !there.has(id)).flatMap(({ marks }) => marks);
+    for (const mark of new Set(gone)) if (!shown.has(mark)) onRemoved(mark);
   };
 }

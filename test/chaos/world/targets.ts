@@ -57,8 +57,8 @@ export async function googleTarget(tenant: string, name: string, servers: Calend
   const read = () => readGoogle(google.calendarApiUrl, google.issueAccessToken(account));
   const removals: Removal[] = [];
   const note = noteIn(removals, tenant, account);
-  const marks = async () => marksIn((await read()).map(({ title }) => title));
-  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(marks, note));
+  const marked = async () => (await read()).map(({ id, title }) => ({ id, marks: marksIn(title) }));
+  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(marked, note));
   const gate = await openGate('google', google.calendarApiUrl, watch);
   return {
     calendar: { service: 'google', account, read, removals },
@@ -77,14 +77,13 @@ export async function graphTarget(tenant: string, name: string, servers: Calenda
   const own = graph.defaultCalendar(account);
   const read = () => readGraph(graph.graphUrl, graph.issueAccessToken(account), own);
   const removals: Removal[] = [];
-  const marks = () =>
-    marksIn(
-      graph
-        .calendars(account)
-        .flatMap(({ id }) => (id === own ? [] : graph.events(account, id).map(({ subject }) => String(subject)))),
-    );
+  const marked = async () =>
+    graph
+      .calendars(account)
+      .flatMap(({ id: calendar }) => (calendar === own ? [] : graph.events(account, calendar)))
+      .map(({ id, subject }) => ({ id: String(id), marks: marksIn(String(subject)) }));
   const note = noteIn(removals, tenant, account);
-  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(marks, note));
+  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(marked, note));
   const gate = await openGate('graph', graph.graphUrl, watch);
   return {
     calendar: { service: 'graph', account, read, removals },
@@ -104,13 +103,14 @@ export async function caldavTarget(tenant: string, name: string, servers: Calend
   const account = `${radicale.url}/${tenant}/`;
   const removals: Removal[] = [];
   const note = noteIn(removals, tenant, account);
-  const marksAt = async (url: string) => {
+  const markedAt = async (url: string) => {
     const answer = await fetch(`${radicale.url}${url}`, { headers: { authorization: basic(credentials) } });
     const text = await answer.text();
-    return answer.ok && text.startsWith('BEGIN:VCALENDAR') ? marksIn(eventsOf(text).map(({ title }) => title)) : [];
+    const events = answer.ok && text.startsWith('BEGIN:VCALENDAR') ? eventsOf(text) : [];
+    return events.map(({ title }) => ({ id: url, marks: marksIn(title) }));
   };
   const watch: Watch = async ({ method, url }) =>
-    method === 'DELETE' ? watchRemovals(() => marksAt(url), note) : null;
+    method === 'DELETE' ? watchRemovals(() => markedAt(url), note) : null;
   const gate = await openGate('caldav', radicale.url, watch);
   return {
     calendar: { service: 'caldav', account, read: () => readCaldav(account, credentials), removals },
@@ -125,6 +125,6 @@ function noteIn(removals: Removal[], tenant: string, account: string): (mark: st
   return (mark) => void removals.push({ at: Date.now(), tenant, account, mark });
 }
 
-function marksIn(titles: readonly string[]): string[] {
-  return titles.flatMap((title) => PLANTED.exec(title)?.[0] ?? []);
+function marksIn(title: string): string[] {
+  return PLANTED.exec(title)?.slice(0, 1) ?? [];
 }
