@@ -1,8 +1,6 @@
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Estate } from '../control/estate.ts';
-import type { HttpDoorOptions, HttpObserver } from '../http/door.ts';
-import type { ObserveLag } from '../jobs/open-reminders.ts';
 import { openQueues, type WorkQueues } from '../jobs/workers.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom } from '../model/kept.ts';
@@ -10,7 +8,6 @@ import type { Clock } from '../model/time.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import type { Priority } from '../state/budget.ts';
 import { createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
@@ -22,6 +19,7 @@ import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { startExpressionThread } from './expression-thread.ts';
 import type { Connectors } from './targets.ts';
+import type { Given } from './tenant.ts';
 import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
 /** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */
@@ -43,16 +41,7 @@ export interface Composition extends OpenTenants {
 }
 
 /** How the parts are joined. */
-export interface CompositionOptions {
-  configuration: Configuration;
-  log: Logger;
-  /** `interactive`: a person waits for what is done. */
-  priority: Priority;
-  observe?: HttpObserver;
-  /** As of the door. */
-  whileAway?: HttpDoorOptions['whileAway'];
-  /** To be told how late each reminder was sent. */
-  observeLag?: ObserveLag;
+export interface CompositionOptions extends Given {
   clock?: Clock;
   /** How many tenants stay open when nothing is done for them. Default 500. */
   openTenants?: number;

@@ -65,15 +65,22 @@ export interface ComposedTenant {
   verifyClinicLogin(accessToken: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What all tenants of a process are composed with. */
-export interface Shared {
+/** What a process says of how its tenants are composed. */
+export interface Given {
   /** The one that counts now: another one may come. */
   configuration: Configuration;
   log: Logger;
+  /** `interactive`: a person waits for what is done. */
   priority: Priority;
   observe?: HttpObserver;
+  /** As of the door. */
   whileAway?: HttpDoorOptions['whileAway'];
+  /** To be told how late each reminder was sent. */
   observeLag?: ObserveLag;
+}
+
+/** What all tenants of a process are composed with. */
+export interface Shared extends Given {
   generations: ReadonlyMap<string, Generation>;
   connectors: Connectors;
   evaluate: EvaluateExpressions;

@@ -95,7 +95,7 @@ export interface TenantNotifications {
   channelsOf(channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>): NotificationChannels | null;
 }
 
-/** Everything that the work on one tenant needs, put together by `main.ts`. */
+/** Everything that the work on one tenant needs, put together by `composition/tenant.ts`. */
 export interface OpenTenant {
   id: string;
   configuration: TenantConfiguration;
