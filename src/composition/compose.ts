@@ -6,6 +6,7 @@ import type { Logger } from '../log/logger.ts';
 import { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS } from '../model/time.ts';
+import { watchClock } from '../model/watched-clock.ts';
 import type { PendingLogin } from '../oauth/store.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createAwaitDurable } from '../state/durability.ts';
@@ -53,7 +54,8 @@ export interface CompositionOptions extends Given {
 export function compose(options: CompositionOptions): Composition {
   const { log } = options;
   const { settings } = options.configuration;
-  const clock = options.clock ?? Date.now;
+  // One that is given is as steady as it is right.
+  const { clock, elapsedSince } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   const place = settings.redis.place.reveal();
   const redis = connectRedis(place);
   const writer = connectRedis(place);
@@ -75,6 +77,7 @@ export function compose(options: CompositionOptions): Composition {
     ...options,
     connectors: options.connectors ?? registry,
     clock,
+    elapsedSince,
     redis,
     writer,
     awaitDurable: createAwaitDurable(writer, { replicas }),

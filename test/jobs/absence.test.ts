@@ -19,6 +19,8 @@ interface Choice {
   known?: Record<string, Instant>;
   holds?: Partial<Hold>[];
   answer?: (id: string) => Answer;
+  /** What a steady clock says; else as much as the other one. */
+  elapsedSince?: (at: Instant) => number;
   random?: () => number;
   signal?: AbortSignal;
 }
@@ -66,6 +68,7 @@ async function confirm(choice: Choice) {
     log: { ...silentLogger, warn },
     random: choice.random ?? (() => 0.5),
     missedForMs: MISSED_FOR_MS,
+    elapsedSince: choice.elapsedSince ?? ((at: Instant) => NOW - at),
   };
   const missing = new Map(Object.entries(choice.missing));
   const misses = { known: missedAt(choice.known ?? {}), readAt: NOW };
@@ -93,6 +96,14 @@ describe('a record that a complete list should have shown', () => {
     const early = await confirm({ missing: { doctor: ['1'] }, known: { 1: NOW - MISSED_FOR_MS + 1 } });
     expect([[...early.vanished], [...early.missedOnce], early.unconfirmed]).toEqual([[], ['1'], 1]);
     expect(early.asked).toEqual([]);
+  });
+
+  test('D4: is not believed to be gone where the clock jumped between the two readings', async () => {
+    const choice = { missing: { doctor: ['1'] }, known: { 1: NOW - HOUR_MS } };
+    const early = await confirm({ ...choice, elapsedSince: () => MISSED_FOR_MS - 1 });
+    expect([[...early.vanished], [...early.missedOnce], early.asked]).toEqual([[], ['1'], []]);
+    const later = await confirm({ ...choice, elapsedSince: () => MISSED_FOR_MS });
+    expect([...later.vanished]).toEqual(['1']);
   });
 
   test('is there after all, or there and of no use, also at the second look', async () => {

@@ -207,6 +207,23 @@ describe('an appointment that a whole list does not show', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
   });
 
+  test('D4: is not removed where the clock jumps ahead between the two readings', async () => {
+    const steady = { now: 0 };
+    const { clinic, model, clock, again } = open(5);
+    const tenant = again({ steady: () => steady.now });
+    tenant.missedForMs = MINUTE_MS;
+    await cycle(tenant);
+    clinic.appointments.delete('3');
+    await cycle(tenant);
+    clock.now += HOUR_MS;
+    steady.now += MINUTE_MS - 1;
+    expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: {}, unconfirmed: 1 });
+    expect(model.objects()).toHaveLength(5);
+    steady.now += 1;
+    expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: { vanished: 1 } });
+    expect(model.objects()).toHaveLength(4);
+  });
+
   test('D4: is missed again when it was there in between, in the list, alone, or in a row that can’t be used', async () => {
     const world = open(5);
     const { clinic, model, tenant } = world;

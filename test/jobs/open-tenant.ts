@@ -5,6 +5,7 @@ import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { watchClock } from '../../src/model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
 import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
@@ -44,6 +45,8 @@ export interface TenantChoice {
   clinic: ClinicSource;
   targets: readonly TargetChoice[];
   clock: Clock;
+  /** A clock that does not jump with the other one. */
+  steady?: Clock;
   id?: string;
   name?: string;
   /** Its id of before; its targets' are in their configurations. */
@@ -79,7 +82,8 @@ export function openEpoch(redis: RedisClient, clock: Clock, directory: string | 
 
 /** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */
 export function openTenant(choice: TenantChoice): OpenTenant {
-  const { redis, clinic, clock } = choice;
+  const { redis, clinic } = choice;
+  const { clock, elapsedSince } = watchClock(choice.clock, choice.steady ?? choice.clock);
   const id = choice.id ?? 'studio-rossi';
   const room = new KeptRoom(100_000);
   const links = createLinkStore(redis, id, room);
@@ -110,6 +114,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     }),
     // Any later cycle is a second look.
     missedForMs: 0,
+    elapsedSince,
     leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),
     memory: emptyStreamMemory(room, true),
     protection,

@@ -19,7 +19,13 @@ async function openWorld(size: number, missedForMs = 0): Promise<LossWorld> {
     seed = (seed * 48_271) % 2_147_483_647;
     return seed / 2_147_483_647;
   };
-  const tenant = { holds: createHoldStore(connection, 'clinic'), log: silentLogger, random, missedForMs };
+  const tenant = {
+    holds: createHoldStore(connection, 'clinic'),
+    log: silentLogger,
+    random,
+    missedForMs,
+    elapsedSince: () => Infinity,
+  };
   const world = createLossWorld({ tenant, records: createTargetStore(connection, 'clinic') });
   for (let index = 0; index < size; index += 1) world.add(`${index}`);
   return world;
