@@ -43,7 +43,9 @@ const FAILURES_IN_TURN = 3;
 const MISS_LIFE_MS = 7 * DAY_MS;
 
 /** What the questions need of a tenant. */
-type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedSince'> & { holds: Pick<OpenTenant['holds'], 'list'> };
+type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedSince'> & {
+  holds: Pick<OpenTenant['holds'], 'list'>;
+};
 
 /** Nothing was missing. */
 export function nothingMissing<Source>(): Confirmation<Source> {

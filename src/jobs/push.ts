@@ -138,7 +138,7 @@ async function pushBatch(
   const resting = new Map<string, number>();
   for (const entry of entries) {
     const link = links.get(entry.recordId) ?? null;
-    const restsTo = restsUntil(entry, link, target, tenant.clock());
+    const restsTo = restsUntil(entry, link, target, tenant);
     if (restsTo !== null) {
       resting.set(entry.recordId, restsTo);
       continue;

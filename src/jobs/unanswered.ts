@@ -20,12 +20,13 @@ export function restsUntil(
   { sent, sentAt }: OutboxEntry,
   link: Link | null,
   { supports: { keys } }: OpenTarget,
-  now: Instant,
+  { clock, elapsedSince }: Pick<OpenTenant, 'clock' | 'elapsedSince'>,
 ): Instant | null {
   if (keys === 'enforced' || !sent || sentAt === null || link !== null) return null;
-  const lookableAt = sentAt + keys.lookedUp.lagMs;
+  const elapsedMs = elapsedSince(sentAt);
+  const restMs = keys.lookedUp.lagMs - elapsedMs;
   // A time ahead of the clock was noted by a clock that has been put back since.
-  return sentAt <= now && lookableAt > now ? lookableAt : null;
+  return elapsedMs >= 0 && restMs > 0 ? clock() + Math.ceil(restMs) : null;
 }
 
 /**

@@ -1,6 +1,9 @@
 import { type Clock, type Instant, SECOND_MS } from './time.ts';
 
-/** How long ago something was, in milliseconds; never more than passed while this process ran. @param at by the wall clock, of any process */
+/**
+ * How long ago something was, in milliseconds; never more than passed while this process ran. Negative where only a clock that ran ahead can
+ * have said so. @param at by the wall clock, of any process
+ */
 export type ElapsedSince = (at: Instant) => number;
 
 /** A wall clock beside one that does not jump with it. */
@@ -23,8 +26,8 @@ const JUMP_MS = SECOND_MS;
 const KEPT_STANDS = 32;
 
 /**
- * Has everybody who asks for the time look whether the wall clock jumped. What it says has passed counts only as far as the steady one agrees:
- * two readings that a jump took apart are as near to each other as they really were. Of the time before this process only the wall clock tells.
+ * Has everybody who asks for the time look whether the wall clock jumped. What has passed since this process began is told by the steady one:
+ * two readings that a jump took apart are as near to each other as they were. Of the time before, only the wall clock tells.
  * @param steady milliseconds since any moment, such as `performance.now`
  */
 export function watchClock(wall: Clock, steady: () => number): WatchedClock {
@@ -49,7 +52,7 @@ export function watchClock(wall: Clock, steady: () => number): WatchedClock {
         .map(({ offsetMs, fromAt, untilAt }) => ({ steadyAt: at - offsetMs, fromAt, untilAt }))
         .filter(({ steadyAt, fromAt, untilAt }) => steadyAt > fromAt - JUMP_MS && steadyAt < untilAt + JUMP_MS)
         .map(({ steadyAt }) => now - steadyAt);
-      return Math.min(wallNow - at, ...passed);
+      return passed.length > 0 ? Math.min(...passed) : wallNow - at;
     },
   };
 }

@@ -209,6 +209,30 @@ describe('D15: where keys are looked up, a write without an answer', () => {
     expect(await world.tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
+  test('is not sent earlier where the clock jumps ahead', async () => {
+    const steady = { now: 0 };
+    const { world, looked } = await lagging();
+    const { clinic, model, clock } = world;
+    const tenant = openTenant({
+      ...{ redis: redis.connect(), clinic, targets: [{ model }] },
+      ...{ clock: () => clock.now, steady: () => steady.now },
+    });
+    targetOf(tenant).supports = looked;
+    model.fault = () => 'lost';
+    await cycle(tenant);
+    model.fault = () => null;
+    const sentOnceDue = () =>
+      sentBy(world, async () => {
+        await tenant.outbox.hurry('doctor', clock.now);
+        await drain(tenant, targetOf(tenant));
+      });
+    clock.now += 3_600 * SECOND_MS;
+    steady.now += LAG_MS - 1;
+    expect(await sentOnceDue()).toEqual([]);
+    steady.now += 1;
+    expect(await sentOnceDue()).toMatchObject([{ kind: 'create', mayExist: true }]);
+  });
+
   test('is not sent by another worker either, nor is its deletion taken for done', async () => {
     const { world, looked } = await lagging();
     world.model.fault = () => 'lost';

@@ -35,6 +35,23 @@ describe('the time between two readings', () => {
     expect([elapsedSince(first), elapsedSince(second)]).toEqual([MINUTE_MS + 2 * SECOND_MS, MINUTE_MS]);
   });
 
+  test('is no shorter where the wall clock is put back in between', () => {
+    const { real, watch } = machine();
+    const { clock, elapsedSince } = watch();
+    const first = clock();
+    real.offsetMs -= HOUR_MS;
+    real.now += MINUTE_MS;
+    expect(elapsedSince(first)).toBe(MINUTE_MS);
+  });
+
+  test('is none where a clock that ran ahead before said so', () => {
+    const { real, wall, watch } = machine();
+    const ahead = wall() + HOUR_MS;
+    const { elapsedSince } = watch();
+    real.now += MINUTE_MS;
+    expect(elapsedSince(ahead)).toBe(MINUTE_MS - HOUR_MS);
+  });
+
   test('is no longer for another process either, which took nothing down before the jump', () => {
     const { real, wall, watch } = machine();
     const { elapsedSince } = watch();
