@@ -14,7 +14,7 @@ const NOBODY: ReadonlySet<string> = new Set();
 
 /** What the guard and the questions alone work with, as in a cycle. */
 export interface LossParts {
-  tenant: Pick<OpenTenant, 'holds' | 'log' | 'random' | 'missedForMs' | 'elapsedSince'>;
+  tenant: Pick<OpenTenant, 'holds' | 'log' | 'random' | 'missedForMs' | 'elapsedBetween'>;
   records: Pick<TargetStore, 'gone' | 'noteGone' | 'misses' | 'keepMisses'>;
 }
 

@@ -67,7 +67,7 @@ async function measure(redis: RedisClient, size: number, pattern: string, days: 
     log: silentLogger,
     random,
     missedForMs: CYCLE_MS / 2,
-    elapsedSince: () => Number.POSITIVE_INFINITY,
+    elapsedBetween: () => Number.POSITIVE_INFINITY,
   };
   const world = createLossWorld({ tenant, records: createTargetStore(redis, 'clinic') });
   for (let index = 0; index < size; index += 1) world.add(`${index}`);

@@ -55,7 +55,7 @@ export function compose(options: CompositionOptions): Composition {
   const { log } = options;
   const { settings } = options.configuration;
   // One that is given is as steady as it is right.
-  const { clock, elapsedSince } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
+  const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   const place = settings.redis.place.reveal();
   const redis = connectRedis(place);
   const writer = connectRedis(place);
@@ -77,7 +77,7 @@ export function compose(options: CompositionOptions): Composition {
     ...options,
     connectors: options.connectors ?? registry,
     clock,
-    elapsedSince,
+    elapsedBetween,
     redis,
     writer,
     awaitDurable: createAwaitDurable(writer, { replicas }),

@@ -17,7 +17,7 @@ import type { KeptRoom } from '../model/kept.ts';
 import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { ElapsedSince } from '../model/watched-clock.ts';
+import type { ElapsedBetween } from '../model/watched-clock.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -90,7 +90,7 @@ export interface Shared extends Given {
   /** By profile. */
   compiled: ReadonlyMap<string, CompiledProfile>;
   clock: Clock;
-  elapsedSince: ElapsedSince;
+  elapsedBetween: ElapsedBetween;
   redis: RedisClient;
   writer: RedisClient;
   awaitDurable: AwaitDurable;
@@ -203,7 +203,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       holds: createHoldStore(redis, tenant.id),
       runs,
       missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
-      elapsedSince: shared.elapsedSince,
+      elapsedBetween: shared.elapsedBetween,
       leases: leasesUnder(generation, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration, until this one has it too'),
       ),

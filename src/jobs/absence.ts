@@ -43,7 +43,7 @@ const FAILURES_IN_TURN = 3;
 const MISS_LIFE_MS = 7 * DAY_MS;
 
 /** What the questions need of a tenant. */
-type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedSince'> & {
+type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedBetween'> & {
   holds: Pick<OpenTenant['holds'], 'list'>;
 };
 
@@ -73,7 +73,7 @@ export async function confirmAbsence<Source extends { id: string }>(
   const { kept, approved } = await decidedWhereverMissing(tenant, missing);
   const isDue = (id: string) => approved.has(id) || isLongAgo(known.get(id));
   const isLongAgo = (missedAt: Instant | undefined) =>
-    missedAt !== undefined && Math.min(readAt - missedAt, tenant.elapsedSince(missedAt)) >= tenant.missedForMs;
+    missedAt !== undefined && tenant.elapsedBetween(missedAt, readAt) >= tenant.missedForMs;
   const unkept = [...candidates].filter((id) => !kept.has(id));
   const second = shuffled(unkept.filter(isDue), tenant.random);
   const first = inTurn(missing, (id) => !kept.has(id) && !known.has(id) && !isDue(id), tenant.random);

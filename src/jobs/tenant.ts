@@ -14,7 +14,7 @@ import type {
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { Clock } from '../model/time.ts';
-import type { ElapsedSince } from '../model/watched-clock.ts';
+import type { ElapsedBetween } from '../model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { ChannelDirectory, ChannelStore, KeptChannel } from '../state/channels.ts';
 import type { Generation } from '../state/generations.ts';
@@ -128,7 +128,7 @@ export interface OpenTenant {
   /** A record is gone when a reading that began at least so much after the first that missed it misses it too. */
   missedForMs: number;
   /** As far as a clock agrees that does not jump. */
-  elapsedSince: ElapsedSince;
+  elapsedBetween: ElapsedBetween;
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;

@@ -20,13 +20,14 @@ export function restsUntil(
   { sent, sentAt }: OutboxEntry,
   link: Link | null,
   { supports: { keys } }: OpenTarget,
-  { clock, elapsedSince }: Pick<OpenTenant, 'clock' | 'elapsedSince'>,
+  { clock, elapsedBetween }: Pick<OpenTenant, 'clock' | 'elapsedBetween'>,
 ): Instant | null {
   if (keys === 'enforced' || !sent || sentAt === null || link !== null) return null;
-  const elapsedMs = elapsedSince(sentAt);
+  const now = clock();
+  const elapsedMs = elapsedBetween(sentAt, now);
   const restMs = keys.lookedUp.lagMs - elapsedMs;
   // A time ahead of the clock was noted by a clock that has been put back since.
-  return elapsedMs >= 0 && restMs > 0 ? clock() + Math.ceil(restMs) : null;
+  return elapsedMs >= 0 && restMs > 0 ? now + Math.ceil(restMs) : null;
 }
 
 /**

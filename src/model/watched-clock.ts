@@ -1,15 +1,15 @@
 import { type Clock, type Instant, SECOND_MS } from './time.ts';
 
 /**
- * How long ago something was, in milliseconds; never more than passed while this process ran. Negative where only a clock that ran ahead can
- * have said so. @param at by the wall clock, of any process
+ * How much time, in milliseconds, passed between two moments by the wall clock, of whatever process; the later one of this process.
+ * Negative where only a clock that ran ahead can have told the earlier one.
  */
-export type ElapsedSince = (at: Instant) => number;
+export type ElapsedBetween = (fromAt: Instant, toAt: Instant) => number;
 
 /** A wall clock beside one that does not jump with it. */
 export interface WatchedClock {
   clock: Clock;
-  elapsedSince: ElapsedSince;
+  elapsedBetween: ElapsedBetween;
 }
 
 /** How the wall clock stood to the steady one for a while, both ends by the steady one. */
@@ -21,13 +21,13 @@ interface Stand {
 }
 
 /** Less is no jump: clocks that are kept right step by step, or that were read one after the other. Our choice. */
-const JUMP_MS = SECOND_MS;
+const JUMP_MS = SECOND_MS / 2;
 /** Jumps that are remembered; of what was before them only the wall clock tells. */
 const KEPT_STANDS = 32;
 
 /**
- * Has everybody who asks for the time look whether the wall clock jumped. What has passed since this process began is told by the steady one:
- * two readings that a jump took apart are as near to each other as they were. Of the time before, only the wall clock tells.
+ * Has everybody who asks for the time look whether the wall clock jumped. What passes while this process runs is told by the steady one: two
+ * readings that a jump took apart are as near to each other as they were. Of the time before, only the wall clock tells.
  * @param steady milliseconds since any moment, such as `performance.now`
  */
 export function watchClock(wall: Clock, steady: () => number): WatchedClock {
@@ -43,16 +43,23 @@ export function watchClock(wall: Clock, steady: () => number): WatchedClock {
     }
     return { now, wallNow };
   };
-  look();
+  const first = look();
+  /** The same moment by the steady clock; null when it was not while this process looked, nor before. */
+  const steadyAt = (at: Instant): number | null => {
+    const may = stands.flatMap(({ offsetMs, fromAt, untilAt }) => {
+      const moment = at - offsetMs;
+      return moment > fromAt - JUMP_MS && moment < untilAt + JUMP_MS ? [moment] : [];
+    });
+    if (may.length > 0) return Math.max(...may);
+    const before = at - first.wallNow + first.now;
+    return before < first.now ? before : null;
+  };
   return {
     clock: () => look().wallNow,
-    elapsedSince(at) {
-      const { now, wallNow } = look();
-      const passed = stands
-        .map(({ offsetMs, fromAt, untilAt }) => ({ steadyAt: at - offsetMs, fromAt, untilAt }))
-        .filter(({ steadyAt, fromAt, untilAt }) => steadyAt > fromAt - JUMP_MS && steadyAt < untilAt + JUMP_MS)
-        .map(({ steadyAt }) => now - steadyAt);
-      return passed.length > 0 ? Math.min(...passed) : wallNow - at;
+    elapsedBetween(fromAt, toAt) {
+      look();
+      const [from, to] = [steadyAt(fromAt), steadyAt(toAt)];
+      return from === null || to === null ? toAt - fromAt : to - from;
     },
   };
 }

@@ -20,7 +20,7 @@ interface Choice {
   holds?: Partial<Hold>[];
   answer?: (id: string) => Answer;
   /** What a steady clock says; else as much as the other one. */
-  elapsedSince?: (at: Instant) => number;
+  elapsedBetween?: () => number;
   random?: () => number;
   signal?: AbortSignal;
 }
@@ -68,7 +68,7 @@ async function confirm(choice: Choice) {
     log: { ...silentLogger, warn },
     random: choice.random ?? (() => 0.5),
     missedForMs: MISSED_FOR_MS,
-    elapsedSince: choice.elapsedSince ?? ((at: Instant) => NOW - at),
+    elapsedBetween: choice.elapsedBetween ?? ((from: Instant, to: Instant) => to - from),
   };
   const missing = new Map(Object.entries(choice.missing));
   const misses = { known: missedAt(choice.known ?? {}), readAt: NOW };
@@ -100,9 +100,9 @@ describe('a record that a complete list should have shown', () => {
 
   test('D4: is not believed to be gone where the clock jumped between the two readings', async () => {
     const choice = { missing: { doctor: ['1'] }, known: { 1: NOW - HOUR_MS } };
-    const early = await confirm({ ...choice, elapsedSince: () => MISSED_FOR_MS - 1 });
+    const early = await confirm({ ...choice, elapsedBetween: () => MISSED_FOR_MS - 1 });
     expect([[...early.vanished], [...early.missedOnce], early.asked]).toEqual([[], ['1'], []]);
-    const later = await confirm({ ...choice, elapsedSince: () => MISSED_FOR_MS });
+    const later = await confirm({ ...choice, elapsedBetween: () => MISSED_FOR_MS });
     expect([...later.vanished]).toEqual(['1']);
   });
 

@@ -219,6 +219,7 @@ describe('an appointment that a whole list does not show', () => {
     steady.now += MINUTE_MS - 1;
     expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: {}, unconfirmed: 1 });
     expect(model.objects()).toHaveLength(5);
+    clock.now += 1;
     steady.now += 1;
     expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: { vanished: 1 } });
     expect(model.objects()).toHaveLength(4);

@@ -83,7 +83,7 @@ export function openEpoch(redis: RedisClient, clock: Clock, directory: string | 
 /** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */
 export function openTenant(choice: TenantChoice): OpenTenant {
   const { redis, clinic } = choice;
-  const { clock, elapsedSince } = watchClock(choice.clock, choice.steady ?? choice.clock);
+  const { clock, elapsedBetween } = watchClock(choice.clock, choice.steady ?? choice.clock);
   const id = choice.id ?? 'studio-rossi';
   const room = new KeptRoom(100_000);
   const links = createLinkStore(redis, id, room);
@@ -114,7 +114,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     }),
     // Any later cycle is a second look.
     missedForMs: 0,
-    elapsedSince,
+    elapsedBetween,
     leases: leasesUnder(generation, createLeases(redis, id, choice.leaseTtlMs ?? 60_000), () => {}),
     memory: emptyStreamMemory(room, true),
     protection,

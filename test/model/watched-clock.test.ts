@@ -9,7 +9,10 @@ const BEGAN_AT = Date.UTC(2026, 0, 1);
 function machine() {
   const real = { now: 0, offsetMs: BEGAN_AT };
   const wall = () => real.now + real.offsetMs;
-  const watch = (startedAt = real.now) => watchClock(wall, () => real.now - startedAt);
+  const watch = (startedAt = real.now) => {
+    const { clock, elapsedBetween } = watchClock(wall, () => real.now - startedAt);
+    return { clock, elapsedSince: (at: number) => elapsedBetween(at, clock()), elapsedBetween };
+  };
   return { real, wall, watch };
 }
 
@@ -44,12 +47,34 @@ describe('the time between two readings', () => {
     expect(elapsedSince(first)).toBe(MINUTE_MS);
   });
 
+  test('is as much longer as it began before the process, by the clock as it was then', () => {
+    const { real, wall, watch } = machine();
+    const before = wall() - MINUTE_MS;
+    const { elapsedSince } = watch();
+    real.offsetMs += HOUR_MS;
+    real.now += SECOND_MS;
+    expect(elapsedSince(before)).toBe(MINUTE_MS + SECOND_MS);
+  });
+
   test('is none where a clock that ran ahead before said so', () => {
     const { real, wall, watch } = machine();
     const ahead = wall() + HOUR_MS;
     const { elapsedSince } = watch();
     real.now += MINUTE_MS;
     expect(elapsedSince(ahead)).toBe(MINUTE_MS - HOUR_MS);
+  });
+
+  test('ends where it ended, whatever the clock did afterwards', () => {
+    const { real, watch } = machine();
+    const { clock, elapsedBetween } = watch();
+    const first = clock();
+    real.offsetMs += HOUR_MS;
+    real.now += MINUTE_MS;
+    const second = clock();
+    real.offsetMs -= HOUR_MS;
+    real.now += MINUTE_MS;
+    clock();
+    expect(elapsedBetween(first, second)).toBe(MINUTE_MS);
   });
 
   test('is no longer for another process either, which took nothing down before the jump', () => {

@@ -24,7 +24,7 @@ async function openWorld(size: number, missedForMs = 0): Promise<LossWorld> {
     log: silentLogger,
     random,
     missedForMs,
-    elapsedSince: () => Infinity,
+    elapsedBetween: () => Infinity,
   };
   const world = createLossWorld({ tenant, records: createTargetStore(connection, 'clinic') });
   for (let index = 0; index < size; index += 1) world.add(`${index}`);

@@ -1,5 +1,6 @@
 import type { ProxiedAnswer, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { seededRandom } from '../../../sandbox/kit/random.ts';
+import { Denials } from '../judge/denials.ts';
 import type { Scene } from '../run/scene.ts';
 import type { Lie } from '../world/world.ts';
 import { type Ceasing, type Draw, type Fault, fault } from './fault.ts';
@@ -47,6 +48,8 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
   const desks = [...scene.world.tenants.values()];
   const about = desks[tenant]?.tenantId;
   const shown = new Set<string>();
+  const denials = new Denials();
+  scene.denials.push(denials);
   const heard = Promise.withResolvers<void>();
   let pages = 0;
   const readings = wholeReadings();
@@ -61,7 +64,8 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
     if (about !== undefined && (listed ?? owner) !== about) return null;
     if (listed !== undefined && answer.status === 200) {
       const asked = JSON.parse(answer.body.toString()) as List;
-      if (story.isOfWholeReadings === true && !readings.isTold(listed, asked, request, isEnding)) {
+      const isTold = readings.isTold(listed, asked, request, isEnding);
+      if (story.isOfWholeReadings === true && !isTold) {
         if (isEnding && readings.areOver()) end();
         return null;
       }
@@ -73,7 +77,9 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
       if (pages >= 4) heard.resolve();
       return { ...answer, body: JSON.stringify(list) };
     }
-    return owner !== undefined && singles && story.hides && !shown.has(id) ? NOT_FOUND : null;
+    if (owner === undefined || !singles || !story.hides || shown.has(id)) return null;
+    denials.deny(id, readings.beganAt(owner), Date.now());
+    return NOT_FOUND;
   };
   scene.world.lies.add(lie);
   if (!story.isBetrayed) scene.beginLie();
@@ -94,14 +100,18 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
 function wholeReadings() {
   const begun = new Set<string>();
   const lastFrom = new Map<string, string>();
+  const beganAt = new Map<string, number>();
   return {
     areOver: () => begun.size === 0,
+    /** Epoch ms at which the reading of a clinic began that is under way. */
+    beganAt: (clinic: string) => beganAt.get(clinic) ?? Date.now(),
     isTold(clinic: string, { offset }: List, { url }: ProxiedRequest, isEnding: boolean): boolean {
       if (offset === 0) {
         // A day: each reading begins some seconds later than the one before.
         const from = new URLSearchParams(url.split('?')[1]).get('from')?.slice(0, 10) ?? '';
         const isAnother = from < (lastFrom.get(clinic) ?? '');
         lastFrom.set(clinic, from);
+        if (isAnother || !beganAt.has(clinic)) beganAt.set(clinic, Date.now());
         if (isAnother && isEnding) begun.delete(clinic);
         else if (isAnother) begun.add(clinic);
       }

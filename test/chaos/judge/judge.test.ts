@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index.ts';
 import { importsOf, tokensOf } from '../../support/source-scanner.ts';
 import type { RemoteObject } from './compare.ts';
+import { Denials } from './denials.ts';
 import { History } from './history.ts';
 import { watchRemovals } from './removals.ts';
 import { tallyOf } from './tally.ts';
@@ -62,6 +63,7 @@ function judged(history: History, changes: Partial<JudgedCalendar>) {
       rules: RULES,
       remote: [],
       removals: [],
+      denials: [],
       at: NOW,
       ...changes,
     }),
@@ -127,6 +129,23 @@ describe('removals', () => {
     const { history, book } = useBooks();
     book(1);
     expect(judged(history, { remote: [objectOf(1)], removals: [removal] })).toEqual({ ...NONE, unjustifiedDeletes: 1 });
+  });
+
+  test('are right when two readings half a cycle apart denied it, in their lists and alone', () => {
+    const { history, book } = useBooks();
+    book(1);
+    const denied = (times: readonly [readingAt: number, at: number][], id = 'apt1') => {
+      const denials = new Denials();
+      for (const [readingAt, at] of times) denials.deny(id, NOW + readingAt, NOW + at);
+      return judged(history, { remote: [objectOf(1)], removals: [removal], denials: [denials] }).unjustifiedDeletes;
+    };
+    const first = [-9_000, -8_000] as const;
+    expect(denied([[...first], [-4_000, -1]])).toBe(0);
+    // The second one came too soon, or after the removal, or was of another appointment, or there was none.
+    expect(denied([[...first], [-4_001, -1]])).toBe(1);
+    expect(denied([[...first], [-4_000, 1]])).toBe(1);
+    expect(denied([[...first], [-4_000, -1]], 'apt2')).toBe(1);
+    expect(denied([[...first]])).toBe(1);
   });
 
   test('are right when it was cancelled shortly before, even if it came back', () => {

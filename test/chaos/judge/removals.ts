@@ -1,4 +1,5 @@
 import { markOf } from './compare.ts';
+import type { Denials } from './denials.ts';
 import type { Entry, History } from './history.ts';
 import { type TargetRules, verdictOn } from './rules.ts';
 
@@ -16,14 +17,23 @@ export interface Removal {
 /** How long a removal may come behind what the clinic said: a cycle was under way, a lane was busy, a daemon was away. */
 const LAG_MS = 20_000;
 
-/** Removals that the clinic's books did not ask for: the appointment belonged there all the time until then. */
+/**
+ * Removals that the clinic's books did not ask for: the appointment belonged there all the time until then, and the clinic did not deny it as
+ * believably as one does that has deleted it.
+ */
 export function unjustified(
   removals: readonly Removal[],
-  { history, rulesAt }: { history: History; rulesAt: (at: number) => TargetRules },
+  {
+    history,
+    denials,
+    rulesAt,
+  }: { history: History; denials: readonly Denials[]; rulesAt: (at: number) => TargetRules },
 ): Removal[] {
   return removals.filter(({ at, mark }) => {
-    const versions = [...history.between(at - LAG_MS, at).values()].find(([first]) => markOf(first as Entry) === mark);
-    return versions?.every((entry) => verdictOn(entry, rulesAt(at), at) === 'shown') ?? false;
+    const held = history.between(at - LAG_MS, at);
+    const [id, versions] = [...held].find(([, [first]]) => markOf(first as Entry) === mark) ?? ['', []];
+    if (versions.length === 0 || denials.some((lie) => lie.isBelievable(id, at))) return false;
+    return versions.every((entry) => verdictOn(entry, rulesAt(at), at) === 'shown');
   });
 }
 

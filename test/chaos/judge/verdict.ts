@@ -2,6 +2,7 @@ import { booksOf } from '../crm/books.ts';
 import { judge as judgeCrm } from '../crm/judge.ts';
 import type { CrmSide } from '../crm/side.ts';
 import { compareTarget, type Difference, type Exceptions, type RemoteObject } from './compare.ts';
+import type { Denials } from './denials.ts';
 import type { Books, History } from './history.ts';
 import { leaksIn, type Place } from './leaks.ts';
 import { doublesIn, type Got } from './reminders.ts';
@@ -18,15 +19,16 @@ export interface JudgedCalendar extends Exceptions {
   rules: TargetRules;
   remote: readonly RemoteObject[];
   removals: readonly Removal[];
+  denials: readonly Denials[];
   /** Epoch ms at which it was read. */
   at: number;
 }
 
 /** What a calendar came to. */
 export function judgeCalendar(calendar: JudgedCalendar): Defect[] {
-  const { name, history, rules, remote, removals, at, strangers, touched } = calendar;
+  const { name, history, rules, remote, removals, denials, at, strangers, touched } = calendar;
   const differences = compareTarget(history, rules, remote, { from: at, to: at, strangers, touched });
-  const wild = unjustified(removals, { history, rulesAt: () => rules });
+  const wild = unjustified(removals, { history, denials, rulesAt: () => rules });
   return [
     ...differences.map(({ kind, text }) => ({ kind: KINDS[kind], text: `${name}: ${text}` })),
     ...wild.map(({ mark, at: removedAt }) => ({

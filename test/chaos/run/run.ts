@@ -120,7 +120,9 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled, places:
     const remote = await calendar.read();
     const { tenant, target, rules, removals } = calendar;
     const exceptions = { strangers: new Set<string>(), touched: new Set<string>() };
-    const judged = { name: `${tenant}/${target}`, history: desk.history, rules, remote, removals, at, ...exceptions };
+    const { denials } = scene;
+    const held = { rules, remote, removals, denials, at };
+    const judged = { name: `${tenant}/${target}`, history: desk.history, ...held, ...exceptions };
     defects.push(...judgeCalendar(judged));
   }
   for (const { tenant, side } of world.crms) {

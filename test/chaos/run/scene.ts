@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Status } from '../../../src/control/status.ts';
 import type { RemoteObject } from '../judge/compare.ts';
 import { markOf } from '../judge/compare.ts';
+import type { Denials } from '../judge/denials.ts';
 import type { Defect } from '../judge/tally.ts';
 import { type Operator, openOperator } from '../world/operator.ts';
 import type { CalendarTarget } from '../world/targets.ts';
@@ -32,6 +33,8 @@ export interface Scene {
   readonly lying: { from: number; to: number }[];
   /** Times that are waited at most are so many times longer, on a machine that is so much busier. */
   pace: number;
+  /** Of each lie that the clinic told. */
+  readonly denials: Denials[];
   /** A fault struck. */
   count(fault: string, where?: string): void;
   doubt(doubt: Doubt): void;
@@ -103,6 +106,7 @@ export function openScene(world: World): Scene {
     pace: 1,
     claims: [],
     ...{ world, operator, byFault, doubts, lying, touched, dismissed, revoked: new Set(), tokens: world.clinicTokens },
+    denials: [],
     count(fault, where) {
       byFault.set(fault, (byFault.get(fault) ?? 0) + 1);
       world.note(fault, where === undefined ? {} : { where });
