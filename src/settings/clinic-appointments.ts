@@ -3,7 +3,7 @@ import { fieldPaths } from './clinic-fields.ts';
 import { path } from './clinic-paging.ts';
 import { payment, statusChange } from './clinic-registry.ts';
 import { listProfile, RESOURCES } from './clinic-resources.ts';
-import { windowFilters } from './clinic-windows.ts';
+import { rereading, windowFilters } from './clinic-windows.ts';
 import { APPOINTMENT_STATUSES as STATUSES } from './common-schemas.ts';
 
 const flag = z.strictObject({
@@ -30,6 +30,7 @@ const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
 export const appointments = z.strictObject({
   ...listProfile(RESOURCES.appointments),
   ...windowFilters,
+  rereading,
   statuses: z
     .record(z.string(), z.enum(STATUSES))
     .default(STATUS_WORDS)
