@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { WrittenProfile } from './open-client.ts';
-import { NOW, openRememberingClinic, type Row, rowOf, told, withEtags } from './remembering-clinic.ts';
+import { changedSince, NOW, openRememberingClinic, type Row, rowOf, told, withEtags } from './remembering-clinic.ts';
 
 /** As the profile has it when it says nothing. */
 const OVERLAP_MS = 10 * MINUTE_MS;
@@ -15,17 +15,11 @@ function at(instant: Instant): string {
   return new Date(instant).toISOString();
 }
 
-/** Lists what changed at or after the parameter's time. */
-function since(rows: readonly Row[], query: URLSearchParams): readonly Row[] {
-  const from = query.get('updatedSince');
-  return from === null ? rows : rows.filter(({ updatedAt }) => Date.parse(updatedAt ?? '') >= Date.parse(from));
-}
-
 /** A clinic of five rows, of which the last changed a day ago, that were read before; its clock is ours. */
 async function readBefore(written: WrittenProfile = { appointments: FILTER }) {
   const clinic = await openRememberingClinic(written);
   const { world } = clinic;
-  world.listed = since;
+  world.listed = changedSince;
   world.rows = ['a', 'b', 'c', 'd'].map((id) => rowOf(id, { updatedAt: at(NOW - 2 * DAY_MS) }));
   world.rows.push(rowOf('e', { updatedAt: at(NOW - DAY_MS) }));
   const first = await clinic.read();
@@ -200,7 +194,7 @@ describe('all is read', () => {
     expect(snapshot.completeness).toBe('complete');
     expect(snapshot.records).toEqual((await clinic.readAnew()).records);
     clinic.world.answer = (usual) => usual;
-    clinic.world.listed = since;
+    clinic.world.listed = changedSince;
     clinic.world.rows = clinic.world.rows
       .map((row) => ({ ...row, updatedAt: at(NOW - DAY_MS), start: '2026-03-01T10:00:00Z' }))
       .filter(({ id }) => id !== '');
@@ -221,7 +215,7 @@ describe('all is read', () => {
   /** What changed comes with a row more. */
   function listingAlso({ world }: Clinic, row: Partial<Row>): void {
     world.listed = (rows, query) =>
-      query.get('updatedSince') === null ? rows : [...since(rows, query), { ...(rows[0] as Row), ...row }];
+      query.get('updatedSince') === null ? rows : [...changedSince(rows, query), { ...(rows[0] as Row), ...row }];
   }
 
   function neverWhole({ world }: Clinic): void {
@@ -267,7 +261,7 @@ test('whatever happens, all that the clinic shows is known as by reading all; wh
       async (history, skewMinutes, hasEtags) => {
         await using clinic = await openRememberingClinic({ appointments: FILTER });
         const { world } = clinic;
-        world.listed = since;
+        world.listed = changedSince;
         if (hasEtags) world.answer = withEtags();
         const deletedAt = new Map<string, Instant>();
         for (const step of history) {

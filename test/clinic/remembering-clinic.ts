@@ -55,6 +55,7 @@ export async function openRememberingClinic(written: WrittenProfile = {}, room =
   return {
     world,
     server,
+    client,
     memory,
     /** A reading that goes on from the one before. @param login when a person logged in */
     read: (login: number | null = null, tenant = 't'): Promise<AppointmentSnapshot> =>
@@ -69,7 +70,12 @@ export async function openRememberingClinic(written: WrittenProfile = {}, room =
   };
 }
 
-function pageOf({ rows, listed }: { rows: Row[]; listed: Listed }, { query }: ScriptedRequest): ScriptedAnswer {
+function pageOf({ rows, listed }: { rows: Row[]; listed: Listed }, { path, query }: ScriptedRequest): ScriptedAnswer {
+  const [, alone] = /\/appointments\/(.+)$/.exec(path) ?? [];
+  if (alone !== undefined) {
+    const found = rows.find(({ id }) => id === decodeURIComponent(alone));
+    return found === undefined ? { status: 404, json: {} } : { json: told(found) };
+  }
   const all = listed(rows, query);
   const offset = Number(query.get('offset'));
   const page = all.slice(offset, offset + PAGE_SIZE);
@@ -81,6 +87,12 @@ type Listed = (rows: readonly Row[], query: URLSearchParams) => readonly Row[];
 /** A row with what every row has. */
 export function told(row: Row): object {
   return { agendaId: 'g', status: 'Booked', end: '2026-03-01T23:00:00Z', ...row };
+}
+
+/** Lists what changed at or after the time of the parameter `updatedSince`. */
+export function changedSince(rows: readonly Row[], query: URLSearchParams): readonly Row[] {
+  const from = query.get('updatedSince');
+  return from === null ? rows : rows.filter(({ updatedAt }) => Date.parse(updatedAt ?? '') >= Date.parse(from));
 }
 
 /** A server that gives each content an ETag, and answers 304 where it is asked for by it. */
