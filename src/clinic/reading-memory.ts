@@ -190,8 +190,7 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
     const whole = this.#whole;
     if (whole === null || whole.question !== question || whole.window.fromAt > fromAt || whole.window.toAt < toAt)
       return null;
-    const ageMs = now - whole.beganAt;
-    return ageMs >= 0 && ageMs < wholeEveryMs ? whole : null;
+    return now - whole.beganAt < wholeEveryMs ? whole : null;
   }
 }
 

@@ -105,6 +105,27 @@ describe('a clinic that tells what changed', () => {
     expect([gone.completeness, gone.records.has('a')]).toEqual(['complete', false]);
   });
 
+  test('whose filter is behind gives nothing back that is known to be older', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(MINUTE_MS);
+    const before = clinic.world.rows[4] as Row;
+    clinic.change('e', { status: 'Cancelled' });
+    await clinic.read();
+    clinic.world.listed = () => [before];
+    const { records, completeness } = await clinic.read();
+    expect([completeness, records.get('e')?.status]).toEqual(['changes', 'cancelled']);
+  });
+
+  test('and shows a change in a time to come, is not asked what changed since then', async () => {
+    await using clinic = await readBefore();
+    clinic.change('a', { updatedAt: at(NOW + HOUR_MS) });
+    await clinic.read();
+    clinic.world.rows = clinic.world.rows.filter(({ id }) => id !== 'a');
+    clinic.pass(20 * MINUTE_MS);
+    clinic.change('b', { status: 'Cancelled' });
+    expect((await clinic.read()).records.get('b')?.status).toBe('cancelled');
+  });
+
   test('that writes a change late, with its time of before, is understood within the overlap', async () => {
     await using clinic = await readBefore();
     clinic.pass(20 * MINUTE_MS);
