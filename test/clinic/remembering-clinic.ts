@@ -24,6 +24,7 @@ export interface Row {
   status?: string;
   updatedAt?: string | null;
   agendaId?: string;
+  patientId?: string;
   end?: string;
 }
 

@@ -11,7 +11,7 @@ import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf, wholeCycle } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
-import { openTenant } from './open-tenant.ts';
+import { openTenant, type TenantChoice } from './open-tenant.ts';
 
 /** REREADINGS=2000 looks longer. */
 const HISTORIES = Number(process.env.REREADINGS ?? 25);
@@ -47,7 +47,15 @@ interface Change {
 function put({ world }: Clinic, id: string, { inHours, agendaId = 'a1', status = 'Booked' }: Change): void {
   const startAt = world.now + inHours * HOUR_MS;
   const at = (instant: number) => new Date(instant).toISOString();
-  const row: Row = { id, agendaId, status, start: at(startAt), end: at(startAt + HOUR_MS), updatedAt: at(world.now) };
+  const row: Row = {
+    id,
+    agendaId,
+    status,
+    patientId: 'p',
+    start: at(startAt),
+    end: at(startAt + HOUR_MS),
+    updatedAt: at(world.now),
+  };
   world.rows = [...world.rows.filter((one) => one.id !== id), row];
 }
 
@@ -61,6 +69,7 @@ function startProcess(
   { client, world }: Clinic,
   id: string,
   models = [createModelTarget(), createModelTarget()],
+  more: TenantChoice['targets'] = [],
 ): Process {
   const targets = models.map((model, index) => ({
     id: `doctor-${index + 1}`,
@@ -73,7 +82,13 @@ function startProcess(
       client.readAppointments('t', query, signal),
     readAppointment: (record: string, signal: AbortSignal) => client.readAppointment('t', record, signal),
   };
-  const tenant = openTenant({ redis: connection, id, clinic: source, targets, clock: () => world.now });
+  const tenant = openTenant({
+    redis: connection,
+    id,
+    clinic: source,
+    targets: [...targets, ...more],
+    clock: () => world.now,
+  });
   return { tenant, models };
 }
 
@@ -165,6 +180,14 @@ test('a cycle that somebody asked for reads all', async () => {
   const asked = await pullTenant(tenant, NEVER, { asked: true });
   expect(asked).toMatchObject({ snapshot: { completeness: 'complete' } });
   expect(new Set(clinic.asked())).toEqual(new Set([null]));
+});
+
+test('a first cycle that had to look for names first reads all after them too', async () => {
+  await using clinic = await openClinic();
+  const targets = [{ model: createModelTarget(), configuration: { title: 'full' as const } }];
+  const { tenant } = startProcess(redis.connect(), clinic, 'names', [], targets);
+  expect(await pullTenant(tenant, NEVER)).toMatchObject({ snapshot: { completeness: 'complete' } });
+  expect(tenant.memory.lacksNames).toBe(true);
 });
 
 type Step =
