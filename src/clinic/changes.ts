@@ -6,6 +6,7 @@ import type { ClinicContext } from './context.ts';
 import type { ReadRows, Rows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
 import type { KnownRows } from './reading-memory.ts';
+import type { Mapped } from './rows.ts';
 import { formatInstant } from './timestamps.ts';
 import type { Zone } from './zone.ts';
 
@@ -27,11 +28,8 @@ interface ChangesQuestion {
   context: ClinicContext;
   zone: Zone;
   isWanted: Rows['isWanted'];
-  read(parameters: ListCall['parameters']): Promise<ReadRows>;
+  read(parameters: ListCall['parameters'], stopsAt: (row: Mapped<Appointment>) => boolean): Promise<ReadRows>;
 }
-
-/** All that is known now; or why it is not, and whether asking again is useless. */
-type Changes = KnownRows<Appointment> | { doubt: ChangesDoubt; isUseless: boolean };
 
 /** A time without an offset may mean the hour before, in the night that has it twice. */
 const AMBIGUOUS_MS = HOUR_MS;
@@ -41,31 +39,39 @@ const FILTER_SLACK_MS = DAY_MS;
 /**
  * Asks the clinic for what changed since, over all its agendas and all times, so that what moved out of the window is told too, and puts it
  * over what is known. What was known stays known wherever it is now. What was deleted is not told of.
+ * @returns all that is known now; or why it is not
  * @throws MirrorError when a page could not be read
  */
 export async function readChanges(
   known: KnownRows<Appointment> & { changedTo: Instant },
   { context, zone, isWanted, read }: ChangesQuestion,
-): Promise<Changes> {
+): Promise<KnownRows<Appointment> | { doubt: ChangesDoubt }> {
   const { parameter, overlapSeconds } = context.profile.appointments.rereading.changedSince;
-  if (parameter === null) return { doubt: 'filter-refused', isUseless: true };
+  if (parameter === null) return { doubt: 'filter-refused' };
   const since = sinceOf(known.changedTo - overlapSeconds * SECOND_MS, context, zone);
   const startedAt = context.clock();
-  const answer = await read([[parameter, since.text]]).catch(refused);
-  if (answer === null) return { doubt: 'filter-refused', isUseless: true };
+  const doubtOf = (row: Mapped<Appointment>) => doubtOfRow(row, since.at, context.clock());
+  const answer = await read([[parameter, since.text]], (row) => doubtOf(row) !== null).catch(refused);
+  if (answer === null) return { doubt: 'filter-refused' };
   const endedAt = context.clock();
-  const changed: Appointment[] = [];
-  for (const row of answer.rows) {
-    if ('setAside' in row) return { doubt: 'row-set-aside', isUseless: false };
-    const { updatedAt } = row.record;
-    if (updatedAt === null) return { doubt: 'change-time-missing', isUseless: false };
-    if (updatedAt > endedAt + CLOCK_TOLERANCE_MS) return { doubt: 'change-time-ahead', isUseless: false };
-    if (updatedAt < since.at - FILTER_SLACK_MS) return { doubt: 'filter-ignored', isUseless: true };
-    changed.push(row.record);
-  }
-  if (answer.reason !== null) return { doubt: answer.reason, isUseless: false };
+  const doubt = answer.rows.map(doubtOf).find((one) => one !== null) ?? answer.reason;
+  if (doubt !== null) return { doubt };
+  const changed = answer.rows.flatMap((row) => ('record' in row ? [row.record] : []));
   const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? known.changedTo;
   return { ...putOver(known, changed, isWanted), changedTo: Math.max(known.changedTo, changedTo) };
+}
+
+/** Whether a clinic that answers so does not filter as the profile says. */
+export function isOfNoUse(doubt: ChangesDoubt): boolean {
+  return doubt === 'filter-ignored' || doubt === 'filter-refused';
+}
+
+function doubtOfRow(row: Mapped<Appointment>, sinceAt: Instant, now: Instant): ChangesDoubt | null {
+  if ('setAside' in row) return 'row-set-aside';
+  const { updatedAt } = row.record;
+  if (updatedAt === null) return 'change-time-missing';
+  if (updatedAt > now + CLOCK_TOLERANCE_MS) return 'change-time-ahead';
+  return updatedAt < sinceAt - FILTER_SLACK_MS ? 'filter-ignored' : null;
 }
 
 /**

@@ -13,6 +13,8 @@ export interface Rows {
   isWanted: (record: Appointment) => boolean;
   /** Of pages that were read before; absent where none is kept. */
   pages?: PageMemory<Mapped<Appointment>>;
+  /** A page with such a row is the last that is read: the others would tell nothing more. */
+  stopsAt?: (row: Mapped<Appointment>) => boolean;
 }
 
 /** What was gathered of a window so far. */
@@ -45,19 +47,19 @@ export async function readRows(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  { map, pages }: Pick<Rows, 'map' | 'pages'>,
+  { isWanted: _, ...how }: Rows,
 ): Promise<ReadRows> {
   const earlier: Mapped<Appointment>[] = [];
-  let asked = pages;
+  let asked: Omit<Rows, 'isWanted'> = how;
   for (let rereadsLeft = context.profile.limits.rereads; ; rereadsLeft -= 1) {
-    const { rows, reason } = await readOnce(context, call, gathered, { map, ...(asked && { pages: asked }) });
+    const { rows, reason } = await readOnce(context, call, gathered, asked);
     if (reason === null || !isPassing(reason) || rereadsLeft === 0) {
       const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.setAside.recordId !== null);
       return { rows: [...before, ...rows], reason };
     }
     context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
     earlier.push(...rows);
-    asked = pages && { ...pages, etagOf: () => null };
+    if (how.pages !== undefined) asked = { ...how, pages: { ...how.pages, etagOf: () => null } };
   }
 }
 
@@ -65,7 +67,7 @@ async function readOnce(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  { map, pages }: Pick<Rows, 'map' | 'pages'>,
+  { map, pages, stopsAt = () => false }: Omit<Rows, 'isWanted'>,
 ): Promise<ReadRows> {
   const rows: Mapped<Appointment>[] = [];
   let reason: PartialReason | null = null;
@@ -73,6 +75,7 @@ async function readOnce(
     gathered.pages += 1;
     for (const row of page.rows) rows.push(row);
     if (page.end !== null && !page.end.proved) reason = page.end.reason;
+    if (page.rows.some(stopsAt)) break;
   }
   return { rows, reason };
 }

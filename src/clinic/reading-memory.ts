@@ -39,7 +39,7 @@ export interface RememberedQuestion {
 /** For how long what is kept may stand for what would be read. */
 export interface Trust {
   now: Instant;
-  /** A reading that goes on from another one, or asks for conditions, does so for as long after the last whole one. */
+  /** A reading that goes on from another one, or asks with conditions, does so for as long after the last whole one. */
   wholeEveryMs: number;
   /** Whether the clinic may be asked what is not modified. */
   conditions: boolean;
@@ -87,7 +87,7 @@ interface Whole {
 
 /**
  * What one process keeps of the last reading of a list, so that pages and records that are as they were cost neither fetching nor parsing
- * nor mapping. For the rest it changes nothing of what a reading gives, but for the time for which the clinic's word is trusted.
+ * nor mapping. It changes what a reading gives only where the clinic's own word of what changed is wrong, and for as long as that is trusted.
  */
 export class ReadingMemory<Model extends { id: string }> implements Forgettable {
   readonly #room: KeptRoom;

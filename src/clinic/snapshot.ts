@@ -1,7 +1,7 @@
 import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../model/time.ts';
-import { changedToOf, readChanges } from './changes.ts';
+import { changedToOf, isOfNoUse, readChanges } from './changes.ts';
 import type { ClinicContext } from './context.ts';
 import { type Gathered, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
@@ -99,12 +99,17 @@ async function readSince(
   const answer = await readChanges(known, {
     ...{ context, zone },
     isWanted: rows.isWanted,
-    read: (parameters) => readRows(context, callOf(work, parameters, []), gathered, rows),
+    read: (parameters, stopsAt) => readRows(context, callOf(work, parameters, []), gathered, { ...rows, stopsAt }),
   });
   if ('doubt' in answer) {
-    context.log.info({ label: 'clinic.appointments.list', doubt: answer.doubt }, 'all is read, not what changed since');
-    if (answer.isUseless) memory.leaveFilter();
-    else memory.doubt();
+    const told = { label: 'clinic.appointments.list', doubt: answer.doubt };
+    if (isOfNoUse(answer.doubt)) {
+      memory.leaveFilter();
+      context.log.warn(told, 'the clinic does not tell what changed as its profile says: all is read from now on');
+    } else {
+      memory.doubt();
+      context.log.info(told, 'all is read, not what changed since');
+    }
     return null;
   }
   remembered.end(answer, true);

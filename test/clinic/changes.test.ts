@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, overlaps } from '../../src/model/time.ts';
-import type { WrittenProfile } from './open-client.ts';
+import { profileOf, type WrittenProfile } from './open-client.ts';
 import { changedSince, NOW, openRememberingClinic, type Row, rowOf, told, withEtags } from './remembering-clinic.ts';
 
 /** As the profile has it when it says nothing. */
@@ -182,6 +182,20 @@ describe('a clinic that tells what changed', () => {
     await clinic.read();
     expect(clinic.queries()[0]?.get('q')).toBe(text);
   });
+});
+
+test('a filter without the times of changes is refused in the profile', () => {
+  const written = { appointments: { ...FILTER, fields: { updatedAt: [] } } };
+  expect(() => profileOf(written)).toThrow(/fields\.updatedAt/);
+});
+
+test('a clinic that takes no notice of the filter is not read to the end for it', async () => {
+  await using clinic = await readBefore();
+  clinic.world.listed = (rows) => rows;
+  clinic.world.rows = Array.from({ length: 60 }, (_, index) => rowOf(`${index}`, { updatedAt: at(NOW - 9 * DAY_MS) }));
+  const { completeness } = await clinic.read();
+  expect(completeness).toBe('complete');
+  expect(clinic.queries().filter((query) => query.has('updatedSince'))).toHaveLength(1);
 });
 
 describe('all is read', () => {
