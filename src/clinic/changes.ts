@@ -3,7 +3,7 @@ import type { Appointment } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import type { ClinicContext } from './context.ts';
-import type { ReadRows, Rows } from './gathering.ts';
+import type { IsWanted, ReadRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
 import type { KnownRows } from './reading-memory.ts';
 import type { Mapped } from './rows.ts';
@@ -27,7 +27,7 @@ export type ChangesDoubt =
 interface ChangesQuestion {
   context: ClinicContext;
   zone: Zone;
-  isWanted: Rows['isWanted'];
+  isWanted: IsWanted;
   read(parameters: ListCall['parameters'], stopsAt: (row: Mapped<Appointment>) => boolean): Promise<ReadRows>;
 }
 
@@ -109,7 +109,7 @@ function refused(error: unknown): null {
 function putOver(
   known: KnownRows<Appointment>,
   changed: readonly Appointment[],
-  isWanted: Rows['isWanted'],
+  isWanted: IsWanted,
 ): Omit<KnownRows<Appointment>, 'changedTo'> {
   const { withoutId } = known;
   const isNews = (record: Appointment) => {

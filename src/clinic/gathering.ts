@@ -10,12 +10,14 @@ import type { Mapped } from './rows.ts';
 /** How rows become records of one reading. */
 export interface Rows {
   map: (row: unknown) => Mapped<Appointment>;
-  isWanted: (record: Appointment) => boolean;
   /** Of pages that were read before; absent where none is kept. */
   pages?: PageMemory<Mapped<Appointment>>;
   /** A page with such a row is the last that is read: the others would tell nothing more. */
   stopsAt?: (row: Mapped<Appointment>) => boolean;
 }
+
+/** Whether a record lies in the window and the agendas that are asked for. */
+export type IsWanted = (record: Appointment) => boolean;
 
 /** What was gathered of a window so far. */
 export interface Gathered {
@@ -47,10 +49,10 @@ export async function readRows(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  { isWanted: _, ...how }: Rows,
+  how: Rows,
 ): Promise<ReadRows> {
   const earlier: Mapped<Appointment>[] = [];
-  let asked: Omit<Rows, 'isWanted'> = how;
+  let asked = how;
   for (let rereadsLeft = context.profile.limits.rereads; ; rereadsLeft -= 1) {
     const { rows, reason } = await readOnce(context, call, gathered, asked);
     if (reason === null || !isPassing(reason) || rereadsLeft === 0) {
@@ -67,7 +69,7 @@ async function readOnce(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  { map, pages, stopsAt = () => false }: Omit<Rows, 'isWanted'>,
+  { map, pages, stopsAt = () => false }: Rows,
 ): Promise<ReadRows> {
   const rows: Mapped<Appointment>[] = [];
   let reason: PartialReason | null = null;
@@ -81,7 +83,7 @@ async function readOnce(
 }
 
 /** Of two versions of a record the one changed later stays; where none tells, the one read later. */
-export function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: Rows['isWanted']): void {
+export function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: IsWanted): void {
   if ('setAside' in mapped) {
     const { recordId } = mapped.setAside;
     if (isForeign(mapped.setAside)) gathered.reason ??= 'wrong-tenant';

@@ -3,7 +3,7 @@ import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../model/time.ts';
 import { changedToOf, isOfNoUse, readChanges } from './changes.ts';
 import type { ClinicContext } from './context.ts';
-import { type Gathered, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
+import { type Gathered, type IsWanted, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
 import { ofTenant } from './own-rows.ts';
 import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
@@ -48,10 +48,10 @@ export async function readSnapshot(
   const { tenantId, memory } = question;
   const mapOwn = ofTenant(context.profile, { list: 'appointments', tenantId }, map);
   const work: Work = { context, question, zone, map: mapOwn, gathered: nothingGathered() };
-  if (memory === undefined) return readWhole(work, null);
+  if (memory === undefined) return readWindow(work, null);
   const remembered = begin(work, memory);
-  if (remembered.known === null) return readWhole(work, remembered);
-  return (await readSince(work, memory, remembered)) ?? readWhole(work, begin(work, memory));
+  if (remembered.known === null) return readWindow(work, remembered);
+  return (await readSince(work, memory, remembered)) ?? readWindow(work, begin(work, memory));
 }
 
 function begin({ context, question }: Work, memory: ReadingMemory<Appointment>): RememberedReading<Appointment> {
@@ -64,15 +64,15 @@ function begin({ context, question }: Work, memory: ReadingMemory<Appointment>):
   );
 }
 
-async function readWhole(work: Work, remembered: RememberedReading<Appointment> | null): Promise<AppointmentSnapshot> {
+async function readWindow(work: Work, remembered: RememberedReading<Appointment> | null): Promise<AppointmentSnapshot> {
   const { context, question, zone, gathered } = work;
   const startedAt = context.clock();
   const window = remembered?.window ?? question.window;
-  const rows = rowsOf(work, remembered, window);
+  const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
   const pageSizes: number[] = [];
   for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
     const { rows: read, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
-    for (const row of read) keep(gathered, row, rows.isWanted);
+    for (const row of read) keep(gathered, row, isWanted);
     gathered.reason ??= reason;
   }
   for (const id of gathered.setAside.keys()) gathered.records.delete(id);
@@ -92,13 +92,13 @@ async function readSince(
   memory: ReadingMemory<Appointment>,
   remembered: RememberedReading<Appointment>,
 ): Promise<AppointmentSnapshot | null> {
-  const { context, zone, gathered } = work;
+  const { context, question, zone, gathered } = work;
   const { known } = remembered;
   if (known === null) return null;
-  const rows = rowsOf(work, remembered, remembered.window);
+  const rows = rowsOf(work, remembered);
   const answer = await readChanges(known, {
     ...{ context, zone },
-    isWanted: rows.isWanted,
+    isWanted: wantedBy(question, remembered.window),
     read: (parameters, stopsAt) => readRows(context, callOf(work, parameters, []), gathered, { ...rows, stopsAt }),
   });
   if ('doubt' in answer) {
@@ -116,17 +116,13 @@ async function readSince(
   return { completeness: 'changes', ...contentOf(work, answer) };
 }
 
-function rowsOf(
-  { map, question: { agendaIds } }: Work,
-  remembered: RememberedReading<Appointment> | null,
-  window: TimeWindow,
-): Rows {
+function rowsOf({ map }: Work, remembered: RememberedReading<Appointment> | null): Rows {
+  return remembered === null ? { map } : { map: (row) => remembered.asBefore(map(row)), pages: remembered };
+}
+
+function wantedBy({ agendaIds }: SnapshotQuestion, window: TimeWindow): IsWanted {
   const agendas = agendaIds === null ? null : new Set(agendaIds);
-  const isWanted: Rows['isWanted'] = ({ agendaId, time }) =>
-    overlaps(time, window) && (agendas === null || agendas.has(agendaId));
-  return remembered === null
-    ? { map, isWanted }
-    : { map: (row) => remembered.asBefore(map(row)), isWanted, pages: remembered };
+  return ({ agendaId, time }) => overlaps(time, window) && (agendas === null || agendas.has(agendaId));
 }
 
 function callOf({ question, gathered }: Work, parameters: ListCall['parameters'], pageSizes: number[]): ListCall {
