@@ -15,7 +15,7 @@ const PAGING_HEADERS = ['link', ...COUNT_HEADERS];
 export function usableEtag(headers: Headers): string | null {
   const etag = headers.get('etag');
   if (etag === null || etag.length > LONGEST_ETAG || !ETAG.test(etag)) return null;
-  return isFromCache(headers) || headers.get('vary')?.trim() === '*' ? null : etag;
+  return isFromCache(headers) || headers.get('vary')?.includes('*') === true ? null : etag;
 }
 
 /** Whether somebody between the clinic and here answered by what they had. */

@@ -3,8 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiContext, faultable, isApiPath } from './context.ts';
 
 /**
- * Puts ETags on what is read, by the body and the `Link` header, and answers 304 to If-None-Match (RFC 9110 section 13). Plays the faults `unasked-304` (whatever
- * was asked), `etag-stays` (by the address alone, so that a change is never told) and `etag-changes` (another one each time).
+ * Puts ETags on what is read, by the body and the `Link` header, and answers 304 to If-None-Match (RFC 9110 section 13). Plays the faults
+ * `unasked-304` (whatever was asked), `etag-stays` (by the address alone, so that a change is never told) and `etag-changes` (another one
+ * each time).
  */
 export function answerConditions(app: FastifyInstance, context: ApiContext): void {
   app.addHook('onSend', async (request, reply, payload) => {
