@@ -33,8 +33,8 @@ export interface SnapshotContent<Source> {
 /**
  * - `complete`: every page was received and the end was proved, so it may speak of absence.
  * - `partial`: good for creates and updates only.
- * - `changes`: what a complete reading of before showed, with all that the clinic tells to have changed since. What was deleted since then is
- *   still among it, so it is good for the same.
+ * - `changes`: what a complete reading of before showed, with all that the clinic tells to have changed since. What was deleted since then
+ *   is still among it, so it is good for the same.
  */
 export type Completeness =
   | { completeness: 'complete' }

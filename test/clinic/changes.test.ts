@@ -285,7 +285,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('read' as const) }) },
 );
 
-test('whatever happens, all that the clinic shows is known as by reading all; what was deleted is no longer so after the time for that', async () => {
+test('whatever happens, what the clinic shows is known as by reading all; what was deleted is so no longer after its time', async () => {
   const seen = { changes: 0 };
   await fc.assert(
     fc.asyncProperty(
