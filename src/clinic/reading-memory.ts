@@ -87,8 +87,8 @@ interface Whole {
 
 /**
  * What one process keeps of the last reading of a list, so that pages and records that are as they were cost neither fetching nor parsing
- * nor mapping. It changes what a reading gives only where the clinic's own word of what changed is wrong, and for as long as that is
- * trusted.
+ * nor mapping. It changes what a reading gives only where the clinic's own word of what changed is wrong or leaves something out, and
+ * for as long as that is trusted.
  */
 export class ReadingMemory<Model extends { id: string }> implements Forgettable {
   readonly #room: KeptRoom;

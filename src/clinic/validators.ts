@@ -9,8 +9,8 @@ const PAGING_HEADERS = ['link', ...COUNT_HEADERS];
 
 /**
  * The ETag of an answer by which the clinic may be asked next time whether it is what it was, strong or weak; null where there is none, or
- * the answer comes out of a cache, or depends on more than what we send (`Vary: *`). `Last-Modified` is none: it counts seconds, so a second
- * change within one goes unseen (RFC 9110 section 8.8.2.2), and the newest change of a list's rows stays when a row is taken out.
+ * the answer comes out of a cache, or depends on more than what we send (`Vary: *`). `Last-Modified` is none: it counts seconds, so a
+ * second change within one goes unseen (RFC 9110 section 8.8.2.2), and the newest change of a list's rows stays when a row is taken out.
  */
 export function usableEtag(headers: Headers): string | null {
   const etag = headers.get('etag');
