@@ -72,6 +72,7 @@ export function resolveOptions(options: ClinicSandboxOptions) {
     updatedSinceFilter: options.updatedSinceFilter ?? false,
     maxWindowDays: options.maxWindowDays ?? (dialect === 'hostile' ? 30 : undefined),
     linkPages: options.linkPages,
+    etags: options.etags ?? 'none',
   };
   const authorization: AuthorizationOptions = {
     port: options.authPort ?? 0,

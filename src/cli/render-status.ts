@@ -191,8 +191,9 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   } else if (lastRun.snapshot !== null) {
     const { completeness, reason, records, requests } = lastRun.snapshot;
     const why = reason === null ? '' : ` (${reason})`;
+    const read = completeness === 'changes' ? 'by what changed since all was read' : completeness;
     lines.push(
-      wrap(`last cycle ${age} ago: ${records} appointments, ${completeness}${why}, ${requests} requests`, WIDTH, '  '),
+      wrap(`last cycle ${age} ago: ${records} appointments, ${read}${why}, ${requests} requests`, WIDTH, '  '),
     );
   }
   if (lastRun.pace.nearPerWhole > 0) {

@@ -18,6 +18,8 @@ export interface ClinicCall {
   body?: JsonObject;
   /** In place of `body`: makes what is sent, again for every request. */
   upload?: () => Upload;
+  /** Asks for nothing where the answer is still the one of this ETag: then it is a 304, which `accepts` must take. */
+  ifNoneMatch?: string;
   /** What is asked for; JSON when absent. */
   accept?: string;
   /** Longest time until the whole answer is read; the profile's `timeoutMs` when absent. */
@@ -143,8 +145,14 @@ function requestOf(context: ClinicContext, call: ClinicCall, authorization: stri
     timeoutMs: call.timeoutMs ?? limits.timeoutMs,
     maxResponseBytes: limits.maxAnswerBytes,
     ...(budget === null ? {} : { budget }),
-    ...contentOf(call, { accept: call.accept ?? 'application/json', authorization }),
+    ...contentOf(call, { accept: call.accept ?? 'application/json', authorization, ...freshly(call) }),
   };
+}
+
+/** Whoever caches between here and the clinic has to ask it. (`no-cache` would say so too, and have many servers send all again.) */
+function freshly({ method = 'GET', ifNoneMatch }: ClinicCall): Record<string, string> {
+  if (method !== 'GET') return {};
+  return { 'cache-control': 'max-age=0', ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }) };
 }
 
 function contentOf({ body, upload }: ClinicCall, headers: Record<string, string>) {

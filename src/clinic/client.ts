@@ -1,6 +1,6 @@
 import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
-import type { TimeWindow } from '../model/time.ts';
+import type { Instant, TimeWindow } from '../model/time.ts';
 import type { ResourceName } from '../settings/clinic-resources.ts';
 import { createAccountCalls } from './account-calls.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
@@ -35,6 +35,8 @@ export interface AppointmentQuery {
   window: TimeWindow;
   /** What is known of the reading before, where the same is asked again and again. */
   memory?: ReadingMemory<Appointment>;
+  /** When a person logged in, where that is known: what another user may see says nothing. */
+  login?: Instant | null;
 }
 
 /** A catalogue, page by page, each id once; an iteration that ends without throwing has seen the whole list. */

@@ -36,6 +36,13 @@ export function errorFromAnswer(
     new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, { ...options, status: answer.status });
 
   switch (answer.status) {
+    case 304:
+      return fail('the clinic says that nothing was modified, which nobody asked', {
+        actor: 'contract',
+        code: 'unasked-not-modified',
+        retry: 'later',
+        remedy: 'look whether a cache or proxy stands before the clinic, and have it left out',
+      });
     case 401:
       return fail('the clinic refuses the access token, also a fresh one', {
         actor: 'authorization',

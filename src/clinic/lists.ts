@@ -1,5 +1,6 @@
 import type { HttpResponse } from '../http/door.ts';
 import { readJson } from '../http/json.ts';
+import { nextLink } from '../http/link-header.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
@@ -7,11 +8,11 @@ import { isNested, type Shape } from '../settings/clinic-fields.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf, addressOfLink } from './addresses.ts';
-import { send } from './call.ts';
+import { type ClinicCall, send } from './call.ts';
 import type { ClinicContext } from './context.ts';
 import { ofTenant } from './own-rows.ts';
 import { isPassing, type Page, type PageTarget, type PagingMemory, type ReceivedPage, readPages } from './paging.ts';
-import type { KeptPage } from './reading-memory.ts';
+import type { PageMemory } from './reading-memory.ts';
 import { asId, compilePaths, isJsonObject, type Mapped, valueAt } from './rows.ts';
 
 /** One page of a catalogue: its records, and the rows that could not become one. */
@@ -37,7 +38,7 @@ export interface ListCall {
 /** Names under which a list is looked for when the profile gives no path; of these, one alone must hold an array. */
 const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
 
-function memoryOf({ pagings }: ClinicContext, list: ResourceName): PagingMemory {
+function pagingMemoryOf({ pagings }: ClinicContext, list: ResourceName): PagingMemory {
   const memory = pagings.get(list) ?? { next: 'unseen' };
   pagings.set(list, memory);
   return memory;
@@ -56,44 +57,66 @@ const NAMES: ReadonlySet<ResourceName> = new Set([
   'issuers',
 ]);
 
-/** Gives what an answer's bytes were made into before, or has it made. */
-type RememberPage<Row> = (answer: HttpResponse, make: () => KeptPage<Row>) => KeptPage<Row>;
+/** Nothing is known of any page. */
+const NO_PAGES: PageMemory<never> = {
+  etagOf: () => null,
+  unmodified: () => null,
+  page: (_url, _answer, make) => make(),
+};
+const NOT_MODIFIED = 304;
 
 /**
  * The pages of one list call, as they come.
  * @param map makes a row of what the clinic sent
+ * @param memory of pages that were read before
  */
 export function readList<Row>(
   context: ClinicContext,
   call: ListCall,
   map: (row: unknown) => Row,
-  remember: RememberPage<Row> = (_, make) => make(),
+  memory: PageMemory<Row> = NO_PAGES,
 ): AsyncGenerator<Page<Row>, void> {
   const { profile } = context;
   const label = `clinic.${call.list}.list`;
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
   const segments = ['tenants', call.tenantId, ...(call.segments ?? RESOURCE_PATHS[call.list])];
   const idOf = rowIdentity(profile, call.list);
+  const paging = profile[call.list].paging ?? profile.paging;
   let url = addressOf(context, segments, parameters);
 
   async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
     url = urlOf(target);
+    const ifNoneMatch = memory.etagOf(url);
+    const answer = await ask({
+      ...(ifNoneMatch !== null && { ifNoneMatch }),
+      accepts: ({ status }) => status === NOT_MODIFIED,
+    });
+    if (answer.status !== NOT_MODIFIED) return received(answer);
+    // Nobody asked, or what it speaks of is not kept any more: no reason to take what was there before for what is there.
+    return (ifNoneMatch === null ? null : memory.unmodified(url, answer.headers)) ?? received(await ask({}));
+  }
+  function ask(rest: Pick<ClinicCall, 'ifNoneMatch' | 'accepts'>): Promise<HttpResponse> {
     const { signal, onRequest } = call;
-    const answer = await send(context, { label, url, signal, ...(onRequest === undefined ? {} : { onRequest }) });
+    return send(context, { label, url, signal, ...(onRequest !== undefined && { onRequest }), ...rest });
+  }
+  function received(answer: HttpResponse): ReceivedPage<Row> {
+    const { headers } = answer;
     const make = () => {
       const { body, rows } = unwrap(readJson(answer, label), profile.listPath, call.list, label);
       return { body, rows: rows.map(map), ids: rows.map(idOf) };
     };
-    return { ...remember(answer, make), headers: answer.headers };
+    // "Not modified" may leave out `Link`, and be said of the rows alone: that none follows would then be believed without being told.
+    const maySkip = paging.style !== 'link-header' || nextLink(headers.get('link')) !== null;
+    return { ...memory.page(url, answer, make, maySkip), headers };
   }
   function urlOf(target: PageTarget): string {
     if ('link' in target) return addressOfLink(context, target.link, url, label);
     return addressOf(context, segments, [...parameters, ...target.parameters]);
   }
   return readPages({
-    paging: profile[call.list].paging ?? profile.paging,
+    paging,
     maxPages: profile.limits.maxPages,
-    memory: memoryOf(context, call.list),
+    memory: pagingMemoryOf(context, call.list),
     pageSizes: call.pageSizes ?? [],
     load,
   });

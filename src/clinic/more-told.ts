@@ -23,11 +23,12 @@ const NEXT = new Set([
 const HAS_MORE = new Set(['hasmore', 'hasnext', 'hasnextpage', 'morepages']);
 /** What such words stand in beside the rows, `_links` among them. */
 const BESIDE = new Set(['links', 'meta', 'metadata', 'paging', 'pagination', 'page', 'pageinfo', 'cursors']);
-const COUNTS = ['x-total-count', 'x-total'];
+/** Headers that tell how many rows a list has. */
+export const COUNT_HEADERS = ['x-total-count', 'x-total'];
 
 /** Whether an answer tells, in one of the usual ways, of more rows than came, whatever the profile knows of them. */
 export function tellsMore({ body, headers }: PageAnswer, rows: number): boolean {
-  return COUNTS.some((name) => Number(headers.get(name) ?? 0) > rows) || namesNext(body);
+  return COUNT_HEADERS.some((name) => Number(headers.get(name) ?? 0) > rows) || namesNext(body);
 }
 
 function namesNext(value: unknown): boolean {

@@ -1,11 +1,12 @@
-import type { Appointment, SetAside } from '../model/records.ts';
-import type { AppointmentSnapshot, PartialReason } from '../model/snapshots.ts';
-import { overlaps, type TimeWindow } from '../model/time.ts';
+import type { Appointment } from '../model/records.ts';
+import type { AppointmentSnapshot } from '../model/snapshots.ts';
+import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../model/time.ts';
+import { changedToOf, isOfNoUse, readChanges } from './changes.ts';
 import type { ClinicContext } from './context.ts';
-import { type ListCall, readList } from './lists.ts';
-import { isForeign, ofTenant } from './own-rows.ts';
-import { isPassing } from './paging.ts';
-import type { ReadingMemory, RememberedReading } from './reading-memory.ts';
+import { type Gathered, type IsWanted, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
+import type { ListCall } from './lists.ts';
+import { ofTenant } from './own-rows.ts';
+import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
 import type { Mapped } from './rows.ts';
 import { listCalls } from './windows.ts';
 import type { Zone } from './zone.ts';
@@ -17,29 +18,24 @@ export interface SnapshotQuestion {
   window: TimeWindow;
   /** What is known of the reading before; absent where none follows. */
   memory?: ReadingMemory<Appointment>;
+  /** When a person logged in, as whom it is asked; null or absent where that is not known. */
+  login?: Instant | null;
   signal: AbortSignal;
 }
 
-/** How rows become records of this snapshot. */
-interface Rows {
+/** What every part of a reading works with. */
+interface Work {
+  context: ClinicContext;
+  question: SnapshotQuestion;
+  zone: Zone;
   map: (row: unknown) => Mapped<Appointment>;
-  isWanted: (record: Appointment) => boolean;
-  remembered: RememberedReading<Appointment> | null;
-}
-
-/** What was gathered of a window so far. */
-interface Gathered {
-  records: Map<string, Appointment>;
-  setAside: Map<string, SetAside>;
-  withoutId: SetAside[];
-  pages: number;
-  requests: number;
-  reason: PartialReason | null;
+  gathered: Gathered;
 }
 
 /**
  * Reads every appointment that overlaps a window, in as many list calls as the profile's limits ask for. What the clinic sends
- * beside the window or the agendas is left out here, whatever the server's own filter means.
+ * beside the window or the agendas is left out here, whatever the server's own filter means. Where the profile names a filter for what
+ * changed since, and memory holds a whole reading of not long ago, it asks for that alone.
  * A list that moved while it was read is begun again as often as the profile allows; after that the snapshot is partial.
  * @throws MirrorError when a page could not be read; nothing is then known
  */
@@ -49,99 +45,99 @@ export async function readSnapshot(
   zone: Zone,
   map: (row: unknown) => Mapped<Appointment>,
 ): Promise<AppointmentSnapshot> {
-  const { tenantId, window, signal } = question;
-  const gathered: Gathered = {
-    records: new Map(),
-    setAside: new Map(),
-    withoutId: [],
-    pages: 0,
-    requests: 0,
-    reason: null,
-  };
-  const onRequest = () => {
-    gathered.requests += 1;
-  };
-  const remembered = question.memory?.begin(tenantId) ?? null;
+  const { tenantId, memory } = question;
   const mapOwn = ofTenant(context.profile, { list: 'appointments', tenantId }, map);
-  const mapAsBefore = remembered === null ? mapOwn : (row: unknown) => remembered.asBefore(mapOwn(row));
-  const rows = { map: mapAsBefore, isWanted: wantedBy(question), remembered };
+  const work: Work = { context, question, zone, map: mapOwn, gathered: nothingGathered() };
+  if (memory === undefined) return readWindow(work, null);
+  const remembered = begin(work, memory);
+  if (remembered.known === null) return readWindow(work, remembered);
+  return (await readSince(work, memory, remembered)) ?? readWindow(work, begin(work, memory));
+}
+
+function begin({ context, question }: Work, memory: ReadingMemory<Appointment>): RememberedReading<Appointment> {
+  const { tenantId, window, agendaIds, login = null } = question;
+  const { notModified, changedSince, wholeEveryMinutes } = context.profile.appointments.rereading;
+  const trust = { conditions: notModified, changes: changedSince.parameter !== null };
+  return memory.begin(
+    { place: JSON.stringify([tenantId, login]), window, agendaIds },
+    { now: context.clock(), wholeEveryMs: wholeEveryMinutes * MINUTE_MS, ...trust },
+  );
+}
+
+async function readWindow(work: Work, remembered: RememberedReading<Appointment> | null): Promise<AppointmentSnapshot> {
+  const { context, question, zone, gathered } = work;
+  const startedAt = context.clock();
+  const window = remembered?.window ?? question.window;
+  const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
   const pageSizes: number[] = [];
   for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
-    const call: ListCall = { list: 'appointments', tenantId, parameters, signal, onRequest, pageSizes };
-    const reason = await readCall(context, call, gathered, rows);
+    const { rows: read, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
+    for (const row of read) keep(gathered, row, isWanted);
     gathered.reason ??= reason;
   }
-  const snapshot = snapshotOf(gathered, question);
-  remembered?.end(snapshot.records);
-  return snapshot;
+  for (const id of gathered.setAside.keys()) gathered.records.delete(id);
+  const { records, setAside, withoutId, reason } = gathered;
+  const changedTo = changedToOf(records.values(), { startedAt, endedAt: context.clock() });
+  remembered?.end({ records, setAside, withoutId, changedTo }, reason === null);
+  const { window: asked } = question;
+  const isWider = window.fromAt < asked.fromAt || window.toAt > asked.toAt;
+  const shown = isWider ? new Map([...records].filter(([, { time }]) => overlaps(time, asked))) : records;
+  const content = contentOf(work, { records: shown, setAside, withoutId });
+  return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
 }
 
-/**
- * Reads one list call, again if it moved. The rows of a reading whose end was proved count alone: what only an earlier one showed is gone
- * since, or was never there. Of readings that prove nothing all rows count, and those without an id of the last.
- * @returns the reason why it is not whole, or null
- */
-async function readCall(
-  context: ClinicContext,
-  call: ListCall,
-  gathered: Gathered,
-  how: Rows,
-): Promise<PartialReason | null> {
-  const earlier: Mapped<Appointment>[] = [];
-  for (let rereadsLeft = context.profile.limits.rereads; ; rereadsLeft -= 1) {
-    const { rows, reason } = await readOnce(context, call, gathered, how);
-    if (reason === null || !isPassing(reason) || rereadsLeft === 0) {
-      const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.setAside.recordId !== null);
-      for (const row of [...before, ...rows]) keep(gathered, row, how.isWanted);
-      return reason;
+/** @returns null when all has to be read: what changed could not be told, or a row of it raises doubt */
+async function readSince(
+  work: Work,
+  memory: ReadingMemory<Appointment>,
+  remembered: RememberedReading<Appointment>,
+): Promise<AppointmentSnapshot | null> {
+  const { context, question, zone, gathered } = work;
+  const { known } = remembered;
+  if (known === null) return null;
+  const rows = rowsOf(work, remembered);
+  const answer = await readChanges(known, {
+    ...{ context, zone },
+    isWanted: wantedBy(question, remembered.window),
+    read: (parameters, stopsAt) => readRows(context, callOf(work, parameters, []), gathered, { ...rows, stopsAt }),
+  });
+  if ('doubt' in answer) {
+    const told = { label: 'clinic.appointments.list', doubt: answer.doubt };
+    if (isOfNoUse(answer.doubt)) {
+      memory.leaveFilter();
+      context.log.warn(told, 'the clinic does not tell what changed as its profile says: all is read from now on');
+    } else {
+      memory.doubt();
+      context.log.info(told, 'all is read, not what changed since');
     }
-    context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
-    earlier.push(...rows);
+    return null;
   }
+  remembered.end(answer, true);
+  return { completeness: 'changes', ...contentOf(work, answer) };
 }
 
-async function readOnce(
-  context: ClinicContext,
-  call: ListCall,
-  gathered: Gathered,
-  { map, remembered }: Rows,
-): Promise<{ rows: Mapped<Appointment>[]; reason: PartialReason | null }> {
-  const rows: Mapped<Appointment>[] = [];
-  let reason: PartialReason | null = null;
-  for await (const page of readList(context, call, map, remembered?.page)) {
-    gathered.pages += 1;
-    for (const row of page.rows) rows.push(row);
-    if (page.end !== null && !page.end.proved) reason = page.end.reason;
-  }
-  return { rows, reason };
+function rowsOf({ map }: Work, remembered: RememberedReading<Appointment> | null): Rows {
+  return remembered === null ? { map } : { map: (row) => remembered.asBefore(map(row)), pages: remembered };
 }
 
-/** Of two versions of a record the one changed later stays; where none tells, the one read later. */
-function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: (record: Appointment) => boolean): void {
-  if ('setAside' in mapped) {
-    const { recordId } = mapped.setAside;
-    if (isForeign(mapped.setAside)) gathered.reason ??= 'wrong-tenant';
-    if (recordId === null) gathered.withoutId.push(mapped.setAside);
-    else gathered.setAside.set(recordId, mapped.setAside);
-    return;
-  }
-  const { record } = mapped;
-  const known = gathered.records.get(record.id);
-  if (known !== undefined && (known.updatedAt ?? 0) > (record.updatedAt ?? known.updatedAt ?? 0)) return;
-  gathered.setAside.delete(record.id);
-  if (isWanted(record)) gathered.records.set(record.id, record);
-  else gathered.records.delete(record.id);
-}
-
-function wantedBy({ window, agendaIds }: SnapshotQuestion): (record: Appointment) => boolean {
+function wantedBy({ agendaIds }: SnapshotQuestion, window: TimeWindow): IsWanted {
   const agendas = agendaIds === null ? null : new Set(agendaIds);
   return ({ agendaId, time }) => overlaps(time, window) && (agendas === null || agendas.has(agendaId));
 }
 
-function snapshotOf(gathered: Gathered, { window, agendaIds }: SnapshotQuestion): AppointmentSnapshot {
-  const { records, setAside, withoutId, pages, requests, reason } = gathered;
-  for (const id of setAside.keys()) records.delete(id);
-  const content = {
+function callOf({ question, gathered }: Work, parameters: ListCall['parameters'], pageSizes: number[]): ListCall {
+  const { tenantId, signal } = question;
+  const onRequest = () => {
+    gathered.requests += 1;
+  };
+  return { list: 'appointments', tenantId, parameters, signal, onRequest, pageSizes };
+}
+
+function contentOf(
+  { question: { window, agendaIds }, gathered: { pages, requests } }: Work,
+  { records, setAside, withoutId }: Omit<KnownRows<Appointment>, 'changedTo'>,
+) {
+  return {
     window,
     agendaIds: agendaIds === null ? null : [...agendaIds],
     records,
@@ -150,5 +146,4 @@ function snapshotOf(gathered: Gathered, { window, agendaIds }: SnapshotQuestion)
     pages,
     requests,
   };
-  return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
 }

@@ -128,7 +128,8 @@ export function createTenantSource(
     readPatient: alone(client.getPatient),
     async readAppointments(query, signal) {
       try {
-        return await inTenant(signal, (tenantId) => client.readAppointments(tenantId, query, signal));
+        const login = await memory.loggedInAt();
+        return await inTenant(signal, (tenantId) => client.readAppointments(tenantId, { ...query, login }, signal));
       } catch (error) {
         // What else is known may be as old as the permission was.
         if (mayMeanTenant(error)) forget();

@@ -41,6 +41,8 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   options.progress('reading the clinic');
   const besides = await readingsBesides(tenant, configured);
   const { pacedAt: startedAt } = options;
+  // Somebody asked: what the clinic did not tell by itself is wanted too.
+  if (startedAt === undefined) tenant.memory.appointments.doubt();
   const [last] = await tenant.runs.list(1);
   const known = startedAt === undefined ? null : await nearCalendars(tenant, configured, { startedAt, last });
   const near = known && (await planNear(tenant, configured, { ...options, known, besides, last }, signal));
@@ -57,6 +59,8 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   const settled =
     options.lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, configured, basis);
   const cycle = await planMoving(tenant, configured, { ...options, basis, settled }, signal);
+  // What was missed is looked for again by a reading of all.
+  if (cycle.confirmations.appointments.unconfirmed > 0) tenant.memory.appointments.doubt();
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
   if ([...basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
   return cycle;

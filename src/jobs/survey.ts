@@ -96,6 +96,8 @@ export async function surveyClinic(
     namesPatients(targets) && (lacksNames(appointments.snapshot) || (reach === 'near' && lacked));
   if (!lacked && tenant.memory.lacksNames) {
     patients = await readNames(true);
+    // What changed since then alone would prove nothing absent.
+    tenant.memory.appointments.doubt();
     appointments = await readNow();
   }
   return { reach, ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams };

@@ -30,15 +30,26 @@ export interface SnapshotContent<Source> {
   unidentified: number;
 }
 
-/** `complete`: every page was received and the end was proved, so it may speak of absence. `partial`: good for creates and updates only. */
-export type Completeness = { completeness: 'complete' } | { completeness: 'partial'; reason: PartialReason };
+/**
+ * - `complete`: every page was received and the end was proved, so it may speak of absence.
+ * - `partial`: good for creates and updates only.
+ * - `changes`: what a complete reading of before showed, with all that the clinic tells to have changed since. What was deleted since then
+ *   is still among it, so it is good for the same.
+ */
+export type Completeness =
+  | { completeness: 'complete' }
+  | { completeness: 'partial'; reason: PartialReason }
+  | { completeness: 'changes' };
 
 /** The records of a stream as the clinic listed them. */
 export type Snapshot<Source> = SnapshotContent<Source> & Completeness;
 
 /** The appointments of a window as the clinic listed them. */
 export type AppointmentSnapshot = Snapshot<Appointment> & {
-  /** The window that was asked for. Records are those that overlap it: start before its end, end after its start. */
+  /**
+   * The window that was asked for. Records are those that overlap it: start before its end, end after its start. With `changes` also some
+   * that were in it and its agendas by the complete reading, or come into it soon.
+   */
   window: TimeWindow;
   /** The agendas that were asked for; null for all of them. */
   agendaIds: string[] | null;

@@ -65,7 +65,12 @@ export interface RunReport {
   startedAt: Instant;
   finishedAt: Instant;
   /** The last reading of all; null when this cycle failed. */
-  snapshot: { completeness: 'complete' | 'partial'; reason: string | null; records: number; requests: number } | null;
+  snapshot: {
+    completeness: 'complete' | 'partial' | 'changes';
+    reason: string | null;
+    records: number;
+    requests: number;
+  } | null;
   /** A cycle that read the next two days alone. What it does not tell stays in the report as the last reading of all told it. */
   near: { records: number; requests: number } | null;
   pace: Pace;

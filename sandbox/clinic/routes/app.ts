@@ -6,6 +6,7 @@ import { billingRoutes } from './billing.ts';
 import { catalogueRoutes } from './catalogue.ts';
 import type { ApiContext } from './context.ts';
 import { episodeRoutes } from './episodes.ts';
+import { answerConditions } from './etags.ts';
 import { patientRoutes } from './patients.ts';
 import { reportRoutes } from './reports.ts';
 import { speakDialect } from './speech.ts';
@@ -19,6 +20,7 @@ export function createApi(context: ApiContext): FastifyInstance {
   acceptForms(app);
   context.kit.install(app);
   speakDialect(app, context);
+  answerConditions(app, context);
   userinfoRoute(app, context);
   catalogueRoutes(app, context);
   patientRoutes(app, context);

@@ -25,6 +25,8 @@ export interface WireOptions {
   maxWindowDays: number | undefined;
   /** Lists are bare arrays of at most so many rows, and a `Link` header (RFC 8288) leads to the next. */
   linkPages: number | undefined;
+  /** Whether answers carry ETags, and what If-None-Match is compared with. */
+  etags: 'none' | 'strong' | 'weak';
 }
 
 /** What the routes work with. */

@@ -18,6 +18,9 @@ const AGENDA = words(
 const INCLUDES_HIDDEN = words(
   'includecancelled includecanceled withcancelled withcanceled showcancelled showcanceled includedeleted showdeleted includeall showall includiannullati',
 );
+const CHANGED = words(
+  'updatedsince modifiedsince changedsince updatedafter modifiedafter changedafter updatedfrom modifiedfrom lastmodified lastupdated lastupdate ifmodifiedsince modificatidal modificatodal aggiornatidal aggiornatodal',
+);
 
 /** Compares how a list is asked for a window and agendas. @param isPaging whether a parameter belongs to paging */
 export function compareFilters(
@@ -40,6 +43,7 @@ export function compareFilters(
   if (pair) compareFormat(comparison, list, from, to, profile);
   if (agenda !== undefined) compareAgendas(comparison, list, agenda, profile);
   compareHidden(comparison, list, query, profile);
+  if (list === 'appointments') compareChanges(comparison, query, profile);
   const filled = [from, to, agenda].map((one) => one?.name);
   for (const { name, required } of query) {
     if (!required || filled.includes(name) || isPaging(name) || name in rules.query) continue;
@@ -157,4 +161,20 @@ function compareHidden(
     { ...told, certainty: 'likely' },
     { path: [list, 'query'], value, comment: 'cancelled rows are wanted' },
   );
+}
+
+/** A filter for what changed is proposed to nobody unasked: what was deleted is noticed later then. */
+function compareChanges(comparison: Comparison, query: readonly QueryParameter[], profile: ClinicProfile) {
+  const { parameter: here } = profile.appointments.rereading.changedSince;
+  const found = query.find(({ name }) => name === here) ?? firstKnown(query, CHANGED);
+  if (found === undefined && here === null) return;
+  const path = ['appointments', 'rereading', 'changedSince', 'parameter'];
+  const told = { area: 'filters', place: path.join('.'), here: here ?? '(none)', there: found?.name ?? '–' } as const;
+  if (found?.name === here) return comparison.fits(told);
+  if (here === null) {
+    const ask = `does ${found?.name} list what changed since a time, cancelled rows too, and without a window?`;
+    return comparison.undecided({ ...told, ask: `${ask} Then its name there spares reading all with each cycle` });
+  }
+  const comment = found === undefined ? 'no such parameter: all is read' : `not ${here}`;
+  comparison.differs({ ...told, certainty: 'likely' }, { path, value: found?.name ?? null, comment });
 }

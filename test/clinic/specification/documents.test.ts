@@ -183,3 +183,27 @@ describe('paging', () => {
     expect(changed(withAppointments(row, {}, parameters), 'paging')).toMatchObject(paging);
   });
 });
+
+describe('a filter for what changed', () => {
+  const row = { type: 'object', properties: { id: { type: 'string' }, start: { type: 'string' } } };
+  const PLACE = 'appointments.rereading.changedSince.parameter';
+  const named = (name: string) => withAppointments(row, {}, [{ name, in: 'query', schema: { type: 'string' } }]);
+  const profileWith = (parameter: string | null) =>
+    clinicProfileSchema.parse({ appointments: { rereading: { changedSince: { parameter } } } });
+  const found = (document: string, parameter: string | null) => {
+    const { findings, changes } = compareSpecification(readSpecification(document), profileWith(parameter));
+    const change = changes.find(({ path }) => path.join('.') === PLACE);
+    return [findings.find(({ place }) => place === PLACE)?.verdict, change?.value];
+  };
+
+  test('is asked about, and never proposed by itself', () => {
+    expect(found(named('modified_since'), null)).toEqual(['undecided', undefined]);
+    expect(found(named('colour'), null)).toEqual([undefined, undefined]);
+  });
+
+  test('that the profile names is compared', () => {
+    expect(found(named('q'), 'q')).toEqual(['fits', undefined]);
+    expect(found(named('updatedAfter'), 'q')).toEqual(['differs', 'updatedAfter']);
+    expect(found(named('colour'), 'q')).toEqual(['differs', null]);
+  });
+});

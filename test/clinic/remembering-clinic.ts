@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { ReadingMemory } from '../../src/clinic/reading-memory.ts';
+import { KeptRoom } from '../../src/model/kept.ts';
+import type { Appointment } from '../../src/model/records.ts';
+import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { openClient, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
+import { type ScriptedAnswer, type ScriptedRequest, startScriptedServer } from './scripted-server.ts';
+
+/** When the tests' readings begin. */
+export const NOW = Date.parse('2026-03-01T08:00:00Z');
+/** Rows of a page. */
+export const PAGE_SIZE = 3;
+
+const PAGING: WrittenProfile['paging'] = {
+  ...{ style: 'offset-limit', size: PAGE_SIZE, totalPath: 'total' },
+  ends: ['total', 'empty-page'],
+};
+
+/** A row as the clinic sends it. */
+export interface Row {
+  id: string;
+  start: string;
+  status?: string;
+  updatedAt?: string | null;
+  agendaId?: string;
+  patientId?: string;
+  end?: string;
+}
+
+/** A row at an hour of the first of March. */
+export function rowOf(id: string, { hour = 10, ...more }: { hour?: number } & Partial<Row> = {}): Row {
+  return { id, start: `2026-03-01T${hour}:00:00Z`, ...more };
+}
+
+/** A clinic whose list the test sets, and one process that reads it again and again. */
+export async function openRememberingClinic(written: WrittenProfile = {}, room = new KeptRoom(1_000)) {
+  const world = {
+    rows: [] as Row[],
+    now: NOW,
+    /** How far the readings' window reaches. */
+    aheadMs: 2 * DAY_MS,
+    /** Decides an answer in the place of the clinic, which would give `usual`. */
+    answer: (usual: ScriptedAnswer, _request: ScriptedRequest): ScriptedAnswer => usual,
+    /** What the clinic lists for a query. */
+    listed: (rows: readonly Row[], _query: URLSearchParams): readonly Row[] => rows,
+  };
+  const server = await startScriptedServer((request) => world.answer(pageOf(world, request), request));
+  const profile = profileOf({ paging: PAGING, listPath: 'data', ...written });
+  const { client } = openClient(server.url, profile, { clock: () => world.now });
+  const memory = new ReadingMemory<Appointment>(room);
+  const question = () => ({
+    agendaIds: null,
+    window: { fromAt: world.now - DAY_MS, toAt: world.now + world.aheadMs },
+  });
+  return {
+    world,
+    server,
+    client,
+    memory,
+    /** A reading that goes on from the one before. @param login when a person logged in */
+    read: (login: number | null = null, tenant = 't'): Promise<AppointmentSnapshot> =>
+      client.readAppointments(tenant, { ...question(), login, memory }, unhurried()),
+    /** A reading of somebody who remembers nothing. */
+    readAnew: () => client.readAppointments('t', question(), unhurried()),
+    /** What was asked since the last time: the If-None-Match of each request, null for none. */
+    asked(): (string | null)[] {
+      return server.requests.splice(0).map(({ headers }) => headers['if-none-match'] ?? null);
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+function pageOf({ rows, listed }: { rows: Row[]; listed: Listed }, { path, query }: ScriptedRequest): ScriptedAnswer {
+  const [, alone] = /\/appointments\/(.+)$/.exec(path) ?? [];
+  if (alone !== undefined) {
+    const found = rows.find(({ id }) => id === decodeURIComponent(alone));
+    return found === undefined ? { status: 404, json: {} } : { json: told(found) };
+  }
+  const all = listed(rows, query);
+  const offset = Number(query.get('offset'));
+  const page = all.slice(offset, offset + PAGE_SIZE);
+  return { json: { data: page.map(told), total: all.length } };
+}
+
+type Listed = (rows: readonly Row[], query: URLSearchParams) => readonly Row[];
+
+/** A row with what every row has. */
+export function told(row: Row): object {
+  return { agendaId: 'g', status: 'Booked', end: '2026-03-01T23:00:00Z', ...row };
+}
+
+/** Lists what changed at or after the time of the parameter `updatedSince`. */
+export function changedSince(rows: readonly Row[], query: URLSearchParams): readonly Row[] {
+  const from = query.get('updatedSince');
+  return from === null ? rows : rows.filter(({ updatedAt }) => Date.parse(updatedAt ?? '') >= Date.parse(from));
+}
+
+/** A server that gives each content an ETag, and answers 304 where it is asked for by it. */
+export function withEtags(style: 'strong' | 'weak' = 'strong') {
+  return (usual: ScriptedAnswer, { headers }: ScriptedRequest): ScriptedAnswer => {
+    const digest = createHash('sha256').update(JSON.stringify(usual.json)).digest('base64url');
+    const etag = style === 'weak' ? `W/"${digest}"` : `"${digest}"`;
+    return headers['if-none-match'] === etag
+      ? { status: 304, headers: { etag } }
+      : { ...usual, headers: { ...usual.headers, etag } };
+  };
+}

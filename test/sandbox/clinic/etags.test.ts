@@ -1,0 +1,82 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
+import { ReadingMemory } from '../../../src/clinic/reading-memory.ts';
+import { KeptRoom } from '../../../src/model/kept.ts';
+import type { Appointment } from '../../../src/model/records.ts';
+import { DAY_MS } from '../../../src/model/time.ts';
+import { openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
+import { firstTenant, frontDeskToken, NOW } from './support.ts';
+
+let sandbox: ClinicSandbox;
+let token: string;
+let tenantId: string;
+
+beforeAll(async () => {
+  sandbox = await startClinicSandbox({
+    ...{ tenants: 1, appointments: 500, now: NOW, etags: 'weak', updatedSinceFilter: true },
+  });
+  token = await frontDeskToken(sandbox);
+  tenantId = firstTenant(sandbox).id;
+});
+afterAll(() => sandbox.close());
+afterEach(() => sandbox.faults.clear());
+
+function list(etag?: string | null): Promise<Response> {
+  return fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/appointments?limit=5`, {
+    headers: { authorization: `Bearer ${token}`, ...(etag && { 'if-none-match': etag }) },
+  });
+}
+
+/** A process that reads the clinic again and again. */
+function openProcess(written: WrittenProfile = {}) {
+  const authorization = { header: async () => `Bearer ${token}`, renew: async () => `Bearer ${token}` };
+  const { client } = openClient(sandbox.baseUrl, profileOf(written), { authorization, clock: sandbox.clock });
+  const memory = new ReadingMemory<Appointment>(new KeptRoom(10_000));
+  const window = { fromAt: NOW - 25 * DAY_MS, toAt: NOW + 60 * DAY_MS };
+  const read = (more = {}) => client.readAppointments(tenantId, { agendaIds: null, window, ...more }, unhurried());
+  return { read: () => read({ memory }), readAnew: () => read() };
+}
+
+describe('a sandbox with ETags', () => {
+  test('answers 304 to what is as it was, and all to what changed', async () => {
+    const etag = (await list()).headers.get('etag');
+    expect(etag).toMatch(/^W\/"/);
+    expect((await list(etag)).status).toBe(304);
+    // Each page tells the total.
+    sandbox.book(tenantId);
+    expect((await list(etag)).status).toBe(200);
+  });
+
+  test.each([
+    ['etag-stays', 304],
+    ['etag-changes', 200],
+    ['unasked-304', 304],
+  ] as const)('plays the fault %s', async (kind, status) => {
+    sandbox.faults.add({ fault: { kind } });
+    const before = kind === 'unasked-304' ? null : (await list()).headers.get('etag');
+    sandbox.book(tenantId);
+    expect((await list(before)).status).toBe(status);
+  });
+
+  test('is read by a client that asks what is not modified, and counts what it fetched', async () => {
+    const { read, readAnew } = openProcess();
+    await read();
+    sandbox.counts.reset();
+    const route = '/v2/tenants/:tenantId/appointments';
+    await read();
+    expect(sandbox.counts.requests({ route, status: 200 })).toBe(0);
+    expect(sandbox.counts.requests({ route, status: 304 })).toBeGreaterThan(2);
+    sandbox.simulate(tenantId, { booked: 3, moved: 3, cancelled: 2 });
+    expect((await read()).records).toEqual((await readAnew()).records);
+  });
+
+  test('is read by a client that asks what changed', async () => {
+    const rereading = { changedSince: { parameter: 'updatedSince' } };
+    const { read, readAnew } = openProcess({ appointments: { rereading } });
+    await read();
+    sandbox.simulate(tenantId, { booked: 3, moved: 3, cancelled: 2 });
+    const [changes, all] = [await read(), await readAnew()];
+    expect(changes.completeness).toBe('changes');
+    for (const [id, record] of all.records) expect(changes.records.get(id)).toEqual(record);
+  });
+});
