@@ -2,7 +2,7 @@ import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import { requireNothing, unexpectedAnswer } from './errors.ts';
+import { errors, requireNothing } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { readRecords } from './records.ts';
@@ -62,7 +62,7 @@ async function empty(client: HubSpotClient, scope: Scope, ids: readonly string[]
     body: { inputs: ids.map((id) => ({ id, properties, objectWriteTraceId: id })) },
   });
   if (answer.status === 200) {
-    if (batchSchema.safeParse(answer.body).data?.results.length !== ids.length) throw unexpectedAnswer();
+    if (batchSchema.safeParse(answer.body).data?.results.length !== ids.length) throw errors.make('unexpected-answer');
     return;
   }
   if (answer.status !== 400 && answer.status !== 207) throw client.errorOf(answer);

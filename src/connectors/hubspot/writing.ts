@@ -2,7 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
 import { associate, dissociate, findContacts, type Pair } from './associations.ts';
 import type { HubSpotClient } from './client.ts';
-import { answerMissing, contactMissing } from './errors.ts';
+import { errors } from './errors.ts';
 import { type StoredRecord, toItem, toValues } from './from-model.ts';
 import { readRecords } from './records.ts';
 import type { Refusal } from './refusals.ts';
@@ -119,7 +119,7 @@ async function placeContacts(
   for (const { key, item } of writes) {
     const [before, now] = [former(key), item.contactKey];
     if (now !== null && !contacts.has(now)) {
-      end(key, { result: 'failed', error: contactMissing() });
+      end(key, { result: 'failed', error: errors.make('contact-missing') });
       continue;
     }
     const contactId = before === now ? undefined : contacts.get(before ?? '');
@@ -207,7 +207,7 @@ async function joinContacts(
   const { joined, refused } = await associate(client, scope, pairs);
   for (const { key, recordId } of pairs) {
     if (joined.has(recordId)) continue;
-    end(key, { result: 'failed', error: refused.has(recordId) ? contactMissing() : answerMissing() });
+    end(key, { result: 'failed', error: errors.make(refused.has(recordId) ? 'contact-missing' : 'answer-missing') });
   }
 }
 
