@@ -107,13 +107,13 @@ export const COMMON = {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     ambiguous: true,
     message: 'an HTML page came in place of an answer of {vendor}',
-    note: 'a proxy, a portal or maintenance',
+    note: 'A proxy, a portal or maintenance',
   },
   'answer-missing': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
     ambiguous: true,
     message: 'the answer to a batch lacks a part',
-    note: 'it is sent again under the same name',
+    note: 'It is sent again under the same name',
   },
   'batch-dependency': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
@@ -178,7 +178,7 @@ export const shared = defineErrors('the vendor', NO_WORDS, {
   aborted: {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     message: 'the request was stopped',
-    note: 'the daemon ends, or a person gave up waiting',
+    note: 'The daemon ends, or a person gave up waiting',
   },
   'identity-key-changed': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },

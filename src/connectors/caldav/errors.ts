@@ -18,7 +18,7 @@ export const errors = defineErrors('the server', NO_WORDS, {
   'not-a-caldav-answer': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     message: 'something other than a CalDAV server answered',
-    note: 'look at what answers at this address if it stays',
+    note: 'Look at what answers at this address if it stays',
   },
   'redirected-elsewhere': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },

@@ -43,7 +43,9 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   if (isSuccess(answer)) return written(scope, operation, effect, answer, null);
   if (answer.status === 404) throw errors.make('calendar-gone', answer);
   if (!hasReason(answer, 'duplicate')) throw errors.of(answer);
-  return (yield* settle(scope, operation, operation.key, 'adopted')) ?? (yield* unreadable());
+  const settled = yield* settle(scope, operation, operation.key, 'adopted');
+  if (settled === null) throw errors.make('not-yet-readable', { status: 404 });
+  return settled;
 }
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
@@ -138,11 +140,6 @@ function* expectCalendar(scope: FlowScope): Flow<void> {
   const answer = yield { method: 'GET', path: pathTo(scope, '') };
   if (answer.status === 404) throw errors.make('calendar-gone', answer);
   if (!isSuccess(answer)) throw errors.of(answer);
-}
-
-// biome-ignore lint/correctness/useYield: has the type of a flow, so that it can stand in for one
-function* unreadable(): Flow<never> {
-  throw errors.make('not-yet-readable', { status: 404 });
 }
 
 function isGone(answer: WireAnswer): boolean {

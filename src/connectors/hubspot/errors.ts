@@ -48,14 +48,14 @@ export const errors = defineErrors('HubSpot', wordsOf, {
     statuses: [423],
     leastPauseMs: LOCK_PAUSE_MS,
     message: 'HubSpot has locked this kind of record for a moment',
-    note: 'it does so for two seconds when much is written fast',
+    note: 'It does so for two seconds when much is written fast',
   },
   'account-moving': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     statuses: [477],
     pauseMs: MOVING_PAUSE_MS,
     message: 'HubSpot is moving the account to another data centre',
-    note: 'it can take a day',
+    note: 'It can take a day',
   },
   /** @see https://developers.hubspot.com/docs/api/usage-details */
   'rate-limited': { ...COMMON['rate-limited'], pauseMs: TEN_SECONDLY_PAUSE_MS },
@@ -68,7 +68,7 @@ export const errors = defineErrors('HubSpot', wordsOf, {
   'batch-refused': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
     message: 'HubSpot refused the batch for some of its rows',
-    note: 'which ones was not found within the allowance',
+    note: 'Which ones was not found within the allowance',
   },
   'contact-missing': {
     ...COMMON['contact-missing'],

@@ -53,7 +53,7 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     words: ['refused'],
     ambiguous: false,
     message: 'the CRM refuses the record',
-    note: 'compare mapping and CRM',
+    note: 'Compare mapping and CRM',
   },
   'record-too-large': {
     ...{ actor: 'contract', retry: 'never', scope: 'item' },
@@ -74,7 +74,7 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     statuses: ['2xx'],
     ambiguous: true,
     message: 'the CRM answered success with an error inside',
-    note: 'name its codes in `errors.codes` of the description',
+    note: 'Name its codes in `errors.codes` of the description',
   },
   'unexpected-status': {
     ...COMMON['unexpected-status'],

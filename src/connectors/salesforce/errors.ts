@@ -100,7 +100,7 @@ export const errors = defineErrors('Salesforce', codesOf, {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
     words: ['INVALID_QUERY_LOCATOR'],
     message: 'Salesforce gave up a reading before its end',
-    note: 'it is read again',
+    note: 'It is read again',
   },
   'row-locked': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
