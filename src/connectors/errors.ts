@@ -141,7 +141,7 @@ export const NO_WORDS: WordsOf = () => [];
 /**
  * The errors of a vendor by the names of their kinds, which are their codes.
  * @param vendor as messages name it
- * @throws TypeError when two kinds claim a status or a word
+ * @throws TypeError when two kinds claim a status or a word, or share a code and not the scope
  */
 export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKind>>>(
   vendor: string,
@@ -153,7 +153,11 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   const entries = Object.entries(kinds) as [Kind, ErrorKind][];
   const byWord = indexed(entries, ({ words = [] }) => words);
   const byStatus = indexed(entries, ({ statuses = [] }) => statuses.map(String));
-  const scopes = new Map(entries.map(([kind, { code = kind, scope }]) => [code, scope]));
+  const scopes = new Map<string, Scope>();
+  for (const [kind, { code = kind, scope }] of entries) {
+    if ((scopes.get(code) ?? scope) !== scope) throw new TypeError(`${code} concerns both an item and the target`);
+    scopes.set(code, scope);
+  }
   const known = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
   const kindOf = (answer: Answered): Kind => {
     const status = String(answer.status);
