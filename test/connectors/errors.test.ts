@@ -70,6 +70,13 @@ describe("a vendor's answer that is no success", () => {
   });
 });
 
+test('an answer of a vendor without words is known by its status', () => {
+  const mute = defineErrors('Acme', NO_WORDS, common('refused', 'rate-limited'));
+  expect([429, 418, 302].map((status) => mute.kindOf({ status, body: ['TOO_FAST'] }))).toEqual([
+    ...['rate-limited', 'refused', 'unexpected-status'],
+  ]);
+});
+
 describe('an error that is made', () => {
   test('ends with the names that it is about', () => {
     expect(vendor.make('row-full', { names: ['name', 'mail'] }).message).toBe('a row is full: name, mail');

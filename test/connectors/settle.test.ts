@@ -36,6 +36,10 @@ describe('outcomes are settled', () => {
     ]);
   });
 
+  test('as they are when the last came through, though the others met the same of the whole target', () => {
+    expect(settled([error('full'), error('full'), null])).toHaveLength(3);
+  });
+
   test('as they are when there are none', () => {
     expect(settled([])).toEqual([]);
   });
@@ -84,9 +88,10 @@ describe('operations in turn', () => {
   }
 
   test('go on after what concerns one of them', async () => {
-    const { carried, outcomes } = await run([error('refused'), DONE, error('locked'), DONE]);
-    expect(carried).toEqual(['0', '1', '2', '3']);
-    expect(outcomes).toMatchObject([{ error: { code: 'refused' } }, DONE, { error: { code: 'locked' } }, DONE]);
+    const { carried, outcomes } = await run([error('refused'), DONE, error('locked'), error('locked'), DONE]);
+    expect(carried).toEqual(['0', '1', '2', '3', '4']);
+    const codes = outcomes.map((outcome) => (outcome.result === 'failed' ? outcome.error.code : outcome.result));
+    expect(codes).toEqual(['refused', 'deleted', 'locked', 'locked', 'deleted']);
   });
 
   test('leave out what is to be settled later', async () => {
@@ -119,6 +124,7 @@ describe('operations in turn', () => {
   test('go on after a broken connection, and end after a second in a row', async () => {
     const broken = () => error('connection-failed', { ambiguous: true });
     expect((await run([broken(), DONE, broken(), error('refused'), broken(), DONE])).carried).toHaveLength(6);
+    expect((await run([DONE, broken(), DONE, broken(), DONE])).carried).toHaveLength(5);
     const { carried, outcomes } = await run([DONE, broken(), broken(), DONE]);
     expect(carried).toEqual(['0', '1', '2']);
     expect(outcomes[3]).toMatchObject({ error: { code: 'connection-failed', ambiguous: false } });
