@@ -153,11 +153,7 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   const entries = Object.entries(kinds) as [Kind, ErrorKind][];
   const byWord = indexed(entries, ({ words = [] }) => words);
   const byStatus = indexed(entries, ({ statuses = [] }) => statuses.map(String));
-  const scopes = new Map<string, Scope>();
-  for (const [kind, { code = kind, scope }] of entries) {
-    if ((scopes.get(code) ?? scope) !== scope) throw new TypeError(`${code} concerns both an item and the target`);
-    scopes.set(code, scope);
-  }
+  const scopes = scopesOf(entries);
   const known = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
   const kindOf = (answer: Answered): Kind => {
     const status = String(answer.status);
@@ -215,4 +211,13 @@ function indexed<Kind extends string>(
     }
   }
   return index;
+}
+
+function scopesOf(entries: readonly [string, ErrorKind][]): Map<string, Scope> {
+  const scopes = new Map<string, Scope>();
+  for (const [name, { code = name, scope }] of entries) {
+    if ((scopes.get(code) ?? scope) !== scope) throw new TypeError(`${code} concerns both an item and the target`);
+    scopes.set(code, scope);
+  }
+  return scopes;
 }
