@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { COMMON, common, defineErrors, NO_WORDS } from '../../src/connectors/errors.ts';
+import {
+  COMMON,
+  common,
+  defineErrors,
+  type ErrorKind,
+  NO_WORDS,
+  type VendorErrors,
+} from '../../src/connectors/errors.ts';
 import { ANY, codesOf, renderErrors } from '../../tools/error-table.ts';
 
-const locked = { ...{ actor: 'remote', retry: 'later', scope: 'item' }, message: '{vendor} locks it' } as const;
+const locked: ErrorKind = { actor: 'remote', retry: 'later', scope: 'item', message: '{vendor} locks it' };
 
-const catalogues = new Map([
+const catalogues = new Map<string, VendorErrors>([
   [ANY, defineErrors('it', NO_WORDS, common('answer-missing'))],
   [
     'acme',
