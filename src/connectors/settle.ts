@@ -13,18 +13,18 @@ export function failed({ recordId }: Pick<Operation, 'recordId'>, error: MirrorE
 
 /**
  * The outcomes of one `apply`, as they are. Here alone it is decided that not they but the whole target failed.
- * @param isOfCall whether an error is that of a call on which operations depended, whatever it says of them
+ * @param isOfCall whether an error is that of a call on which operations depended, whatever it says of them; unless given: of all but one item
  * @throws MirrorError the first error, when nothing came through: each operation met the same error of the whole target, or one of a call
  */
 export function settle<Wanted extends Item>(
   outcomes: Outcome<Wanted>[],
-  { scopeOf }: Scopes,
-  isOfCall: (error: MirrorError) => boolean,
+  scopes: Scopes,
+  isOfCall = (error: MirrorError) => !concernsOneItem(error, scopes),
 ): Outcome<Wanted>[] {
   const errors = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome.error] : []));
   const [first] = errors;
   if (first === undefined || errors.length < outcomes.length) return outcomes;
-  const isOfTarget = scopeOf(first) === 'target' && errors.every(({ code }) => code === first.code);
+  const isOfTarget = scopes.scopeOf(first) === 'target' && errors.every(({ code }) => code === first.code);
   if (isOfTarget || errors.every(isOfCall)) throw first;
   return outcomes;
 }

@@ -70,6 +70,18 @@ describe('outcomes are settled', () => {
   });
 });
 
+test('where no call is told apart, what is known to concern one item alone is not the target’s', () => {
+  const settled = (...met: MirrorError[]) =>
+    settle(
+      met.map((one, index) => failed(operation(`${index}`), one)),
+      scopes,
+    );
+  const first = error('timeout');
+  expect(() => settled(first, error('full'))).toThrow(first);
+  expect(settled(error('refused'))).toHaveLength(1);
+  expect(settled(error('connection-failed'), error('connection-failed'))).toHaveLength(2);
+});
+
 describe('operations in turn', () => {
   /** Runs operations that end as listed, and tells which were carried out. */
   async function run(ends: readonly (MirrorError | Error | Outcome | null)[], stopAfter = Number.POSITIVE_INFINITY) {

@@ -1,6 +1,6 @@
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { concernsOneItem, inTurn, settle } from '../settle.ts';
+import { inTurn, settle } from '../settle.ts';
 import { asCollection, comparablePath } from './addresses.ts';
 import { locateCalendar, prepareCalendar } from './calendars.ts';
 import { changesOf } from './changes.ts';
@@ -40,8 +40,7 @@ async function applyAll(collection: Collection, operations: readonly Operation[]
     if (url !== null) urls.set(outcome.recordId, url);
     return outcome;
   });
-  const settled = settle(outcomes, errors, (error) => !concernsOneItem(error, errors));
-  return await readBack(collection, settled, urls);
+  return await readBack(collection, settle(outcomes, errors), urls);
 }
 
 /** Updates and deletes without a tag that If-Match can use are looked at first, all in one request. */

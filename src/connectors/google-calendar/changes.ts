@@ -62,7 +62,7 @@ async function follow({ list, mark }: ChangesCalls, syncToken: string | null): P
   for (;;) {
     const answer = await list(syncToken, pageToken);
     if (syncToken !== null && (answer.status === 410 || answer.status === 400)) return null;
-    if (answer.status === 404) throw errors.make('calendar-gone', answer);
+    if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
     if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');

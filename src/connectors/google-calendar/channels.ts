@@ -80,7 +80,7 @@ async function replaceLost(
 }
 
 function readOpened(answer: WireAnswer, { id, expiresAt }: ChannelRequest): Opened {
-  if (answer.status === 404) throw errors.make('calendar-gone', answer);
+  if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!isSuccess(answer)) throw notificationsRefused(answer);
   const channel = channelSchema.safeParse(answer.body);
   if (!channel.success) throw errors.make('unexpected-answer', { ambiguous: true });

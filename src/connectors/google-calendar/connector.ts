@@ -71,7 +71,7 @@ async function* readPages(
   let pageToken: string | null = null;
   do {
     const answer = await list(pageToken);
-    if (answer.status === 404) throw errors.make('calendar-gone', answer);
+    if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
     if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');

@@ -41,9 +41,9 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield* write(insertCall(scope, operation));
   if (isSuccess(answer)) return written(scope, operation, effect, answer, null);
-  if (answer.status === 404) throw errors.make('calendar-gone', answer);
+  if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!hasReason(answer, 'duplicate')) throw errors.of(answer);
-  const settled = yield* settle(scope, operation, operation.key, 'adopted');
+  const settled = yield* reconcile(scope, operation, operation.key, 'adopted');
   if (settled === null) throw errors.make('not-yet-readable', { status: 404 });
   return settled;
 }
@@ -56,7 +56,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
     if (answer.status === 404) return yield* insert(scope, operation, 'recreated');
     if (answer.status !== 410 && answer.status !== 412) throw errors.of(answer);
   }
-  return (yield* settle(scope, operation, id, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
+  return (yield* reconcile(scope, operation, id, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
 }
 
 /**
@@ -64,7 +64,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
  * content already, given up when it carries a later write, burnt when it is not ours.
  * @returns null when nothing stands there
  */
-function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
+function* reconcile(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
   const answer = yield getCall(scope, id);
   if (isGone(answer)) return null;
   const event = readOwn(scope, answer);
@@ -138,7 +138,7 @@ function* write(call: WireCall): Flow<WireAnswer> {
 
 function* expectCalendar(scope: FlowScope): Flow<void> {
   const answer = yield { method: 'GET', path: pathTo(scope, '') };
-  if (answer.status === 404) throw errors.make('calendar-gone', answer);
+  if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!isSuccess(answer)) throw errors.of(answer);
 }
 

@@ -16,7 +16,7 @@ export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 type End<One = Outcome<CrmItem>> = One extends unknown ? Omit<One, 'recordId'> : never;
 
 /** Takes the outcome of one operation. */
-export type Settle = (outcome: Outcome<CrmItem>) => void;
+export type NoteOutcome = (outcome: Outcome<CrmItem>) => void;
 
 /** One run of writing: what is still to be done, by key. */
 interface Writing {
@@ -31,7 +31,7 @@ interface Writing {
  * last counts. An activity or a deal is written once its contact is there, and joined with it.
  * @throws MirrorError for what concerns all that is not settled by then
  */
-export async function writeAll(client: HubSpotClient, scope: Scope, writes: readonly Write[], settle: Settle) {
+export async function writeAll(client: HubSpotClient, scope: Scope, writes: readonly Write[], note: NoteOutcome) {
   const waiting = new Map(writes.map((write) => [write.key, write]));
   const writing: Writing = {
     client,
@@ -40,7 +40,7 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
     end(key, end) {
       waiting.delete(key);
       for (const write of writes) {
-        if (write.key === key) settle({ ...end, recordId: write.recordId } as Outcome<CrmItem>);
+        if (write.key === key) note({ ...end, recordId: write.recordId } as Outcome<CrmItem>);
       }
     },
   };

@@ -81,8 +81,8 @@ async function subscribe(
     await removeOwn(parts, resource, request.address, signal);
     answer = await create();
   }
-  if (answer.status === 409) throw errors.make('notifications-taken', answer);
-  if (isGone(answer)) throw errors.make('calendar-gone', answer);
+  if (answer.status === 409) throw errors.make('notifications-taken', { status: answer.status });
+  if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
   return readSubscription(answer);
 }
 

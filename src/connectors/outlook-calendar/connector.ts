@@ -89,7 +89,7 @@ async function* readPages(
   let path: string | null = withQuery(eventsPath(scope), query);
   while (path !== null) {
     const answer = await list(path);
-    if (isGone(answer)) throw errors.make('calendar-gone', answer);
+    if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
     const events = page.elements.flatMap((event) => readOwnEvent(event, scope.mark, scope.wholeDayZone) ?? []);

@@ -110,7 +110,7 @@ async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
   let path: string | null = withQuery(`${mailboxPath(mailbox)}/calendars`, query);
   while (path !== null) {
     const answer: WireAnswer = await call('graph.calendars.list', { method: 'GET', path });
-    if (isGone(answer)) throw errors.make('mailbox-gone', answer);
+    if (isGone(answer)) throw errors.make('mailbox-gone', { status: answer.status });
     if (!isSuccess(answer)) throw refusal({ mailbox }, answer);
     const page = readPage(answer, path);
     const calendars = page.elements.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);

@@ -39,16 +39,16 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield insertCall(scope, operation);
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
-  if (isGone(answer)) throw errors.make('calendar-gone', answer);
+  if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
   if (!isDuplicate(answer)) throw errors.of(answer);
   // What carried the key and stands here no more was deleted or moved away, and Outlook will not take the key again.
-  return (yield* settle(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
+  return (yield* reconcile(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
 }
 
 /** An event whose id did not reach us can be found by its key, and must be: it carries the name that Outlook gave it. */
 function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireAnswer): Flow<Outcome> {
   if (eventHeadSchema.safeParse(answer.body).success) return written(scope, operation, effect, answer);
-  const settled = yield* settle(scope, operation, effect);
+  const settled = yield* reconcile(scope, operation, effect);
   if (settled === null) throw errors.make('unexpected-answer', { ambiguous: true });
   return settled;
 }
@@ -60,7 +60,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, remoteId);
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
-  return (yield* settle(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
+  return (yield* reconcile(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
 }
 
 /**
@@ -68,7 +68,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
  * given up when it carries a later write, burnt when it is not ours.
  * @returns null when nothing carries the key
  */
-function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
+function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
   const { recordId, key } = operation;
   const event = yield* lookUp(scope, key, 'remoteId' in operation ? operation.remoteId : null);
   if (event === null) return null;
@@ -113,7 +113,7 @@ function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<
   let path: string | null = withQuery(eventsPath(scope), eventsQuery(PROPERTIES.key, key));
   while (path !== null) {
     const answer: WireAnswer = yield { method: 'GET', path };
-    if (isGone(answer)) throw errors.make('calendar-gone', answer);
+    if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
     events.push(...page.elements.map((event) => readOwnEvent(event, scope.mark, scope.wholeDayZone)));

@@ -1,7 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { concernsOneItem, inTurn, settle } from '../settle.ts';
+import { inTurn, settle } from '../settle.ts';
 import { createCrmClient } from './client.ts';
 import { errors } from './errors.ts';
 import type { CrmRow } from './from-model.ts';
@@ -72,7 +72,7 @@ async function applyAll(scope: Scope, operations: readonly Operation<CrmItem>[])
     return null;
   });
   if (upsert !== undefined) outcomes.push(...(await upsertAll(scope, upsert, ready)));
-  return settle(outcomes, errors, (error) => !concernsOneItem(error, errors));
+  return settle(outcomes, errors);
 }
 
 async function contactsOf(scope: Scope, keys: readonly ItemKey[]): Promise<Map<ItemKey, CrmRow[]>> {
