@@ -20,7 +20,7 @@ export function codesOf(catalogues: ReadonlyMap<string, VendorErrors>): string[]
   return [...kindsByCode(catalogues).keys()].sort();
 }
 
-/** A Markdown table with a row for each code. Where connectors give a code another meaning each meaning stands under their names. */
+/** A Markdown table with a row for each code; what connectors mean by it differently stands under their names. */
 export function renderErrors(catalogues: ReadonlyMap<string, VendorErrors>): string {
   const byCode = kindsByCode(catalogues);
   const rows = codesOf(catalogues).map((code) => {

@@ -1,4 +1,4 @@
-/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->` in docs/: settings from their schemas, errors from their catalogues. */
+/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->` in docs/, from schemas of settings and catalogues of errors. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shared, type VendorErrors } from '../src/connectors/errors.ts';

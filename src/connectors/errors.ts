@@ -56,11 +56,11 @@ export interface VendorErrors<Kind extends string = string> {
   of(answer: WireAnswer): MirrorError;
   /** An error of a kind. */
   make(kind: Kind, details?: ErrorDetails): MirrorError;
-  /** What an error concerns; null for one that is not of this vendor, such as a timeout. */
+  /** What an error concerns; null for one of no kind of the vendor's, such as a connection that failed. */
   scopeOf(error: MirrorError): Scope | null;
 }
 
-/** Kinds that vendors have in common: to be taken as they are by {@link common}, or with a word, a pause or a remedy of the vendor's. */
+/** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
 export const COMMON = {
   'login-refused': {
     ...{ actor: 'authorization', retry: 'never', scope: 'target' },

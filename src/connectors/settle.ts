@@ -13,8 +13,8 @@ export function failed({ recordId }: Pick<Operation, 'recordId'>, error: MirrorE
 
 /**
  * The outcomes of one `apply`, as they are. Here alone it is decided that not they but the whole target failed.
- * @param isOfCall whether an error is that of a call on which operations depended, whatever it says of them; unless given: of all but one item
- * @throws MirrorError the first error, when nothing came through: each operation met the same error of the whole target, or one of a call
+ * @param isOfCall whether an error is that of a call on which operations depended; unless given, any that does not concern one item
+ * @throws MirrorError the first error when nothing came through: each operation met the same error of the target, or one of a call
  */
 export function settle<Wanted extends Item>(
   outcomes: Outcome<Wanted>[],
