@@ -115,6 +115,17 @@ describe('a catalogue in which two kinds claim the same', () => {
   });
 });
 
+/** All sources of a folder of connectors, in one text. */
+function sourcesOf(folder: string): string {
+  const path = join(import.meta.dirname, '../../src/connectors', folder);
+  const files = readdirSync(path).filter((file) => file.endsWith('.ts'));
+  return files.map((file) => readFileSync(join(path, file), 'utf8')).join('\n');
+}
+
+test.each([...catalogues.keys()].filter((name) => name !== ANY))('%s makes no error past its catalogue', (name) => {
+  expect(sourcesOf(name)).not.toMatch(/\bnew MirrorError\b/);
+});
+
 describe.each([...catalogues])('the errors of %s', (name, errors: VendorErrors) => {
   const kinds = Object.entries(errors.kinds);
 
@@ -124,10 +135,7 @@ describe.each([...catalogues])('the errors of %s', (name, errors: VendorErrors) 
   });
 
   test('are all given by somebody: recognised in answers, or made', () => {
-    const folder = join(import.meta.dirname, '../../src/connectors', name === ANY ? '.' : name);
-    const sources = readdirSync(folder).filter((file) => file.endsWith('.ts'));
-    const text = sources.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
-    const uses = text.replaceAll(/^ {2}('[a-z-]+'|\w+): .*$|common\([^)]*\)/gm, '');
+    const uses = sourcesOf(name === ANY ? '.' : name).replaceAll(/^ {2}('[a-z-]+'|\w+): .*$|common\([^)]*\)/gm, '');
     const isGiven = ([kind, { statuses, words }]: (typeof kinds)[number]) =>
       statuses !== undefined || words !== undefined || uses.includes(`'${kind}'`) || kind === 'unexpected-status';
     expect(kinds.filter((kind) => !isGiven(kind)).map(([kind]) => kind)).toEqual([]);
