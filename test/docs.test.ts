@@ -6,7 +6,8 @@ import { type CliOutside, createProgram } from '../src/cli/program.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
 import { clinicProfileSchema } from '../src/settings/clinic-profile.ts';
-import { referenceDocuments } from '../tools/write-reference.ts';
+import { codesOf } from '../tools/error-table.ts';
+import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
 import { errorCodesIn } from './support/error-codes.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -24,12 +25,18 @@ function filesBelow(folder: string, ending: string): string[] {
 }
 
 describe('docs/errors.md', () => {
-  const codes = errorCodesIn(filesBelow('src', '.ts').map(read));
-  const listed = firstColumn(read('docs/errors.md'));
+  const sources = filesBelow('src', '.ts').filter((path) => !/^src\/connectors\/(.+\/)?errors\.ts$/.test(path));
+  const codes = errorCodesIn(sources.map(read));
+  const vendorCodes = codesOf(catalogues);
+  const text = read('docs/errors.md');
+  const listed = firstColumn(text.replace(/<!-- reference: errors -->[\s\S]*<!-- end -->/, ''));
+  const generated = firstColumn(/<!-- reference: errors -->[\s\S]*<!-- end -->/.exec(text)?.[0] ?? '');
 
   test('lists every code of the program', () => {
     expect(codes.length).toBeGreaterThan(80);
     expect(codes.filter((code) => !listed.includes(code))).toEqual([]);
+    expect(vendorCodes.length).toBeGreaterThan(80);
+    expect(generated).toEqual(vendorCodes);
   });
 
   test('lists no code that the program does not have, and none twice', () => {

@@ -1,16 +1,26 @@
-/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->` in docs/, from the schemas of the configuration. */
+/** Writes the tables between `<!-- reference: … -->` and `<!-- end -->` in docs/, from schemas of settings and catalogues of errors. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { shared, type VendorErrors } from '../src/connectors/errors.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { reminderChannels } from '../src/reminders/channels/registry.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
+import { ANY, renderErrors } from './error-table.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
-const FILES = ['configuration.md', 'clinic-profile.md', 'reminders.md'];
+const FILES = ['configuration.md', 'clinic-profile.md', 'errors.md', 'reminders.md'];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
 const CHANNEL_PART = 'reminders.channels.<name>.settings.';
+
+/** The errors of each connector by its name, and what any may meet. */
+export const catalogues: ReadonlyMap<string, VendorErrors> = new Map([[ANY, shared], ...(await vendorErrors())]);
+
+async function vendorErrors(): Promise<[string, VendorErrors][]> {
+  const load = async (name: string) => (await import(`../src/connectors/${name}/errors.ts`)).errors as VendorErrors;
+  return Promise.all([...connectors.keys()].map(async (name) => [name, await load(name)] as [string, VendorErrors]));
+}
 
 /** The documents with their tables as they should be, by file name. */
 export function referenceDocuments(): Map<string, string> {
@@ -36,6 +46,7 @@ function referenceTables(): Map<string, string> {
     ['settings', renderKeys(keys('settings.json'))],
     ['tenant', renderKeys(tenant)],
     ['profile', renderKeys(keys('clinic-profile.json'))],
+    ['errors', renderErrors(catalogues)],
   ]);
   for (const name of connectors.keys()) {
     const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)), new Map())]

@@ -149,7 +149,7 @@ export interface Connector<Wanted extends Item = CalendarItem> {
   locate?(signal: AbortSignal): Promise<string | null>;
   /**
    * Carries out at most `supports.batchSize` operations on distinct records.
-   * @returns one outcome per operation, in any order; throws only when nothing can be said of any of them
+   * @returns one outcome per operation, in any order; throws only when nothing can be said of any of them (`settle.ts`)
    */
   apply(container: string, operations: readonly Operation<Wanted>[], signal: AbortSignal): Promise<Outcome<Wanted>[]>;
   /** Every object of ours in the container, in pages; restricted to the window when one is given. */

@@ -1,5 +1,7 @@
-import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Operation, Outcome } from '../model/operations.ts';
+import { shared, type VendorErrors } from './errors.ts';
+import { failed, settle } from './settle.ts';
 import type { WireAnswer, WireCall } from './wire.ts';
 
 /**
@@ -15,36 +17,30 @@ export type FlowEnd<Result> = { result: Result } | { error: MirrorError };
 export type SendCalls = (calls: readonly WireCall[]) => Promise<(WireAnswer | null)[]>;
 
 /**
- * One outcome per operation, from the ends of their flows.
- * @param isTargetWide whether an error concerns every operation of the target
- * @throws MirrorError when one and the same failure met all of them: nothing can be said of any
+ * Carries out operations by their flows.
+ * @returns one outcome per operation
+ * @throws MirrorError when the whole target failed; see {@link settle}
  */
-export function toOutcomes(
+export async function applyFlows(
   operations: readonly Operation[],
-  ends: readonly FlowEnd<Outcome>[],
-  isTargetWide: (error: MirrorError) => boolean,
-): Outcome[] {
-  const errors = ends.flatMap((end) => ('error' in end ? [end.error] : []));
-  const [first] = errors;
-  if (first !== undefined && errors.length === operations.length && isOfAll(first, errors, isTargetWide)) throw first;
-  return operations.map(({ recordId }, index) => {
-    const end = ends[index]!;
-    return 'error' in end ? { recordId, result: 'failed', error: end.error } : end.result;
-  });
+  flowOf: (operation: Operation) => Flow<Outcome>,
+  send: SendCalls,
+  errors: Pick<VendorErrors, 'scopeOf'>,
+): Promise<Outcome[]> {
+  const ends = await runFlows(operations.map(flowOf), send);
+  const outcomes = ends.map((end, index) => ('error' in end ? failed(operations[index]!, end.error) : end.result));
+  const [first] = ends.flatMap((end) => ('error' in end ? [end.error] : []));
+  // Of one operation alone it may also be the operation that was refused, which says nothing against the target.
+  const mayBeOfCall = ends.length > 1 || first?.actor === 'remote' || first?.actor === 'authorization';
+  return settle(outcomes, errors, (error) => mayBeOfCall && error === first);
 }
 
-/**
- * The same target-wide code: each was told the same. The same error object: the request of all failed; of one operation alone it
- * may also be the operation that was refused, which says nothing against the target.
- */
-function isOfAll(
-  first: MirrorError,
-  errors: readonly MirrorError[],
-  isTargetWide: (error: MirrorError) => boolean,
-): boolean {
-  if (isTargetWide(first)) return errors.every(({ code }) => code === first.code);
-  const isRequest = errors.length > 1 || first.actor === 'remote' || first.actor === 'authorization';
-  return isRequest && errors.every((error) => error === first);
+/** What flows found, without the nulls of those that found nothing. @throws MirrorError that of the first flow that failed */
+export async function findByFlows<Found>(flows: readonly Flow<Found | null>[], send: SendCalls): Promise<Found[]> {
+  return (await runFlows(flows, send)).flatMap((end) => {
+    if ('error' in end) throw end.error;
+    return end.result === null ? [] : [end.result];
+  });
 }
 
 interface Waiting<Result> {
@@ -102,15 +98,5 @@ async function sendRound<Result>(round: readonly Waiting<Result>[], send: SendCa
     return () => failure;
   }
   const byName = new Map(names.map((name, index) => [name, answers[index] ?? null]));
-  return (call: WireCall) => byName.get(nameOf(call)) ?? answerMissing();
-}
-
-/** The batch's answer says nothing of a call; it may have been carried out. */
-function answerMissing(): MirrorError {
-  return new MirrorError('the answer to a batch lacks a part', {
-    actor: 'remote',
-    code: 'answer-missing',
-    retry: 'later',
-    ambiguous: true,
-  });
+  return (call: WireCall) => byName.get(nameOf(call)) ?? shared.make('answer-missing');
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
-import { MirrorError } from '../model/errors.ts';
+import { shared } from './errors.ts';
 
 /** For whom a container of ours is, beside its mark: told by its description, to whoever has another identity key. */
 export interface Owner {
@@ -31,15 +31,6 @@ export function ownerText({ place, key }: Owner): string {
 export function refuseOtherKey(texts: Iterable<string | null | undefined>, { place, key }: Owner): void {
   for (const text of texts) {
     const found = /\[clinic-mirror-for ([0-9a-v]{16}) ([0-9a-v]{16})\]/.exec(text ?? '');
-    if (found?.[1] === place && found[2] !== key) throw otherKey();
+    if (found?.[1] === place && found[2] !== key) throw shared.make('identity-key-changed');
   }
-}
-
-function otherKey(): MirrorError {
-  return new MirrorError('there is a calendar of this target that was made with another identity key', {
-    actor: 'settings',
-    code: 'identity-key-changed',
-    retry: 'never',
-    remedy: 'configure the key of before as secrets.identityKey; or delete that calendar, if it is no longer wanted',
-  });
 }

@@ -1,4 +1,4 @@
-import { MirrorError } from '../model/errors.ts';
+import { shared } from './errors.ts';
 
 /** Lets one piece of work at a time through, as for several targets in one mailbox. */
 export class Turns {
@@ -24,7 +24,7 @@ export class Turns {
 
 async function until(before: Promise<void>, signal: AbortSignal): Promise<void> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(stoppedWaiting());
+  const stop = () => reject(shared.make('aborted'));
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
   try {
@@ -32,8 +32,4 @@ async function until(before: Promise<void>, signal: AbortSignal): Promise<void> 
   } finally {
     signal.removeEventListener('abort', stop);
   }
-}
-
-function stoppedWaiting(): MirrorError {
-  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later' });
 }

@@ -24,13 +24,13 @@ export interface MirrorErrorOptions {
   code: string;
   retry: Retry;
   /** What the other side asked us to wait, in milliseconds. */
-  retryAfterMs?: number;
+  retryAfterMs?: number | undefined;
   /** The call may have been carried out although no answer came. */
   ambiguous?: boolean;
   /** HTTP status, when one was received. */
-  status?: number;
+  status?: number | undefined;
   /** What to do, for a person. */
-  remedy?: string;
+  remedy?: string | undefined;
   cause?: unknown;
 }
 

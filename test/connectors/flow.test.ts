@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Flow, runFlows, type SendCalls, toOutcomes } from '../../src/connectors/flow.ts';
+import { applyFlows, type Flow, findByFlows, runFlows, type SendCalls } from '../../src/connectors/flow.ts';
 import type { WireCall } from '../../src/connectors/wire.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Operation } from '../../src/model/operations.ts';
@@ -94,16 +94,23 @@ describe('outcomes of flows', () => {
   });
   const refused = new MirrorError('refused', { actor: 'contract', code: 'refused', retry: 'never', status: 400 });
   const wide = () => new MirrorError('full', { actor: 'settings', code: 'full', retry: 'never', status: 403 });
-  const outcomes = (...errors: MirrorError[]) =>
-    toOutcomes(
-      errors.map((_, index) => operation(`${index}`)),
-      errors.map((error) => ({ error })),
-      ({ code }) => code === 'full',
+  const scopes = { scopeOf: ({ code }: MirrorError) => (code === 'full' ? 'target' : null) } as const;
+  const outcomes = (...met: MirrorError[]) =>
+    applyFlows(
+      met.map((_, index) => operation(`${index}`)),
+      ({ recordId }) => fails(met[Number(recordId)]!),
+      recorder().send,
+      scopes,
     );
 
-  test('tell of one operation that was refused, also when it is alone: the target is not at fault', () => {
-    expect(outcomes(refused)).toMatchObject([{ recordId: '0', result: 'failed', error: refused }]);
-    expect(outcomes(refused, TROUBLE)).toHaveLength(2);
+  // biome-ignore lint/correctness/useYield: fails before its first call
+  function* fails(error: MirrorError): Flow<never> {
+    throw error;
+  }
+
+  test('tell of one operation that was refused, also when it is alone: the target is not at fault', async () => {
+    expect(await outcomes(refused)).toMatchObject([{ recordId: '0', result: 'failed', error: refused }]);
+    expect(await outcomes(refused, TROUBLE)).toHaveLength(2);
   });
 
   test.each([
@@ -111,7 +118,26 @@ describe('outcomes of flows', () => {
     ['the request of the only one failed', [TROUBLE]],
     ['each was told the same of the whole target', [wide(), wide()]],
     ['the only one was told something of the whole target', [wide()]],
-  ])('are thrown together when %s', (_, errors) => {
-    expect(() => outcomes(...errors)).toThrow(errors[0]);
+  ])('are thrown together when %s', async (_, errors) => {
+    await expect(outcomes(...errors)).rejects.toBe(errors[0]);
+  });
+});
+
+describe('what flows find', () => {
+  function* finds(path: string, found: string | null): Flow<string | null> {
+    yield { method: 'GET', path };
+    return found;
+  }
+
+  test('comes without the nothings', async () => {
+    const { send } = recorder();
+    expect(await findByFlows([finds('/a', 'a'), finds('/b', null), finds('/c', 'c')], send)).toEqual(['a', 'c']);
+  });
+
+  test('is told of none when one look failed: what was not seen is not absent', async () => {
+    const { send } = recorder(async (calls) => calls.map((call) => (call.path === '/b' ? null : ok())));
+    await expect(findByFlows([finds('/a', 'a'), finds('/b', 'b')], send)).rejects.toMatchObject({
+      code: 'answer-missing',
+    });
   });
 });

@@ -1,10 +1,11 @@
-import { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../model/errors.ts';
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
 import { asCollection, comparablePath, nameOf } from './addresses.ts';
 import { NAMESPACES } from './collection.ts';
 import { discoverHome } from './discovery.ts';
-import { calendarGone, homeMissing, notACalendar, readOnly, readRefused, unexpectedStatus } from './errors.ts';
+import { errors } from './errors.ts';
 import { MAX_CALENDAR_NAMES } from './limits.ts';
+import { readRefused, unexpectedStatus } from './refusals.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { type DavMember, type DavSession, isMultistatus } from './webdav.ts';
 import { CALDAV, child, childrenOf, DAV, escapeXml, type XmlElement } from './xml.ts';
@@ -31,7 +32,7 @@ export async function prepareCalendar(search: CalendarSearch, known: string | nu
   const { calendar } = search.settings;
   if ('url' in calendar) {
     const found = await describe(search, asCollection(new URL(calendar.url)));
-    if (found === null) throw calendarGone(404);
+    if (found === null) throw errors.make('calendar-gone', { status: 404 });
     return checked(found);
   }
   const remembered = known === null ? null : await describe(search, new URL(known));
@@ -68,7 +69,9 @@ async function describe({ session, signal }: CalendarSearch, url: URL): Promise<
   if (!isMultistatus(answer)) {
     if (answer.status === 404 || answer.status === 410) return null;
     if (answer.status === 403) throw readRefused(answer.status);
-    throw answer.status === 405 || answer.status === 501 ? notACalendar() : unexpectedStatus(answer.status);
+    throw answer.status === 405 || answer.status === 501
+      ? errors.make('not-a-calendar')
+      : unexpectedStatus(answer.status);
   }
   const [member] = answer.members;
   if (member === undefined || member.status === 404) return null;
@@ -78,11 +81,11 @@ async function describe({ session, signal }: CalendarSearch, url: URL): Promise<
 
 /** @throws MirrorError `settings` unless events can be written there */
 function checked(member: DavMember): URL {
-  if (!isEventCalendar(member)) throw notACalendar();
+  if (!isEventCalendar(member)) throw errors.make('not-a-calendar');
   const privileges = member.properties.get(`${DAV}current-user-privilege-set`);
   const names = childrenOf(privileges, `${DAV}privilege`).flatMap(({ children }) => children.map(({ name }) => name));
   const canWrite = ['all', 'write', 'write-content', 'bind'].some((name) => names.includes(`${DAV}${name}`));
-  if (names.length > 0 && !canWrite) throw readOnly();
+  if (names.length > 0 && !canWrite) throw errors.make('calendar-read-only');
   return asCollection(member.url);
 }
 
@@ -100,7 +103,8 @@ function isEventComponent({ attributes }: XmlElement): boolean {
 async function calendarsIn({ session, signal }: CalendarSearch, home: URL): Promise<DavMember[]> {
   const request = { method: 'PROPFIND', url: home, headers: { depth: '1' }, body: CALENDAR_PROPERTIES } as const;
   const answer = await session.ask(request, signal);
-  if (!isMultistatus(answer)) throw answer.status === 404 ? homeMissing() : readRefused(answer.status);
+  if (!isMultistatus(answer))
+    throw answer.status === 404 ? errors.make('calendar-home-missing', { status: 404 }) : readRefused(answer.status);
   return answer.members.filter((member) => isEventCalendar(member));
 }
 
@@ -170,12 +174,5 @@ function calendarBody(displayName: string, { mark, owner }: Pick<CalendarSearch,
 }
 
 function creationRefused(status: number): MirrorError {
-  if (status >= 500) return unexpectedStatus(status);
-  return new MirrorError('the server does not let us create a calendar', {
-    actor: 'settings',
-    code: 'calendar-creation-refused',
-    retry: 'never',
-    status,
-    remedy: 'create a calendar by hand and configure its address',
-  });
+  return status >= 500 ? unexpectedStatus(status) : errors.make('calendar-creation-refused', { status });
 }

@@ -2,9 +2,10 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { Clock } from '../../model/time.ts';
 import { withRevision } from '../revision.ts';
 import { comparablePath, nameOf } from './addresses.ts';
-import { calendarGone, readRefused } from './errors.ts';
+import { errors } from './errors.ts';
 import { fromCalendarObject, MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
 import { MULTIGET_SIZE } from './limits.ts';
+import { readRefused } from './refusals.ts';
 import {
   type DavAnswer,
   type DavMember,
@@ -127,7 +128,8 @@ export async function askCollection(
   request: Omit<DavRequest, 'url'>,
 ): Promise<Multistatus | DavAnswer> {
   const answer = await collection.session.ask({ ...request, url: collection.url }, collection.signal);
-  if (!isMultistatus(answer) && (answer.status === 404 || answer.status === 410)) throw calendarGone(answer.status);
+  if (!isMultistatus(answer) && (answer.status === 404 || answer.status === 410))
+    throw errors.make('calendar-gone', { status: answer.status });
   return answer;
 }
 

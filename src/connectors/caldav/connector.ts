@@ -1,15 +1,15 @@
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { inTurn, settle } from '../settle.ts';
 import { asCollection, comparablePath } from './addresses.ts';
 import { locateCalendar, prepareCalendar } from './calendars.ts';
 import { changesOf } from './changes.ts';
 import { type Collection, isOurs, multiget, objectUrl, type StoredObject } from './collection.ts';
-import { concernsOneItem, notSent } from './errors.ts';
+import { errors } from './errors.ts';
 import { findOurs, readOurs } from './reading.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { DavSession, strongTag } from './webdav.ts';
-import { carryOut, type Seen, type Settled } from './writing.ts';
+import { carryOut, type Seen } from './writing.ts';
 
 /** Opens one calendar target. */
 export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector {
@@ -32,33 +32,15 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
   };
 }
 
-/** Carries out operations one after another; what fails for the whole target ends the series without another request. */
 async function applyAll(collection: Collection, operations: readonly Operation[]): Promise<Outcome[]> {
   const seen = await lookBefore(collection, operations);
-  const settled: Settled[] = [];
-  let ending: MirrorError | null = null;
-  for (const operation of operations) {
-    if (ending === null && collection.signal.aborted) ending = aborted();
-    if (ending !== null) {
-      settled.push(failed(operation, ending));
-      continue;
-    }
-    try {
-      settled.push(await carryOut(collection, operation, seenOf(seen, collection, operation)));
-    } catch (thrown) {
-      const error = asMirrorError(thrown);
-      const isLast = !concernsOneItem(error) || isSecondInARow(error, settled.at(-1));
-      if (isLast && settled.length === 0) throw error;
-      if (isLast) ending = notSent(error);
-      settled.push(failed(operation, error));
-    }
-  }
-  return await readBack(collection, settled);
-}
-
-/** A connection that breaks twice running will not carry the rest either. */
-function isSecondInARow({ code }: MirrorError, before: Settled | undefined): boolean {
-  return code === 'connection-failed' && before?.outcome.result === 'failed' && before.outcome.error.code === code;
+  const urls = new Map<string, URL>();
+  const outcomes = await inTurn(operations, errors, collection.signal, async (operation) => {
+    const { outcome, url } = await carryOut(collection, operation, seenOf(seen, collection, operation));
+    if (url !== null) urls.set(outcome.recordId, url);
+    return outcome;
+  });
+  return await readBack(collection, settle(outcomes, errors), urls);
 }
 
 /** Updates and deletes without a tag that If-Match can use are looked at first, all in one request. */
@@ -84,11 +66,16 @@ function urlOf(collection: Collection, operation: Operation): URL {
  * Reads back what the server gave no strong ETag for: it may have stored something else than was sent, and without the tag the next
  * update has to look first (RFC 4791 section 5.3.4). What can't be read now is left unknown.
  */
-async function readBack(collection: Collection, settled: readonly Settled[]): Promise<Outcome[]> {
-  const urls = settled.flatMap(({ outcome, url }) => (url !== null && isUntagged(outcome) ? [url] : []));
-  const found = await multiget(collection, urls).catch(() => new Map<string, StoredObject>());
-  return settled.map(({ outcome, url }) => {
-    const stored = url === null ? undefined : found.get(comparablePath(url));
+async function readBack(
+  collection: Collection,
+  outcomes: readonly Outcome[],
+  urls: ReadonlyMap<string, URL>,
+): Promise<Outcome[]> {
+  const untagged = outcomes.filter(isUntagged).flatMap(({ recordId }) => urls.get(recordId) ?? []);
+  const found = await multiget(collection, untagged).catch(() => new Map<string, StoredObject>());
+  return outcomes.map((outcome) => {
+    const url = urls.get(outcome.recordId);
+    const stored = url === undefined ? undefined : found.get(comparablePath(url));
     if (!isUntagged(outcome) || stored === undefined || !isOurs(stored.content, collection.mark)) return outcome;
     const { item } = stored.content;
     return { ...outcome, versionTag: stored.etag, ...(item === null ? {} : { stored: item }) };
@@ -97,12 +84,4 @@ async function readBack(collection: Collection, settled: readonly Settled[]): Pr
 
 function isUntagged(outcome: Outcome): outcome is Extract<Outcome, { result: 'written' }> {
   return outcome.result === 'written' && outcome.versionTag === null;
-}
-
-function failed({ recordId }: Operation, error: MirrorError): Settled {
-  return { outcome: { recordId, result: 'failed', error }, url: null };
-}
-
-function aborted(): MirrorError {
-  return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later' });
 }

@@ -1,6 +1,7 @@
 import { MirrorError } from '../../model/errors.ts';
 import { asCollection, resolveHref } from './addresses.ts';
 import { NAMESPACES } from './collection.ts';
+import { errors } from './errors.ts';
 import { type DavSession, isMultistatus } from './webdav.ts';
 import { CALDAV, child, DAV } from './xml.ts';
 
@@ -16,7 +17,7 @@ export async function discoverHome(session: DavSession, base: URL, signal: Abort
     const home = await homeFrom(session, start, signal);
     if (home !== null) return home;
   }
-  throw discoveryFailed();
+  throw errors.make('discovery-failed');
 }
 
 async function homeFrom(session: DavSession, start: URL, signal: AbortSignal): Promise<URL | null> {
@@ -50,13 +51,4 @@ function ignoreWebPage(error: unknown): null {
   if (error instanceof MirrorError && ['not-a-caldav-answer', 'bad-xml', 'server-error'].includes(error.code))
     return null;
   throw error;
-}
-
-function discoveryFailed(): MirrorError {
-  return new MirrorError('the server does not say where the calendars of this login are', {
-    actor: 'settings',
-    code: 'discovery-failed',
-    retry: 'never',
-    remedy: "configure the address of the calendar or of its home, as the server's settings show it for CalDAV",
-  });
 }

@@ -1,7 +1,7 @@
 import { comparablePath, isMember } from './addresses.ts';
 import { askCollection, type Collection, NAMESPACES } from './collection.ts';
-import { readProblem, readRefused } from './errors.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
+import { readProblem, readRefused } from './refusals.ts';
 import { type DavAnswer, isMultistatus, type Multistatus } from './webdav.ts';
 import { escapeXml } from './xml.ts';
 

@@ -1,7 +1,7 @@
 import type { HttpResponse } from '../../http/door.ts';
-import { MirrorError } from '../../model/errors.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { comparablePath, isSameSite, resolveHref } from './addresses.ts';
+import { errors } from './errors.ts';
 import { MAX_REDIRECTS } from './limits.ts';
 import { child, childrenOf, DAV, parseXml, type XmlElement } from './xml.ts';
 
@@ -61,13 +61,13 @@ export class DavSession {
   async send(request: DavRequest, signal: AbortSignal): Promise<DavAnswer> {
     let url = request.url;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-      if (!isSameSite(this.#base, url)) throw redirectedElsewhere();
+      if (!isSameSite(this.#base, url)) throw errors.make('redirected-elsewhere');
       const response = await this.#sendAuthorized(request, url, signal);
       const location = response.headers.get('location');
       if (response.status < 300 || response.status >= 400 || location === null) return judged(request, url, response);
       url = URL.parse(location, url.href) ?? url;
     }
-    throw redirectedElsewhere();
+    throw errors.make('redirected-elsewhere');
   }
 
   /**
@@ -86,13 +86,7 @@ export class DavSession {
     const second = await this.#sendOnce(request, url, await authorizer.renew(signal), signal);
     if (second.status !== 401) return second;
     // No third try: servers slow down or lock logins that fail often.
-    throw new MirrorError('the server refuses the login', {
-      actor: 'authorization',
-      code: 'login-refused',
-      retry: 'never',
-      status: 401,
-      remedy: 'connect again; many servers want a password made for this application',
-    });
+    throw errors.make('login-refused', { status: 401 });
   }
 
   async #sendOnce(request: DavRequest, url: URL, authorization: string, signal: AbortSignal): Promise<HttpResponse> {
@@ -119,56 +113,18 @@ function withXml(request: DavRequest): DavRequest {
 function judged(request: DavRequest, url: URL, response: HttpResponse): DavAnswer {
   const { status, headers, retryAfterMs } = response;
   const ambiguous = WRITES.has(request.method);
-  const wait = retryAfterMs === null ? {} : { retryAfterMs };
-  if (status === 429) {
-    throw new MirrorError('the server limits requests', {
-      actor: 'remote',
-      code: 'rate-limited',
-      retry: 'later',
-      status,
-      ...wait,
-    });
-  }
-  if (status >= 502 && status <= 504) {
-    throw new MirrorError('the server is not available', {
-      actor: 'remote',
-      code: 'server-unavailable',
-      retry: 'later',
-      ambiguous,
-      status,
-      ...wait,
-    });
-  }
+  if (status === 429) throw errors.make('rate-limited', { status, retryAfterMs });
+  if (status >= 502 && status <= 504) throw errors.make('server-unavailable', { status, retryAfterMs, ambiguous });
   const body = response.body.toString('utf8');
   if (status === 200 && /^\s*<(!doctype html|html)/i.test(body)) {
-    throw notACaldavAnswer(status, ambiguous);
+    throw errors.make('not-a-caldav-answer', { status, ambiguous });
   }
   return { url, status, headers, body };
-}
-
-/** Something else seems to have answered in the server's place. */
-export function notACaldavAnswer(status: number, ambiguous = true): MirrorError {
-  return new MirrorError('something other than a CalDAV server answered', {
-    actor: 'remote',
-    code: 'not-a-caldav-answer',
-    retry: 'later',
-    ambiguous,
-    status,
-  });
 }
 
 /** Whether an answer is a 207, or has the body of one. */
 export function isMultistatusText({ status, body }: DavAnswer): boolean {
   return status === 207 || (status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(body));
-}
-
-function redirectedElsewhere(): MirrorError {
-  return new MirrorError('the server sends requests to another site', {
-    actor: 'settings',
-    code: 'redirected-elsewhere',
-    retry: 'never',
-    remedy: "configure the server's new address",
-  });
 }
 
 /**

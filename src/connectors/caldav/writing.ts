@@ -1,3 +1,4 @@
+import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
 import { supersededBy } from '../revision.ts';
@@ -11,10 +12,11 @@ import {
   type StoredObject,
   toRemoteItem,
 } from './collection.ts';
-import { changedMeanwhile, type DavProblem, isUidConflict, readProblem, refusal } from './errors.ts';
+import { errors } from './errors.ts';
 import { isSameItem, toCalendarObject } from './from-model.ts';
 import { findRenamed } from './reading.ts';
-import { type DavAnswer, isMultistatusText, notACaldavAnswer, readMultistatus, strongTag } from './webdav.ts';
+import { type DavProblem, isUidConflict, readProblem, refusal } from './refusals.ts';
+import { type DavAnswer, isMultistatusText, readMultistatus, strongTag } from './webdav.ts';
 
 type Write = Extract<Operation, { kind: 'create' | 'update' }>;
 type Delete = Extract<Operation, { kind: 'delete' }>;
@@ -118,7 +120,7 @@ async function overwrite(
   }
   const answer = await put(collection, operation, url, ifMatch(etag), content.sequence);
   if (isDone(answer)) return written(operation, effect, url, answer, collection.url);
-  if (isMissingOrChanged(answer)) throw changedMeanwhile();
+  if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
   throw refusal(answer.status, readProblem(answer.body));
 }
 
@@ -168,7 +170,7 @@ async function emptied(
   } as const;
   const answer = await put(collection, blank, url, ifMatch(etag), content?.sequence);
   if (isDone(answer)) return strongTag(answer.headers.get('etag'));
-  if (isMissingOrChanged(answer)) throw changedMeanwhile();
+  if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
   return etag;
 }
 
@@ -187,7 +189,7 @@ async function put(
   const stored = await lookUp(collection, url);
   const content = stored?.content ?? null;
   const isThere = isOurs(content, mark) && content.uid === key && content.revision === revision;
-  if (!isThere || !isSameItem(content.item, item)) throw notACaldavAnswer(answer.status);
+  if (!isThere || !isSameItem(content.item, item)) throw unproved(answer);
   const etag: Record<string, string> = stored?.etag == null ? {} : { etag: stored.etag };
   return { ...answer, status: 204, headers: new Headers(etag) };
 }
@@ -199,13 +201,18 @@ async function sendDelete(collection: Collection, url: URL, etag: string | null)
     const worst = Math.max(204, ...readMultistatus(answer).members.map(({ status }) => status ?? 0));
     return { ...answer, status: worst };
   }
-  if (isUnproved(answer) && (await lookUp(collection, url)) !== null) throw notACaldavAnswer(answer.status);
+  if (isUnproved(answer) && (await lookUp(collection, url)) !== null) throw unproved(answer);
   return answer;
 }
 
 /** A success that says nothing of what was done: whoever stands before the server answers so as well. */
 function isUnproved({ status }: DavAnswer): boolean {
   return isDone({ status }) && status !== 201 && status !== 204;
+}
+
+/** Something else seems to have answered in the server's place. */
+function unproved({ status }: DavAnswer): MirrorError {
+  return errors.make('not-a-caldav-answer', { status, ambiguous: true });
 }
 
 /** A server without strong ETags gets the write without a condition, right after a look. */

@@ -1,5 +1,5 @@
 import { XMLParser } from 'fast-xml-parser';
-import { MirrorError } from '../../model/errors.ts';
+import { errors } from './errors.ts';
 
 /** An element with its namespace resolved: `{DAV:}href`. `text` is all text directly in it, CDATA included. */
 export interface XmlElement {
@@ -34,25 +34,16 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
  * @throws MirrorError `contract`, code `bad-xml`
  */
 export function parseXml(document: string): XmlElement {
-  if (/<!DOCTYPE/i.test(document)) throw badXml();
+  if (/<!DOCTYPE/i.test(document)) throw errors.make('bad-xml');
   let nodes: unknown;
   try {
     nodes = parser.parse(document.replace(/^\uFEFF/, ''), true);
   } catch (error) {
-    throw badXml(error);
+    throw errors.make('bad-xml', { cause: error });
   }
   const [root] = elementsOf(nodes, new Map());
-  if (root === undefined) throw badXml();
+  if (root === undefined) throw errors.make('bad-xml');
   return root;
-}
-
-function badXml(cause?: unknown): MirrorError {
-  return new MirrorError('the answer is not the XML that was asked for', {
-    actor: 'contract',
-    code: 'bad-xml',
-    retry: 'later',
-    cause,
-  });
 }
 
 type Namespaces = ReadonlyMap<string, string>;

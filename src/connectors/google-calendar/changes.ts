@@ -3,7 +3,7 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
-import { calendarGone, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { readOwnEvent } from './from-model.ts';
 import { CHANGES_READ_SINGLY } from './limits.ts';
 import { eventHeadSchema, eventsPageSchema } from './schemas.ts';
@@ -62,10 +62,10 @@ async function follow({ list, mark }: ChangesCalls, syncToken: string | null): P
   for (;;) {
     const answer = await list(syncToken, pageToken);
     if (syncToken !== null && (answer.status === 410 || answer.status === 400)) return null;
-    if (answer.status === 404) throw calendarGone();
-    if (!isSuccess(answer)) throw toMirrorError(answer);
+    if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
+    if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
-    if (!page.success || page.data.nextPageToken === pageToken) throw unexpectedAnswer(false);
+    if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');
     for (const event of page.data.items) {
       const head = eventHeadSchema.safeParse(event);
       if (head.success) isOurs.set(head.data.id, readOwnEvent(event, mark)?.cancelled === false);

@@ -3,7 +3,7 @@ import type { Instant } from '../../model/time.ts';
 import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../connector.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import type { CalendarClient, CallOptions } from './client.ts';
-import { calendarGone, isAddressRefused, notificationsRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { errors, notificationsRefused } from './errors.ts';
 import { channelSchema } from './schemas.ts';
 
 /** Sends one call with the login; see `withLogin`. */
@@ -29,14 +29,14 @@ export function createGoogleChannels(client: CalendarClient, call: Call): Notifi
       await call(signal, async (options) => {
         const answer = await client.watchEvents({ calendarId, ...request }, options);
         // Some of these refusals are 401 although the login is good; another login would not help.
-        if (isAddressRefused(answer)) throw toMirrorError(answer);
+        if (errors.kindOf(answer) === 'notification-address-refused') throw errors.of(answer);
         return answer;
       }),
       request,
     );
   const stop = async (channel: GoogleChannel, signal: AbortSignal) => {
     const answer = await call(signal, (options) => client.stopChannel(channel, options));
-    if (!isSuccess(answer) && answer.status !== 404) throw toMirrorError(answer);
+    if (!isSuccess(answer) && answer.status !== 404) throw errors.of(answer);
   };
   return {
     async open(container, request, signal) {
@@ -80,10 +80,10 @@ async function replaceLost(
 }
 
 function readOpened(answer: WireAnswer, { id, expiresAt }: ChannelRequest): Opened {
-  if (answer.status === 404) throw calendarGone();
+  if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!isSuccess(answer)) throw notificationsRefused(answer);
   const channel = channelSchema.safeParse(answer.body);
-  if (!channel.success) throw unexpectedAnswer(true);
+  if (!channel.success) throw errors.make('unexpected-answer', { ambiguous: true });
   const { resourceId, expiration } = channel.data;
   return { id, resourceId, expiresAt: expiration === undefined ? expiresAt : Number(expiration) };
 }

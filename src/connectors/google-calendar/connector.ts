@@ -2,13 +2,13 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { type FlowEnd, runFlows, toOutcomes } from '../flow.ts';
+import { applyFlows, findByFlows } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { createGoogleChannels } from './channels.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, locateCalendar, prepareCalendar } from './container.ts';
-import { calendarGone, isTargetWide, loginRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
@@ -22,7 +22,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl });
   const scopeOf = (calendarId: string) => ({ calendarId, mark, quotaUser: authorizer.quotaUser });
   const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) =>
-    withLogin({ authorizer, loginRefused }, signal, (authorization) => send({ authorization, signal }));
+    withLogin({ authorizer, loginRefused: errors.of }, signal, (authorization) => send({ authorization, signal }));
   const read = (container: string, window: TimeWindow | null, signal: AbortSignal) =>
     readPages(
       (pageToken) =>
@@ -31,8 +31,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
     );
   const find = async (container: string, keys: readonly ItemKey[], signal: AbortSignal) => {
     const flows = keys.map((key) => findFlow(scopeOf(container), key));
-    const ends = await runFlows(flows, batches(signal));
-    return ends.flatMap((end) => toFound(end));
+    return findByFlows(flows, batches(signal));
   };
   return {
     prepare: (known, signal) => prepareCalendar(containerCalls(client, call, signal), settings, { mark, owner }, known),
@@ -41,8 +40,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
       : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
-      const flows = operations.map((operation) => operationFlow(scope, operation));
-      return toOutcomes(operations, await runFlows(flows, batches(signal)), isTargetWide);
+      return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
     },
     read,
     find,
@@ -66,11 +64,6 @@ function containerCalls(client: CalendarClient, call: Call, signal: AbortSignal)
   };
 }
 
-function toFound(end: FlowEnd<RemoteItem | null>): RemoteItem[] {
-  if ('error' in end) throw end.error;
-  return end.result === null ? [] : [end.result];
-}
-
 async function* readPages(
   list: (pageToken: string | null) => Promise<WireAnswer>,
   mark: string,
@@ -78,10 +71,10 @@ async function* readPages(
   let pageToken: string | null = null;
   do {
     const answer = await list(pageToken);
-    if (answer.status === 404) throw calendarGone();
-    if (!isSuccess(answer)) throw toMirrorError(answer);
+    if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
+    if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
-    if (!page.success || page.data.nextPageToken === pageToken) throw unexpectedAnswer(false);
+    if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');
     const events = page.data.items.flatMap((event) => readOwnEvent(event, mark) ?? []);
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);

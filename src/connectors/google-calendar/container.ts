@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
-import { calendarGone, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { calendarSchema, calendarsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
 
 /** The calls that preparing needs, login included. */
@@ -25,7 +25,7 @@ export async function prepareCalendar(
 ): Promise<string> {
   if ('id' in calendar) {
     const id = await check(calls, calendar.id);
-    if (id === null) throw calendarGone();
+    if (id === null) throw errors.make('calendar-gone', { status: 404 });
     return id;
   }
   if (known !== null) {
@@ -56,7 +56,7 @@ export async function locateCalendar(calls: ContainerCalls, mark: string, owner:
  */
 async function create(calls: ContainerCalls, summary: string, mark: string, owner: Owner | null): Promise<string> {
   const answer = await calls.insert({ summary, description: descriptionWith(mark, owner) });
-  if (!isSuccess(answer)) throw toMirrorError(answer);
+  if (!isSuccess(answer)) throw errors.of(answer);
   const { id } = parse(calendarSchema, answer, true);
   return markedIn(await listCalendars(calls), mark)[0] ?? id;
 }
@@ -64,7 +64,7 @@ async function create(calls: ContainerCalls, summary: string, mark: string, owne
 async function check(calls: ContainerCalls, id: string): Promise<string | null> {
   const answer = await calls.get(id);
   if (answer.status === 404 || answer.status === 410) return null;
-  if (!isSuccess(answer)) throw toMirrorError(answer);
+  if (!isSuccess(answer)) throw errors.of(answer);
   return parse(calendarSchema, answer, false).id;
 }
 
@@ -83,10 +83,10 @@ async function listCalendars(calls: ContainerCalls): Promise<Entry[]> {
   let pageToken: string | null = null;
   do {
     const answer = await calls.list(pageToken);
-    if (!isSuccess(answer)) throw toMirrorError(answer);
+    if (!isSuccess(answer)) throw errors.of(answer);
     const page = parse(calendarsPageSchema, answer, false);
     entries.push(...page.items);
-    if (page.nextPageToken === pageToken) throw unexpectedAnswer(false);
+    if (page.nextPageToken === pageToken) throw errors.make('unexpected-answer');
     pageToken = page.nextPageToken ?? null;
   } while (pageToken !== null);
   return entries;
@@ -107,6 +107,6 @@ interface Schema<Parsed> {
 
 function parse<Parsed>(schema: Schema<Parsed>, answer: WireAnswer, ambiguous: boolean): Parsed {
   const parsed = schema.safeParse(answer.body);
-  if (!parsed.success) throw unexpectedAnswer(ambiguous);
+  if (!parsed.success) throw errors.make('unexpected-answer', { ambiguous });
   return parsed.data;
 }

@@ -3,7 +3,7 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operat
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
-import { calendarGone, notYetReadable, reasonOf, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { errors, hasReason } from './errors.ts';
 import { holds, isBlank, type OwnEvent, readOwnEvent, toBlankEvent, toEvent, toRemoteItem } from './from-model.ts';
 import { EVENT_FIELDS } from './limits.ts';
 
@@ -41,9 +41,11 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield* write(insertCall(scope, operation));
   if (isSuccess(answer)) return written(scope, operation, effect, answer, null);
-  if (answer.status === 404) throw calendarGone();
-  if (reasonOf(answer) !== 'duplicate') throw toMirrorError(answer);
-  return (yield* settle(scope, operation, operation.key, 'adopted')) ?? (yield* unreadable());
+  if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
+  if (!hasReason(answer, 'duplicate')) throw errors.of(answer);
+  const settled = yield* reconcile(scope, operation, operation.key, 'adopted');
+  if (settled === null) throw errors.make('not-yet-readable', { status: 404 });
+  return settled;
 }
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
@@ -52,9 +54,9 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
     const answer = yield* write(putCall(scope, operation, id, operation.versionTag));
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, operation.remoteId);
     if (answer.status === 404) return yield* insert(scope, operation, 'recreated');
-    if (answer.status !== 410 && answer.status !== 412) throw toMirrorError(answer);
+    if (answer.status !== 410 && answer.status !== 412) throw errors.of(answer);
   }
-  return (yield* settle(scope, operation, id, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
+  return (yield* reconcile(scope, operation, id, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
 }
 
 /**
@@ -62,7 +64,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
  * content already, given up when it carries a later write, burnt when it is not ours.
  * @returns null when nothing stands there
  */
-function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
+function* reconcile(scope: FlowScope, operation: Write, id: string, effect: Effect): Flow<Outcome | null> {
   const answer = yield getCall(scope, id);
   if (isGone(answer)) return null;
   const event = readOwn(scope, answer);
@@ -75,7 +77,7 @@ function* settle(scope: FlowScope, operation: Write, id: string, effect: Effect)
   }
   const put = yield* write(putCall(scope, operation, id, event.etag));
   if (isSuccess(put)) return written(scope, operation, event.cancelled ? 'revived' : effect, put, remoteId);
-  const error = toMirrorError(put);
+  const error = errors.of(put);
   if (event.cancelled && isRefusedRevival(error)) return { recordId: operation.recordId, result: 'key-burnt' };
   throw error;
 }
@@ -111,7 +113,7 @@ function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   if (event === null || (event.cancelled && isBlank(event))) return gone;
   const blank = yield* write(blankCall(scope, id, event.etag));
   if (!isSuccess(blank)) {
-    const error = toMirrorError(blank);
+    const error = errors.of(blank);
     if (event.cancelled && isRefusedRevival(error)) return gone;
     throw error;
   }
@@ -122,7 +124,7 @@ function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 /** 404 means "no such event" as well as "no such calendar": only the first is a success. */
 function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireAnswer): Flow<Outcome> {
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
-  if (!isGone(answer)) throw toMirrorError(answer);
+  if (!isGone(answer)) throw errors.of(answer);
   if (answer.status === 404) yield* expectCalendar(scope);
   return { recordId, result: 'deleted', effect: 'already-gone' };
 }
@@ -130,19 +132,14 @@ function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireAnswer):
 /** A call that Google could not carry out beside the others of its batch is sent once more, alone. */
 function* write(call: WireCall): Flow<WireAnswer> {
   const answer = yield call;
-  if (answer.status !== 409 || reasonOf(answer) !== 'conflict') return answer;
+  if (answer.status !== 409 || !hasReason(answer, 'conflict')) return answer;
   return yield { ...call, alone: true };
 }
 
 function* expectCalendar(scope: FlowScope): Flow<void> {
   const answer = yield { method: 'GET', path: pathTo(scope, '') };
-  if (answer.status === 404) throw calendarGone();
-  if (!isSuccess(answer)) throw toMirrorError(answer);
-}
-
-// biome-ignore lint/correctness/useYield: has the type of a flow, so that it can stand in for one
-function* unreadable(): Flow<never> {
-  throw notYetReadable();
+  if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
+  if (!isSuccess(answer)) throw errors.of(answer);
 }
 
 function isGone(answer: WireAnswer): boolean {
@@ -155,8 +152,8 @@ function isRefusedRevival(error: MirrorError): boolean {
 }
 
 function readOwn(scope: FlowScope, answer: WireAnswer): OwnEvent | null {
-  if (!isSuccess(answer)) throw toMirrorError(answer);
-  if (typeof answer.body !== 'object') throw unexpectedAnswer(false);
+  if (!isSuccess(answer)) throw errors.of(answer);
+  if (typeof answer.body !== 'object') throw errors.make('unexpected-answer');
   return readOwnEvent(answer.body, scope.mark);
 }
 

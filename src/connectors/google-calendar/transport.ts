@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpDoor } from '../../http/door.ts';
 import { isHtml } from '../../http/json.ts';
-import { MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import type { SendCalls } from '../flow.ts';
 import type { WireAnswer, WireCall } from '../wire.ts';
 import { buildBatch, parseBatch } from './batch.ts';
-import { loginRefused, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { BATCH_SIZE } from './limits.ts';
 
 /** What batches are sent with. */
@@ -25,7 +24,7 @@ export function createBatchTransport(options: BatchTransportOptions): (signal: A
     authorizer: options.authorizer,
     batchSize: BATCH_SIZE,
     sendBatch: (calls, authorization, signal) => sendBatch(options, calls, authorization, signal),
-    loginRefused: loginRefused,
+    loginRefused: errors.of,
   });
 }
 
@@ -48,21 +47,12 @@ async function sendBatch(
   const text = answer.body.toString('utf8');
   if (answer.status === 200) {
     const parts = parseBatch(answer.headers.get('content-type'), text, clock());
-    if (parts === null) throw isHtml(answer) ? htmlAnswer() : unexpectedAnswer(true);
+    if (parts === null) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
     return { answers: calls.map((_, index) => parts.get(index) ?? null) };
   }
   const whole: WireAnswer = { status: answer.status, body: parseJson(text), retryAfterMs: answer.retryAfterMs };
   if (answer.status === 400 || answer.status === 401 || answer.status === 413) return { refused: whole };
-  throw toMirrorError(whole);
-}
-
-function htmlAnswer(): MirrorError {
-  return new MirrorError('an HTML page came instead of the Calendar API', {
-    actor: 'remote',
-    code: 'html-answer',
-    retry: 'later',
-    ambiguous: true,
-  });
+  throw errors.of(whole);
 }
 
 function parseJson(text: string): unknown {

@@ -1,6 +1,6 @@
 import { isZone } from '../../model/zones.ts';
 import type { HubSpotClient } from './client.ts';
-import { unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import type { Paths } from './paths.ts';
 import { accountSchema } from './schemas.ts';
 
@@ -15,7 +15,7 @@ export interface Account {
 export async function readAccount(client: HubSpotClient, paths: Paths): Promise<Account> {
   const body = await client.demand({ label: 'hubspot.account', method: 'GET', path: paths.account });
   const account = accountSchema.safeParse(body).data;
-  if (account === undefined) throw unexpectedAnswer();
+  if (account === undefined) throw errors.make('unexpected-answer');
   const { portalId, timeZone } = account;
   return { portalId, zone: timeZone !== undefined && isZone(timeZone) ? timeZone : null };
 }

@@ -1,7 +1,7 @@
 import type { ItemKey } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import type { HubSpotClient } from './client.ts';
-import { unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
 import { readRecords } from './records.ts';
 import { associationSchema, batchSchema, errorBodySchema } from './schemas.ts';
@@ -42,7 +42,7 @@ export async function associate(
     body: { inputs: pairs.map(({ recordId, contactId }) => ({ from: { id: recordId }, to: { id: contactId } })) },
   });
   const batch = batchSchema.safeParse(body);
-  if (!batch.success) throw unexpectedAnswer();
+  if (!batch.success) throw errors.make('unexpected-answer');
   // Both directions are told; the contacts' own lines are no record's.
   for (const result of batch.data.results) {
     const id = associationSchema.safeParse(result).data?.from.id;

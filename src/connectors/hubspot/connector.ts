@@ -3,10 +3,11 @@ import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { failed, settle } from '../settle.ts';
 import { type Account, readAccount } from './account.ts';
 import { createClient, type HubSpotClient } from './client.ts';
 import { deleteAll } from './deleting.ts';
-import { crmPartMissing } from './errors.ts';
+import { errors } from './errors.ts';
 import { type StoredRecord, toRemoteItem } from './from-model.ts';
 import { OBJECT_OF_STREAM } from './limits.ts';
 import { pathsOf } from './paths.ts';
@@ -54,7 +55,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
 }
 
 function scopeOf({ crm, settings, mark, log }: ConnectorContext<HubSpotSettings>): Scope {
-  if (crm === undefined) throw crmPartMissing();
+  if (crm === undefined) throw errors.make('crm-part-missing');
   const { keyProperty, stampProperty, propertyGroup, version } = settings;
   return {
     stream: crm.stream,
@@ -77,29 +78,17 @@ async function apply(
   operations: readonly Operation<CrmItem>[],
 ): Promise<Outcome<CrmItem>[]> {
   const outcomes = new Map<string, Outcome<CrmItem>>();
-  const settle = (outcome: Outcome<CrmItem>) => outcomes.set(outcome.recordId, outcome);
+  const note = (outcome: Outcome<CrmItem>) => outcomes.set(outcome.recordId, outcome);
   let failure: MirrorError | null = null;
   try {
-    await writeAll(client, scope, operations.filter(isWrite), settle);
-    await deleteAll(client, scope, operations.filter(isDeletion), settle);
+    await writeAll(client, scope, operations.filter(isWrite), note);
+    await deleteAll(client, scope, operations.filter(isDeletion), note);
   } catch (error) {
     failure = asMirrorError(error);
   }
-  const errors = [...outcomes.values()].flatMap((outcome) => (outcome.result === 'failed' ? [outcome.error] : []));
-  if (failure !== null && outcomes.size === 0) throw failure;
-  const [first] = errors;
-  const isAll = failure === null && first !== undefined && errors.length === outcomes.size;
-  if (isAll && TARGET_WIDE.has(first.code) && errors.every(({ code }) => code === first.code)) throw first;
-  return operations.map(({ recordId }) => outcomes.get(recordId) ?? { recordId, result: 'failed', error: failure! });
+  const all = operations.map((operation) => outcomes.get(operation.recordId) ?? failed(operation, failure!));
+  return settle(all, errors, (error) => error === failure);
 }
-
-/** Codes of rows that would meet every other row too, when they met all. */
-const TARGET_WIDE: ReadonlySet<string> = new Set([
-  'crm-property-missing',
-  'property-read-only',
-  'scope-missing',
-  'rate-limited',
-]);
 
 function isWrite(operation: Operation<CrmItem>): operation is Write {
   return operation.kind !== 'delete';

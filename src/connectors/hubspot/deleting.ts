@@ -2,13 +2,13 @@ import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import { requireNothing, unexpectedAnswer } from './errors.ts';
+import { errors, requireNothing } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { readRecords } from './records.ts';
 import { batchSchema } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
-import type { Settle } from './writing.ts';
+import type { NoteOutcome } from './writing.ts';
 
 type Deletion = Extract<Operation, { kind: 'delete' }>;
 
@@ -18,13 +18,18 @@ type Deletion = Extract<Operation, { kind: 'delete' }>;
  * They are looked up by key before, since the id of a record that people merged leads to another patient's.
  * @throws MirrorError for what concerns all that is not settled by then
  */
-export async function deleteAll(client: HubSpotClient, scope: Scope, deletions: readonly Deletion[], settle: Settle) {
+export async function deleteAll(
+  client: HubSpotClient,
+  scope: Scope,
+  deletions: readonly Deletion[],
+  note: NoteOutcome,
+) {
   if (deletions.length === 0) return;
   const found = await lookUp(client, scope, deletions);
   const isGone = ({ key }: Deletion) => !found.has(key);
   const isErasure = ({ erase }: Deletion) => erase === true && scope.object === 'contacts';
   for (const { recordId } of deletions.filter(isGone)) {
-    settle({ recordId, result: 'deleted', effect: 'already-gone' });
+    note({ recordId, result: 'deleted', effect: 'already-gone' });
   }
   const there = deletions.filter((deletion) => !isGone(deletion));
   const archived = there.filter((deletion) => !isErasure(deletion));
@@ -42,11 +47,11 @@ export async function deleteAll(client: HubSpotClient, scope: Scope, deletions: 
       path: `${scope.paths.objects(scope.object)}/batch/archive`,
       body: { inputs: slice.map(({ key }) => ({ id: found.get(key)!.id })) },
     });
-    for (const { recordId } of slice) settle({ recordId, result: 'deleted', effect: 'deleted' });
+    for (const { recordId } of slice) note({ recordId, result: 'deleted', effect: 'deleted' });
   }
   for (const { recordId, key } of there.filter(isErasure)) {
     const effect = await eraseContact(client, scope, found.get(key)!.id);
-    settle({ recordId, result: 'deleted', effect });
+    note({ recordId, result: 'deleted', effect });
   }
 }
 
@@ -62,7 +67,7 @@ async function empty(client: HubSpotClient, scope: Scope, ids: readonly string[]
     body: { inputs: ids.map((id) => ({ id, properties, objectWriteTraceId: id })) },
   });
   if (answer.status === 200) {
-    if (batchSchema.safeParse(answer.body).data?.results.length !== ids.length) throw unexpectedAnswer();
+    if (batchSchema.safeParse(answer.body).data?.results.length !== ids.length) throw errors.make('unexpected-answer');
     return;
   }
   if (answer.status !== 400 && answer.status !== 207) throw client.errorOf(answer);

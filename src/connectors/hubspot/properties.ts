@@ -1,14 +1,7 @@
 import type { MappedProperty, PropertyKind } from '../../model/items.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import {
-  propertiesMissing,
-  propertiesReadOnly,
-  propertiesUnsuitable,
-  propertyNotMade,
-  scopeMissing,
-  unexpectedAnswer,
-} from './errors.ts';
+import { errors, namesIn } from './errors.ts';
 import type { ObjectName } from './limits.ts';
 import { type PropertyDefinition, pageSchema, propertiesSchema, propertySchema, recordSchema } from './schemas.ts';
 import type { Scope } from './scope.ts';
@@ -42,7 +35,7 @@ export async function prepareProperties(client: HubSpotClient, scope: Scope): Pr
     await ensureOwn(client, scope, 'contacts', await readCatalogue(client, scope, 'contacts'), [keyProperty]);
   }
   const own = properties.filter(({ name }) => name === keyProperty || name === stampProperty);
-  if (own.length > 0) throw propertiesUnsuitable(object, namesOf(own), 'free for a mapping: it is our own');
+  if (own.length > 0) throw unsuitable(object, namesOf(own), 'free for a mapping: it is our own');
   const sensitive = properties.filter(({ name }) => !catalogue.has(name));
   const all = sensitive.length === 0 ? catalogue : await withSensitive(client, scope, catalogue);
   checkMapping(scope, all);
@@ -52,12 +45,12 @@ export async function prepareProperties(client: HubSpotClient, scope: Scope): Pr
 
 function checkMapping({ object, properties }: Scope, catalogue: Catalogue): void {
   const missing = properties.filter(({ name }) => !catalogue.has(name));
-  if (missing.length > 0) throw propertiesMissing(object, namesOf(missing));
+  if (missing.length > 0) throw errors.make('crm-property-missing', { names: namesIn(object, namesOf(missing)) });
   const readOnly = properties.filter(({ name }) => catalogue.get(name)?.modificationMetadata?.readOnlyValue);
-  if (readOnly.length > 0) throw propertiesReadOnly(object, namesOf(readOnly));
+  if (readOnly.length > 0) throw errors.make('property-read-only', { names: namesIn(object, namesOf(readOnly)) });
   for (const kind of Object.keys(TYPES_FOR) as PropertyKind[]) {
     const wrong = properties.filter(({ name, kind: each }) => each === kind && !canHold(catalogue.get(name)!, kind));
-    if (wrong.length > 0) throw propertiesUnsuitable(object, namesOf(wrong), `of a type that holds a ${kind}`);
+    if (wrong.length > 0) throw unsuitable(object, namesOf(wrong), `of a type that holds a ${kind}`);
   }
 }
 
@@ -81,7 +74,7 @@ async function readCatalogue(
   if (query !== '' && (answer.status === 400 || answer.status === 403)) return new Map();
   if (!isSuccess(answer)) throw client.errorOf(answer);
   const list = propertiesSchema.safeParse(answer.body);
-  if (!list.success) throw unexpectedAnswer();
+  if (!list.success) throw errors.make('unexpected-answer');
   const definitions = list.data.results.flatMap((one) => propertySchema.safeParse(one).data ?? []);
   return new Map(definitions.map((one) => [one.name, one]));
 }
@@ -112,7 +105,7 @@ async function checkSensitive(
   const record = recordSchema.safeParse(page.data?.results[0]).data;
   if (record === undefined) return;
   const hidden = names.filter((name) => !Object.hasOwn(record.properties, name));
-  if (hidden.length > 0) throw scopeMissing([], hidden);
+  if (hidden.length > 0) throw errors.make('scope-missing', { status: 403, names: namesIn(object, hidden) });
 }
 
 /** Our properties of a kind of record. Another worker may make the same at the same time: then ours is refused, and theirs is there. */
@@ -129,10 +122,11 @@ async function ensureOwn(
   const now = absent.length > 0 ? await readCatalogue(client, scope, object) : catalogue;
   for (const name of names) {
     const definition = now.get(name);
-    if (definition === undefined) throw propertyNotMade(object, name, 409);
+    if (definition === undefined)
+      throw errors.make('property-not-made', { status: 409, names: namesIn(object, [name]) });
     const mustBeUnique = name === scope.keyProperty;
     if (definition.type !== 'string' || (mustBeUnique && !definition.hasUniqueValue)) {
-      throw propertiesUnsuitable(object, [name], mustBeUnique ? 'a text whose values are unique' : 'a text');
+      throw unsuitable(object, [name], mustBeUnique ? 'a text whose values are unique' : 'a text');
     }
   }
 }
@@ -159,7 +153,13 @@ async function makeProperty(client: HubSpotClient, scope: Scope, object: ObjectN
   const path = scope.paths.properties(object);
   const answer = await client.send({ label: 'hubspot.properties.create', method: 'POST', path, body });
   if (isSuccess(answer) || answer.status === 409) return;
-  throw answer.status === 400 ? propertyNotMade(object, name, answer.status) : client.errorOf(answer);
+  throw answer.status === 400
+    ? errors.make('property-not-made', { status: 400, names: namesIn(object, [name]) })
+    : client.errorOf(answer);
+}
+
+function unsuitable(object: ObjectName, names: readonly string[], wanted: string) {
+  return errors.make('property-unsuitable', { names: [`${namesIn(object, names).join(', ')} is not ${wanted}`] });
 }
 
 function namesOf(properties: readonly MappedProperty[]): string[] {

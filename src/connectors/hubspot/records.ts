@@ -1,7 +1,7 @@
 import { slices } from '../../model/slices.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import { propertiesMissing, unexpectedAnswer } from './errors.ts';
+import { errors, namesIn } from './errors.ts';
 import { readRecord, type StoredRecord } from './from-model.ts';
 import { BATCH_SIZE, type ObjectName, PAGE_SIZE } from './limits.ts';
 import { readRefusal } from './refusals.ts';
@@ -44,11 +44,11 @@ export async function readRecords(client: HubSpotClient, scope: Scope, wanted: W
       },
     });
     if (readRefusal(answer.status, answer.body).isKeyUnusable) {
-      throw propertiesMissing(wanted.object, [scope.keyProperty]);
+      throw errors.make('crm-property-missing', { names: namesIn(wanted.object, [scope.keyProperty]) });
     }
     if (!isSuccess(answer)) throw client.errorOf(answer);
     const batch = batchSchema.safeParse(answer.body);
-    if (!batch.success) throw unexpectedAnswer();
+    if (!batch.success) throw errors.make('unexpected-answer');
     found.records.push(...batch.data.results.flatMap((record) => readRecord(scope, record) ?? []));
     for (const id of batch.data.errors.flatMap(missingIds)) found.missing.add(id);
   }
@@ -58,7 +58,7 @@ export async function readRecords(client: HubSpotClient, scope: Scope, wanted: W
 /** Only "not there" may be passed over: any other error of a row would look like a record that is gone. */
 function missingIds(entry: unknown): string[] {
   const error = errorBodySchema.safeParse(entry).data;
-  if (error?.category !== 'OBJECT_NOT_FOUND') throw unexpectedAnswer();
+  if (error?.category !== 'OBJECT_NOT_FOUND') throw errors.make('unexpected-answer');
   return error.context?.ids ?? [];
 }
 
@@ -80,9 +80,9 @@ export async function* listRecords(client: HubSpotClient, scope: Scope): AsyncGe
     const path = `${scope.paths.objects(scope.object)}?${query}`;
     const body = await client.demand({ label: 'hubspot.objects.list', method: 'GET', path });
     const page = pageSchema.safeParse(body);
-    if (!page.success) throw unexpectedAnswer();
+    if (!page.success) throw errors.make('unexpected-answer');
     const next = page.data.paging?.next?.after;
-    if (next !== undefined && next === after) throw unexpectedAnswer();
+    if (next !== undefined && next === after) throw errors.make('unexpected-answer');
     yield page.data.results.flatMap(readListed);
     after = next;
   }

@@ -2,14 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import {
-  answerMissing,
-  batchRefused,
-  keyTakenMeanwhile,
-  propertiesMissing,
-  toRowError,
-  unexpectedAnswer,
-} from './errors.ts';
+import { errors, namesIn, toRowError } from './errors.ts';
 import { readRecord, type StoredRecord, type Values } from './from-model.ts';
 import { HALVING_ALLOWANCE } from './limits.ts';
 import { type Refusal, readRefusal } from './refusals.ts';
@@ -51,7 +44,8 @@ export async function upsertRows(
     else if (!ROWS_AT_FAULT.has(answer.status)) throw client.errorOf(answer);
     else if (batch.length === 1) ends.set(batch[0]!.key, { refusal: wholeRefusal(scope, answer) });
     else if (wholeRefusal(scope, answer).codes.includes('PROPERTY_DOESNT_EXIST')) throw missingProperty(scope, answer);
-    else if (allowance < 2) for (const { key } of batch) ends.set(key, { error: batchRefused(answer.status) });
+    else if (allowance < 2)
+      for (const { key } of batch) ends.set(key, { error: errors.make('batch-refused', { status: answer.status }) });
     else {
       allowance -= 2;
       const middle = Math.ceil(batch.length / 2);
@@ -75,7 +69,7 @@ function upsertCall({ object, paths, keyProperty }: Scope, rows: readonly Row[])
 /** @throws MirrorError `crm-property-missing` when HubSpot can't name records by our key any more */
 function wholeRefusal({ object, keyProperty }: Scope, { status, body }: WireAnswer): Refusal {
   const refusal = readRefusal(status, body);
-  if (refusal.isKeyUnusable) throw propertiesMissing(object, [keyProperty]);
+  if (refusal.isKeyUnusable) throw errors.make('crm-property-missing', { names: namesIn(object, [keyProperty]) });
   return refusal;
 }
 
@@ -91,7 +85,7 @@ export function namesSent({ properties, keyProperty, stampProperty }: Scope): Se
 
 function readEnds(scope: Scope, rows: readonly Row[], { body }: WireAnswer, ends: Map<ItemKey, RowEnd>): void {
   const batch = batchSchema.safeParse(body);
-  if (!batch.success) throw unexpectedAnswer();
+  if (!batch.success) throw errors.make('unexpected-answer');
   const told = new Map<string, RowEnd>();
   for (const result of batch.data.results) {
     const record = readRecord(scope, result);
@@ -103,12 +97,14 @@ function readEnds(scope: Scope, rows: readonly Row[], { body }: WireAnswer, ends
     const refusal = readRefusal(STATUS_OF[error?.category ?? ''] ?? 400, entry);
     for (const name of error?.context?.objectWriteTraceId ?? error?.context?.ids ?? []) told.set(name, { refusal });
   }
-  for (const { key } of rows) ends.set(key, told.get(key) ?? { error: answerMissing() });
+  for (const { key } of rows) ends.set(key, told.get(key) ?? { error: errors.make('answer-missing') });
 }
 
 /** Why a row was not written. */
 export function errorOfRow(scope: Scope, end: { refusal: Refusal } | { error: MirrorError }): MirrorError {
   if ('error' in end) return end.error;
-  if (end.refusal.isTaken && end.refusal.properties.includes(scope.keyProperty)) return keyTakenMeanwhile();
+  if (end.refusal.isTaken && end.refusal.properties.includes(scope.keyProperty)) {
+    return errors.make('changed-meanwhile', { status: 409 });
+  }
   return toRowError(end.refusal, scope.object, namesSent(scope));
 }

@@ -2,7 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
 import { associate, dissociate, findContacts, type Pair } from './associations.ts';
 import type { HubSpotClient } from './client.ts';
-import { answerMissing, contactMissing } from './errors.ts';
+import { errors } from './errors.ts';
 import { type StoredRecord, toItem, toValues } from './from-model.ts';
 import { readRecords } from './records.ts';
 import type { Refusal } from './refusals.ts';
@@ -16,7 +16,7 @@ export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 type End<One = Outcome<CrmItem>> = One extends unknown ? Omit<One, 'recordId'> : never;
 
 /** Takes the outcome of one operation. */
-export type Settle = (outcome: Outcome<CrmItem>) => void;
+export type NoteOutcome = (outcome: Outcome<CrmItem>) => void;
 
 /** One run of writing: what is still to be done, by key. */
 interface Writing {
@@ -31,7 +31,7 @@ interface Writing {
  * last counts. An activity or a deal is written once its contact is there, and joined with it.
  * @throws MirrorError for what concerns all that is not settled by then
  */
-export async function writeAll(client: HubSpotClient, scope: Scope, writes: readonly Write[], settle: Settle) {
+export async function writeAll(client: HubSpotClient, scope: Scope, writes: readonly Write[], note: NoteOutcome) {
   const waiting = new Map(writes.map((write) => [write.key, write]));
   const writing: Writing = {
     client,
@@ -40,7 +40,7 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
     end(key, end) {
       waiting.delete(key);
       for (const write of writes) {
-        if (write.key === key) settle({ ...end, recordId: write.recordId } as Outcome<CrmItem>);
+        if (write.key === key) note({ ...end, recordId: write.recordId } as Outcome<CrmItem>);
       }
     },
   };
@@ -119,7 +119,7 @@ async function placeContacts(
   for (const { key, item } of writes) {
     const [before, now] = [former(key), item.contactKey];
     if (now !== null && !contacts.has(now)) {
-      end(key, { result: 'failed', error: contactMissing() });
+      end(key, { result: 'failed', error: errors.make('contact-missing') });
       continue;
     }
     const contactId = before === now ? undefined : contacts.get(before ?? '');
@@ -207,7 +207,7 @@ async function joinContacts(
   const { joined, refused } = await associate(client, scope, pairs);
   for (const { key, recordId } of pairs) {
     if (joined.has(recordId)) continue;
-    end(key, { result: 'failed', error: refused.has(recordId) ? contactMissing() : answerMissing() });
+    end(key, { result: 'failed', error: errors.make(refused.has(recordId) ? 'contact-missing' : 'answer-missing') });
   }
 }
 

@@ -5,7 +5,7 @@ import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { Flow } from '../flow.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
-import { isFeedRefused, isGone, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { CHANGES_READ_SINGLY, DELTA_SPARE_MS, MAX_DELTA_PAGES } from './limits.ts';
@@ -62,7 +62,7 @@ export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null>
     path: withQuery(`${eventsPath(scope)}/${encodeURIComponent(id)}`, EVENT_QUERY),
   };
   if (isGone(answer)) return null;
-  if (!isSuccess(answer)) throw toMirrorError(answer);
+  if (!isSuccess(answer)) throw errors.of(answer);
   const event = readOwnEvent(answer.body, scope.mark, scope.wholeDayZone);
   return event === null ? null : toRemoteItem(event);
 }
@@ -86,7 +86,7 @@ async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: stri
   for (let count = 0; count < MAX_DELTA_PAGES; count += 1) {
     const answer = await list(path);
     if (isFeedRefused(answer)) return null;
-    if (!isSuccess(answer)) throw toMirrorError(answer);
+    if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
     for (const element of page.elements) {
       const named = namedSchema.safeParse(element);
@@ -97,7 +97,7 @@ async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: stri
     }
     path = page.next;
   }
-  throw unexpectedAnswer(false);
+  throw errors.make('unexpected-answer');
 }
 
 function cursorOf(container: string, place: Place | null): string | null {

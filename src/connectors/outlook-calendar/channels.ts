@@ -3,14 +3,7 @@ import type { Clock, Instant } from '../../model/time.ts';
 import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../connector.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import type { GraphCall } from './client.ts';
-import {
-  calendarGone,
-  isGone,
-  notificationsRefused,
-  notificationsTaken,
-  toMirrorError,
-  unexpectedAnswer,
-} from './errors.ts';
+import { errors, isGone, notificationsRefused } from './errors.ts';
 import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
 import { readPage } from './pages.ts';
 import { subscriptionResource } from './paths.ts';
@@ -88,8 +81,8 @@ async function subscribe(
     await removeOwn(parts, resource, request.address, signal);
     answer = await create();
   }
-  if (answer.status === 409) throw notificationsTaken();
-  if (isGone(answer)) throw calendarGone();
+  if (answer.status === 409) throw errors.make('notifications-taken', { status: answer.status });
+  if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
   return readSubscription(answer);
 }
 
@@ -132,7 +125,7 @@ function decode(text: string): string {
 
 async function remove({ call }: SubscriptionParts, path: string, signal: AbortSignal): Promise<void> {
   const answer = await call('graph.subscriptions.delete', { method: 'DELETE', path }, signal);
-  if (!isSuccess(answer) && !isGone(answer)) throw toMirrorError(answer);
+  if (!isSuccess(answer) && !isGone(answer)) throw errors.of(answer);
 }
 
 /** All subscriptions of this application and login; odd ones are left out. */
@@ -141,7 +134,7 @@ async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<S
   let path: string | null = PATH;
   while (path !== null) {
     const answer: WireAnswer = await call('graph.subscriptions.list', { method: 'GET', path }, signal);
-    if (!isSuccess(answer)) throw toMirrorError(answer);
+    if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
     found.push(...page.elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []));
     path = page.next;
@@ -165,6 +158,6 @@ async function withLife(
 function readSubscription(answer: WireAnswer): Subscription {
   if (!isSuccess(answer)) throw notificationsRefused(answer);
   const subscription = subscriptionSchema.safeParse(answer.body);
-  if (!subscription.success) throw unexpectedAnswer(true);
+  if (!subscription.success) throw errors.make('unexpected-answer', { ambiguous: true });
   return subscription.data;
 }

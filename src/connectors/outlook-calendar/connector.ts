@@ -2,14 +2,14 @@ import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { type Flow, type FlowEnd, runFlows, toOutcomes } from '../flow.ts';
+import { applyFlows, findByFlows } from '../flow.ts';
 import { Turns } from '../turns.ts';
 import { isSuccess, type WireAnswer } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphChannels } from './channels.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
 import { locateCalendar, prepareCalendar } from './container.ts';
-import { calendarGone, isGone, isTargetWide, toMirrorError } from './errors.ts';
+import { errors, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
@@ -34,15 +34,13 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     wholeDayZone,
   });
   const call = (label: string, wire: GraphCall, signal: AbortSignal) =>
-    withLogin({ authorizer, loginRefused: toMirrorError }, signal, (authorization) =>
+    withLogin({ authorizer, loginRefused: errors.of }, signal, (authorization) =>
       turns.run(() => sendCall(label, wire, authorization, signal), signal),
     );
   const read = (container: string, window: TimeWindow | null, signal: AbortSignal) => {
     const list = (path: string) => call('graph.events.list', { method: 'GET', path }, signal);
     return readPages(list, scopeOf(container), window);
   };
-  const lookAt = async (flows: Flow<RemoteItem | null>[], signal: AbortSignal) =>
-    (await runFlows(flows, batches(signal))).flatMap((end) => toFound(end));
   return {
     prepare: (known, signal) =>
       prepareCalendar((label, wire) => call(label, wire, signal), settings, { mark, owner }, known),
@@ -54,15 +52,14 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
-      const flows = operations.map((operation) => operationFlow(scope, operation));
-      return toOutcomes(operations, await runFlows(flows, batches(signal)), isTargetWide);
+      return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
     },
     read,
     find(container, keys, signal) {
       const scope = scopeOf(container);
-      return lookAt(
+      return findByFlows(
         keys.map((key) => findFlow(scope, key)),
-        signal,
+        batches(signal),
       );
     },
     changes(container, query, signal) {
@@ -72,20 +69,15 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
         list: (path: string) => call('graph.events.delta', { method: 'GET', path, pageSize: DELTA_PAGE_SIZE }, signal),
         readAll: () => read(container, query.window, signal),
         readEach: (ids: readonly string[]) =>
-          lookAt(
+          findByFlows(
             ids.map((id) => readFlow(scope, id)),
-            signal,
+            batches(signal),
           ),
       };
       return readChanges(calls, container, query);
     },
     channels: createGraphChannels({ call, mailbox, clock }),
   };
-}
-
-function toFound(end: FlowEnd<RemoteItem | null>): RemoteItem[] {
-  if ('error' in end) throw end.error;
-  return end.result === null ? [] : [end.result];
 }
 
 async function* readPages(
@@ -97,8 +89,8 @@ async function* readPages(
   let path: string | null = withQuery(eventsPath(scope), query);
   while (path !== null) {
     const answer = await list(path);
-    if (isGone(answer)) throw calendarGone();
-    if (!isSuccess(answer)) throw toMirrorError(answer);
+    if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
+    if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
     const events = page.elements.flatMap((event) => readOwnEvent(event, scope.mark, scope.wholeDayZone) ?? []);
     if (events.length > 0) yield events.map(toRemoteItem);

@@ -1,15 +1,6 @@
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
-import {
-  calendarGone,
-  calendarNameTaken,
-  codesOf,
-  isGone,
-  mailboxGone,
-  mailboxNeeded,
-  toMirrorError,
-  unexpectedAnswer,
-} from './errors.ts';
+import { codesOf, errors, isGone } from './errors.ts';
 import { readProperties } from './from-model.ts';
 import { CALENDARS_PAGE_SIZE, NAME_TRIES, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
@@ -42,7 +33,7 @@ export async function prepareCalendar(
   const preparing = { call, mailbox, mark, owner };
   if ('id' in calendar) {
     const id = await check(preparing, calendar.id);
-    if (id === null) throw calendarGone();
+    if (id === null) throw errors.make('calendar-gone', { status: 404 });
     return id;
   }
   if (known !== null) {
@@ -90,7 +81,7 @@ async function create(preparing: Preparing, name: string): Promise<string> {
     if (ours[0] !== undefined) return ours[0];
     if (isSuccess(answer)) return readId(answer, true);
   }
-  throw calendarNameTaken();
+  throw errors.make('calendar-name-taken');
 }
 
 async function check(preparing: Preparing, id: string): Promise<string | null> {
@@ -119,7 +110,7 @@ async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
   let path: string | null = withQuery(`${mailboxPath(mailbox)}/calendars`, query);
   while (path !== null) {
     const answer: WireAnswer = await call('graph.calendars.list', { method: 'GET', path });
-    if (isGone(answer)) throw mailboxGone();
+    if (isGone(answer)) throw errors.make('mailbox-gone', { status: answer.status });
     if (!isSuccess(answer)) throw refusal({ mailbox }, answer);
     const page = readPage(answer, path);
     const calendars = page.elements.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
@@ -133,11 +124,11 @@ async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
 
 /** `/me` means nothing to an application's own login, which Graph answers as a bad request. */
 function refusal({ mailbox }: Pick<Preparing, 'mailbox'>, answer: WireAnswer) {
-  return mailbox === 'me' && answer.status === 400 ? mailboxNeeded() : toMirrorError(answer);
+  return mailbox === 'me' && answer.status === 400 ? errors.make('mailbox-needed') : errors.of(answer);
 }
 
 function readId(answer: WireAnswer, ambiguous: boolean): string {
   const calendar = calendarSchema.safeParse(answer.body);
-  if (!calendar.success) throw unexpectedAnswer(ambiguous);
+  if (!calendar.success) throw errors.make('unexpected-answer', { ambiguous });
   return calendar.data.id;
 }

@@ -3,16 +3,7 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operat
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
 import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
-import {
-  calendarGone,
-  changedMeanwhile,
-  hasGuests,
-  isConflict,
-  isDuplicate,
-  isGone,
-  toMirrorError,
-  unexpectedAnswer,
-} from './errors.ts';
+import { errors, isConflict, isDuplicate, isGone } from './errors.ts';
 import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
 import { PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
@@ -48,17 +39,17 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield insertCall(scope, operation);
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
-  if (isGone(answer)) throw calendarGone();
-  if (!isDuplicate(answer)) throw toMirrorError(answer);
+  if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
+  if (!isDuplicate(answer)) throw errors.of(answer);
   // What carried the key and stands here no more was deleted or moved away, and Outlook will not take the key again.
-  return (yield* settle(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
+  return (yield* reconcile(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
 }
 
 /** An event whose id did not reach us can be found by its key, and must be: it carries the name that Outlook gave it. */
 function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireAnswer): Flow<Outcome> {
   if (eventHeadSchema.safeParse(answer.body).success) return written(scope, operation, effect, answer);
-  const settled = yield* settle(scope, operation, effect);
-  if (settled === null) throw unexpectedAnswer(true);
+  const settled = yield* reconcile(scope, operation, effect);
+  if (settled === null) throw errors.make('unexpected-answer', { ambiguous: true });
   return settled;
 }
 
@@ -67,9 +58,9 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   if (remoteId !== null && versionTag !== null) {
     const answer = yield patchCall(scope, operation, remoteId, versionTag);
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, remoteId);
-    if (!isGone(answer) && !isConflict(answer)) throw toMirrorError(answer);
+    if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
-  return (yield* settle(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
+  return (yield* reconcile(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
 }
 
 /**
@@ -77,7 +68,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
  * given up when it carries a later write, burnt when it is not ours.
  * @returns null when nothing carries the key
  */
-function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
+function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
   const { recordId, key } = operation;
   const event = yield* lookUp(scope, key, 'remoteId' in operation ? operation.remoteId : null);
   if (event === null) return null;
@@ -89,10 +80,10 @@ function* settle(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
     const { etag: versionTag, id: remoteId } = event;
     return { recordId, result: 'written', effect, versionTag, remoteId, stored };
   }
-  if (event.hasGuests) throw hasGuests();
+  if (event.hasGuests) throw errors.make('event-has-guests');
   const answer = yield patchCall(scope, operation, event.id, event.etag);
   if (isSuccess(answer)) return written(scope, operation, effect, answer, event.id);
-  throw isConflict(answer) || isGone(answer) ? changedMeanwhile() : toMirrorError(answer);
+  throw isConflict(answer) || isGone(answer) ? errors.make('changed-meanwhile', { status: 412 }) : errors.of(answer);
 }
 
 function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
@@ -100,16 +91,16 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   if (remoteId !== null && versionTag !== null) {
     const answer = yield deleteCall(scope, operation, remoteId, versionTag);
     if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
-    if (!isGone(answer) && !isConflict(answer)) throw toMirrorError(answer);
+    if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
   const event = yield* lookUp(scope, key, remoteId);
   if (event === null || event === 'foreign') return { recordId, result: 'deleted', effect: 'already-gone' };
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
-  if (event.hasGuests) throw hasGuests();
+  if (event.hasGuests) throw errors.make('event-has-guests');
   const answer = yield deleteCall(scope, operation, event.id, event.etag);
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
-  throw isConflict(answer) || isGone(answer) ? changedMeanwhile() : toMirrorError(answer);
+  throw isConflict(answer) || isGone(answer) ? errors.make('changed-meanwhile', { status: 412 }) : errors.of(answer);
 }
 
 /**
@@ -122,8 +113,8 @@ function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<
   let path: string | null = withQuery(eventsPath(scope), eventsQuery(PROPERTIES.key, key));
   while (path !== null) {
     const answer: WireAnswer = yield { method: 'GET', path };
-    if (isGone(answer)) throw calendarGone();
-    if (!isSuccess(answer)) throw toMirrorError(answer);
+    if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
+    if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
     events.push(...page.elements.map((event) => readOwnEvent(event, scope.mark, scope.wholeDayZone)));
     path = page.next;

@@ -1,5 +1,5 @@
 import type { WireAnswer } from '../wire.ts';
-import { unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { API_VERSION } from './limits.ts';
 import { pageSchema } from './schemas.ts';
 
@@ -18,13 +18,13 @@ export interface Page {
  */
 export function readPage(answer: WireAnswer, path: string): Page {
   const page = pageSchema.safeParse(answer.body);
-  if (!page.success) throw unexpectedAnswer(false);
+  if (!page.success) throw errors.make('unexpected-answer');
   const { value: elements, '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = page.data;
   if (nextLink === undefined) {
     return { elements, next: null, delta: deltaLink === undefined ? null : pathOfLink(deltaLink) };
   }
   const next = pathOfLink(nextLink);
-  if (next === null || next === path) throw unexpectedAnswer(false);
+  if (next === null || next === path) throw errors.make('unexpected-answer');
   return { elements, next, delta: null };
 }
 

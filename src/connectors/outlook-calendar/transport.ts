@@ -7,7 +7,7 @@ import type { Authorizer } from '../connector.ts';
 import type { SendCalls } from '../flow.ts';
 import type { Turns } from '../turns.ts';
 import type { WireAnswer, WireCall } from '../wire.ts';
-import { bodyOrChallenge, htmlAnswer, toMirrorError, unexpectedAnswer } from './errors.ts';
+import { bodyOrChallenge, errors } from './errors.ts';
 import { API_VERSION, BATCH_SIZE, PREFER } from './limits.ts';
 import { batchAnswerSchema, batchPartSchema } from './schemas.ts';
 
@@ -26,7 +26,7 @@ export function createBatchTransport(options: BatchTransportOptions): (signal: A
     authorizer: options.authorizer,
     batchSize: BATCH_SIZE,
     sendBatch: (calls, authorization, signal) => sendBatch(options, calls, authorization, signal),
-    loginRefused: toMirrorError,
+    loginRefused: errors.of,
   });
 }
 
@@ -51,7 +51,7 @@ async function sendBatch(
   const body = bodyOrChallenge(status, headers, parseJson(answer));
   const whole = { status, body, retryAfterMs: answer.retryAfterMs };
   if (status === 400 || status === 401 || status === 413) return { refused: whole };
-  throw toMirrorError(whole);
+  throw errors.of(whole);
 }
 
 function toPart({ method, path, ifMatch, body }: WireCall, index: number): object {
@@ -66,7 +66,7 @@ function toPart({ method, path, ifMatch, body }: WireCall, index: number): objec
 /** The parts by the index of their call: their order says nothing, and what is absent or unreadable is null. */
 function readParts(answer: HttpResponse, count: number, nowMs: number): (WireAnswer | null)[] {
   const batch = batchAnswerSchema.safeParse(parseJson(answer));
-  if (!batch.success) throw isHtml(answer) ? htmlAnswer() : unexpectedAnswer(true);
+  if (!batch.success) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
   const parts = new Map<string, WireAnswer>();
   for (const response of batch.data.responses) {
     const part = batchPartSchema.safeParse(response);

@@ -4,7 +4,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { CrmCall } from './description.ts';
-import { hasError, loginRefused, questionRefused, recordForbidden, toMirrorError, unusableId } from './errors.ts';
+import { errors, hasError, toMirrorError } from './errors.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
@@ -77,7 +77,7 @@ export function addressOf(baseUrl: string, { path, query }: CrmCall, values: Tem
   const segments = path.split('/').map((segment) => {
     const rendered = renderText(segment, values, encodeURIComponent);
     // A segment of dots would lead up, and an empty one to the list of all.
-    if (segment.includes('{{') && /^\.{0,2}$/.test(rendered)) throw unusableId();
+    if (segment.includes('{{') && /^\.{0,2}$/.test(rendered)) throw errors.make('record-without-id');
     return rendered;
   });
   const parameters = Object.entries(query).flatMap(([name, template]) => {
@@ -109,7 +109,7 @@ function toAnswer(
   label: string,
   call: CrmCall,
   response: HttpResponse,
-  errors: RestCrmSettings['description']['errors'],
+  described: RestCrmSettings['description']['errors'],
 ): CrmAnswer {
   const { status, retryAfterMs, headers } = response;
   const isOk = status >= 200 && status < 300;
@@ -121,16 +121,20 @@ function toAnswer(
     isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
     nextLink: /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(headers.get('link') ?? '')?.[1] ?? null,
   };
-  if (status === 401) throw loginRefused(status);
-  const isFailed = isOk ? !call.partial && hasError(answer, errors) : !answer.isNothing;
-  if (isFailed) throw asked(toMirrorError(answer, errors), label);
+  if (status === 401) throw errors.make('login-refused', { status });
+  const isFailed = isOk ? !call.partial && hasError(answer, described) : !answer.isNothing;
+  if (isFailed) throw asked(toMirrorError(answer, described), label);
   return answer;
 }
 
 /** What is refused of a question is the question: no record is to blame. What is forbidden of one record may be allowed of others. */
 function asked(error: MirrorError, label: string): MirrorError {
-  if (error.code === 'record-refused' && QUESTIONS.has(label)) return questionRefused(error.status);
-  return error.code === 'crm-forbidden' && CHANGES.has(label) ? recordForbidden() : error;
+  if (error.code === 'record-refused' && QUESTIONS.has(label)) {
+    return errors.make('crm-question-refused', { status: error.status });
+  }
+  return error.code === 'crm-forbidden' && CHANGES.has(label)
+    ? errors.make('record-forbidden', { status: 403 })
+    : error;
 }
 
 /** An unreadable body matters only where one was promised: a refusal speaks by its status. */

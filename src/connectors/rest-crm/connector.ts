@@ -1,9 +1,9 @@
-import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { inTurn, settle } from '../settle.ts';
 import { createCrmClient } from './client.ts';
-import { aborted, concernsOneItem, contactMissing, notSent, severalMatches, streamNotDescribed } from './errors.ts';
+import { errors } from './errors.ts';
 import type { CrmRow } from './from-model.ts';
 import { readOurs } from './listing.ts';
 import { findByKeys } from './lookup.ts';
@@ -21,7 +21,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   const scopeFor = (signal: AbortSignal): Scope => {
     const stream = crm?.stream ?? 'patients';
     const resource = description.streams[stream];
-    if (resource === undefined) throw streamNotDescribed();
+    if (resource === undefined) throw errors.make('stream-not-described');
     return { client, description, resource, stream, properties: crm?.properties ?? [], mark, baseUrl, signal };
   };
   return {
@@ -62,40 +62,17 @@ async function applyAll(scope: Scope, operations: readonly Operation<CrmItem>[])
     ),
     contacts: await contactsOf(scope, contactKeys),
   };
-  const outcomes: Outcome<CrmItem>[] = [];
   const ready: ReadyWrite[] = [];
-  let ending: MirrorError | null = null;
-  for (const operation of operations) {
-    try {
-      if (ending !== null) throw ending;
-      if (scope.signal.aborted) throw aborted();
-      const contactId = contactIdOf(seen.contacts, operation);
-      if (upsert !== undefined && operation.kind !== 'delete') ready.push({ operation, contactId });
-      else outcomes.push(await carryOut(scope, operation, seen.objects.get(operation.key) ?? [], contactId));
-    } catch (thrown) {
-      const error = asMirrorError(thrown);
-      if (ending === null && endsSeries(error, outcomes.at(-1))) {
-        if (outcomes.length === 0 && ready.length === 0) throw error;
-        ending = notSent(error);
-      }
-      outcomes.push({ recordId: operation.recordId, result: 'failed', error });
+  const outcomes = await inTurn(operations, errors, scope.signal, async (operation) => {
+    const contactId = contactIdOf(seen.contacts, operation);
+    if (upsert === undefined || operation.kind === 'delete') {
+      return carryOut(scope, operation, seen.objects.get(operation.key) ?? [], contactId);
     }
-  }
-  const all = [...outcomes, ...(upsert === undefined ? [] : await upsertAll(scope, upsert, ready))];
-  const [first] = all;
-  if (first?.result === 'failed' && isSharedByAll(first.error, all)) throw first.error;
-  return all;
-}
-
-/** One failure of the whole target that met every operation. */
-function isSharedByAll(error: MirrorError, outcomes: readonly Outcome<CrmItem>[]): boolean {
-  return !concernsOneItem(error) && outcomes.every((one) => one.result === 'failed' && one.error === error);
-}
-
-/** A connection that breaks twice running will not carry the rest either. */
-function endsSeries(error: MirrorError, before: Outcome<CrmItem> | undefined): boolean {
-  if (!concernsOneItem(error)) return true;
-  return error.code === 'connection-failed' && before?.result === 'failed' && before.error.code === error.code;
+    ready.push({ operation, contactId });
+    return null;
+  });
+  if (upsert !== undefined) outcomes.push(...(await upsertAll(scope, upsert, ready)));
+  return settle(outcomes, errors);
 }
 
 async function contactsOf(scope: Scope, keys: readonly ItemKey[]): Promise<Map<ItemKey, CrmRow[]>> {
@@ -109,7 +86,7 @@ async function contactsOf(scope: Scope, keys: readonly ItemKey[]): Promise<Map<I
 function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>): string | null {
   if (operation.kind === 'delete' || operation.item.contactKey === null) return null;
   const [contact, ...others] = contacts.get(operation.item.contactKey) ?? [];
-  if (contact === undefined) throw contactMissing();
-  if (others.length > 0) throw severalMatches();
+  if (contact === undefined) throw errors.make('contact-missing');
+  if (others.length > 0) throw errors.make('several-matches');
   return contact.id;
 }

@@ -2,7 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { CrmAnswer } from './client.ts';
-import { pagingBroken } from './errors.ts';
+import { errors } from './errors.ts';
 import { readRow } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
 import { MAX_PAGES } from './limits.ts';
@@ -47,7 +47,7 @@ async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
   let place: Place | null = { page: paging.by === 'page' ? paging.first : 1, offset: 0, cursor: null, url: null };
   const seen = new Set<string>();
   for (let pages = 0; place !== null; pages += 1) {
-    if (pages >= MAX_PAGES) throw pagingBroken();
+    if (pages >= MAX_PAGES) throw errors.make('crm-paging-broken');
     const { url, ...values }: Place = place;
     const answer: CrmAnswer =
       url === null
@@ -62,7 +62,7 @@ async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
     if (rows.length > 0) yield rows;
     place = nextPlace(scope, place, answer, rows.length);
     const name: string | null = place?.cursor ?? place?.url ?? null;
-    if (name !== null && seen.has(name)) throw pagingBroken();
+    if (name !== null && seen.has(name)) throw errors.make('crm-paging-broken');
     if (name !== null) seen.add(name);
   }
 }
@@ -96,6 +96,6 @@ function isReached(offset: number, total: number | null): boolean {
 /** The login goes nowhere but to the CRM. */
 function ownAddress(baseUrl: string, link: string): string {
   const url = URL.parse(link, `${baseUrl}/`);
-  if (url === null || url.origin !== new URL(baseUrl).origin) throw pagingBroken();
+  if (url === null || url.origin !== new URL(baseUrl).origin) throw errors.make('crm-paging-broken');
   return url.href;
 }

@@ -1,7 +1,7 @@
 import type { ItemKey } from '../../model/operations.ts';
 import type { CrmAnswer } from './client.ts';
 import type { CrmResource } from './description.ts';
-import { unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { type CrmRow, readRow } from './from-model.ts';
 import { isObject, valueAt } from './json-paths.ts';
 import { type Scope, selection } from './scope.ts';
@@ -54,5 +54,5 @@ export function rowsIn(answer: CrmAnswer, path: string): unknown[] {
   const rows = valueAt(answer.body, path);
   if (Array.isArray(rows)) return rows;
   if (isObject(rows) && Object.keys(rows).length === 0) return [];
-  throw unexpectedAnswer('rows');
+  throw errors.make('unexpected-answer', { names: ['rows'] });
 }

@@ -1,4 +1,4 @@
-import { filterIgnored, propertiesMissing, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { isObject, valueAt } from './json-paths.ts';
 import { KEY_OF_NOTHING } from './limits.ts';
 import { search } from './lookup.ts';
@@ -13,7 +13,7 @@ import type { Scope } from './scope.ts';
 export async function prepareTarget(scope: Scope): Promise<string> {
   await checkProperties(scope);
   const found = await search(scope, scope.resource, [KEY_OF_NOTHING]);
-  if (found.length > 0) throw filterIgnored();
+  if (found.length > 0) throw errors.make('key-filter-ignored');
   return `${scope.baseUrl} ${scope.resource.create.call.path}`;
 }
 
@@ -30,11 +30,11 @@ async function checkProperties(scope: Scope): Promise<void> {
     ...scope.properties.map(({ name }) => name),
   ];
   const missing = wanted.filter((name) => !listed.has(listedName(name)));
-  if (missing.length > 0) throw propertiesMissing(missing);
+  if (missing.length > 0) throw errors.make('crm-property-missing', { names: missing });
 }
 
 function namesIn(described: unknown, name: string | undefined): string[] {
   if (name === undefined && isObject(described)) return Object.keys(described);
-  if (!Array.isArray(described)) throw unexpectedAnswer('fields');
+  if (!Array.isArray(described)) throw errors.make('unexpected-answer', { names: ['fields'] });
   return described.map((one) => String(name === undefined ? one : valueAt(one, name)));
 }

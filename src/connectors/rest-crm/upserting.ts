@@ -1,8 +1,9 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Outcome } from '../../model/operations.ts';
+import { concernsOneItem, failed, notSent } from '../settle.ts';
 import type { CrmResource } from './description.ts';
-import { answerMissing, concernsOneItem, notSent, rowRefused, unexpectedAnswer } from './errors.ts';
+import { errors, rowRefused } from './errors.ts';
 import { idAt, writeValues } from './from-model.ts';
 import { isObject, valueAt } from './json-paths.ts';
 import { rowsIn } from './lookup.ts';
@@ -39,7 +40,7 @@ export async function upsertAll(
 
 /** What met the batch before and concerns the whole target: the rest is not sent. */
 function endingOf(before: Outcome<CrmItem> | undefined): MirrorError | null {
-  return before?.result === 'failed' && !concernsOneItem(before.error) ? notSent(before.error) : null;
+  return before?.result === 'failed' && !concernsOneItem(before.error, errors) ? notSent(before.error) : null;
 }
 
 async function upsertSome(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
@@ -68,7 +69,7 @@ async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyW
   const answer = await client.send('rest-crm.upsert', upsert.call, values, signal);
   const answers = rowsIn(answer, upsert.rows);
   // Rows are told apart by their order alone: with one missing none can be told.
-  if (answers.length !== writes.length) throw answerMissing();
+  if (answers.length !== writes.length) throw errors.make('answer-missing');
   return writes.map(({ operation }, index) => toOutcome(scope, upsert, operation, answers[index]));
 }
 
@@ -77,7 +78,7 @@ function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown)
   const isTaken = isObject(row) && upsert.taken.some((taken) => taken === status);
   if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors));
   const remoteId = idAt(row, upsert.id);
-  if (remoteId === null) return failed(operation, unexpectedAnswer('id'));
+  if (remoteId === null) return failed(operation, errors.make('unexpected-answer', { names: ['id'] }));
   const wasCreated = upsert.effect !== undefined && valueAt(row, upsert.effect) === upsert.created;
   return {
     recordId: operation.recordId,
@@ -91,8 +92,4 @@ function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown)
 function effectOf({ kind }: Write, wasCreated: boolean) {
   if (kind === 'create') return wasCreated ? 'created' : 'adopted';
   return wasCreated ? 'recreated' : 'updated';
-}
-
-function failed({ recordId }: Write, error: MirrorError): Outcome<CrmItem> {
-  return { recordId, result: 'failed', error };
 }

@@ -3,7 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { supersededBy } from '../revision.ts';
 import type { CrmAnswer } from './client.ts';
-import { nothingProved, severalMatches, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, writeValues } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
 import { findByKeys, readById } from './lookup.ts';
@@ -26,7 +26,7 @@ export async function carryOut(
   found: readonly CrmRow[],
   contactId: string | null,
 ): Promise<Outcome<CrmItem>> {
-  if (found.length > 1) throw severalMatches();
+  if (found.length > 1) throw errors.make('several-matches');
   const row = found[0] ?? null;
   if (operation.kind === 'delete') return await remove(scope, operation, row);
   return await write(scope, operation, row, contactId);
@@ -94,7 +94,7 @@ async function makeAgain(scope: Scope, operation: Write, contactId: string | nul
   const answer = await client.send('rest-crm.create', resource.create.call, values, signal);
   const row = rowOf(scope, answer, resource.create.row);
   const id = resource.create.id === undefined ? row?.id : idAt(answer.body, resource.create.id);
-  if (id === undefined || id === null) throw unexpectedAnswer('id');
+  if (id === undefined || id === null) throw errors.make('unexpected-answer', { names: ['id'] });
   return written(operation, operation.kind === 'create' ? 'created' : 'recreated', id, row);
 }
 
@@ -119,7 +119,8 @@ async function updated(
 ): Promise<Outcome<CrmItem>> {
   if (speaksOf(answer, id)) return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.row));
   const stored = await lookAgain(scope, operation, id);
-  if (stored?.key !== operation.key || !isSameItem(scope, stored, operation)) throw nothingProved(answer.status);
+  if (stored?.key !== operation.key || !isSameItem(scope, stored, operation))
+    throw errors.make('write-not-shown', { status: answer.status });
   return written(operation, effect, id, stored);
 }
 
@@ -176,7 +177,8 @@ async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Prom
   const values = { id, key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
   const answer = stored === null ? null : await client.send('rest-crm.delete', resource.delete.call, values, signal);
   const isProved = answer === null || isMissing(answer) || speaksOf(answer, id);
-  if (!isProved && (await lookAgain(scope, operation, id)) !== null) throw nothingProved(answer.status);
+  if (!isProved && (await lookAgain(scope, operation, id)) !== null)
+    throw errors.make('write-not-shown', { status: answer.status });
   // Also of what was deleted before: a bin may still hold it.
   if (operation.erase === true && resource.erase !== undefined) {
     await client.send('rest-crm.erase', resource.erase.call, values, signal);

@@ -3,7 +3,7 @@ import { isHtml } from '../../http/json.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { ConnectorContext } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
-import { htmlAnswer, instanceUnknown, redirectedElsewhere, unexpectedAnswer, wholeRefusalOf } from './errors.ts';
+import { errors, wholeRefusalOf } from './errors.ts';
 import { Org } from './org.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
 
@@ -99,9 +99,10 @@ async function sendWithLogin(context: ClientContext, call: OrgCall, signal: Abor
   });
   const newAddress = addressOf(context);
   if (newAddress === address && failed !== null) throw failed;
-  if (newAddress === address && isRedirect(met.status ?? 0)) throw redirectedElsewhere(met.status ?? 0);
+  if (newAddress === address && isRedirect(met.status ?? 0))
+    throw errors.make('redirected-elsewhere', { status: met.status });
   const again = await sendOnce(context, call, renewed, newAddress, signal);
-  if (isRedirect(again.status)) throw redirectedElsewhere(again.status);
+  if (isRedirect(again.status)) throw errors.make('redirected-elsewhere', { status: again.status });
   return again;
 }
 
@@ -111,7 +112,7 @@ function isRedirect(status: number): boolean {
 
 function addressOf({ authorizer, settings }: ClientContext): string {
   const address = authorizer.baseUrl?.() ?? settings.instanceUrl;
-  if (address === undefined) throw instanceUnknown();
+  if (address === undefined) throw errors.make('instance-unknown');
   return address.replace(/\/+$/, '');
 }
 
@@ -143,7 +144,8 @@ async function sendOnce(
 function toAnswer(response: HttpResponse): WireAnswer {
   const { status, retryAfterMs } = response;
   const body = parseJson(response);
-  if (status === 200 && body === undefined) throw isHtml(response) ? htmlAnswer() : unexpectedAnswer(true);
+  if (status === 200 && body === undefined)
+    throw errors.make(isHtml(response) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
   return { status, body, retryAfterMs };
 }
 
@@ -158,7 +160,7 @@ function parseJson({ body }: HttpResponse): unknown {
 /** The parts by the names that we gave them. */
 function toParts(body: unknown, count: number): (WireAnswer | null)[] {
   const composite = compositeSchema.safeParse(body);
-  if (!composite.success) throw unexpectedAnswer(true);
+  if (!composite.success) throw errors.make('unexpected-answer', { ambiguous: true });
   const parts = new Map<string, WireAnswer>();
   for (const each of composite.data.compositeResponse) {
     const part = partSchema.safeParse(each);

@@ -3,10 +3,11 @@ import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
 import { type Deletion, remove } from './deleting.ts';
 import { type Description, describe, requireFit } from './description.ts';
-import { isTargetWide } from './errors.ts';
+import { errors } from './errors.ts';
 import type { Write } from './from-model.ts';
 import { COLLECTION_SIZE } from './limits.ts';
 import { findByKey, readPages, type Scope } from './reading.ts';
@@ -41,10 +42,9 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       const outcomes = await upsert(scope, operations.filter(isWrite), signal);
       const [failure] = failures;
       if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
-      else outcomes.push(...deletions.map(({ recordId }) => ({ recordId, result: 'failed', error: failure }) as const));
+      else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
       if (outcomes.every(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
-      throwShared(outcomes, failures);
-      return outcomes;
+      return settle(outcomes, errors, (error) => failures.has(error));
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
@@ -80,13 +80,4 @@ function watched(scope: Scope): { scope: Scope; failures: Set<MirrorError> } {
       }),
   };
   return { scope: { ...scope, client }, failures };
-}
-
-/** Throws when no operation came through because calls failed as a whole, or because each met what ails the whole target. */
-function throwShared(outcomes: readonly Outcome<CrmItem>[], failures: ReadonlySet<MirrorError>): void {
-  const errors = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome.error] : []));
-  const [first] = errors;
-  if (first === undefined || errors.length < outcomes.length) return;
-  const isOfAll = errors.every((error) => failures.has(error));
-  if (isOfAll || errors.every((error) => isTargetWide(error) && error.code === first.code)) throw first;
 }

@@ -2,11 +2,12 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
+import { failed } from '../settle.ts';
 import { fromStamp, isStampOfAnother } from '../stamp.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { Part } from './client.ts';
 import type { RecordForm } from './description.ts';
-import { answerMissing, isGone, isRace, keyAmbiguous, refusalOf, rowErrorOf, unexpectedAnswer } from './errors.ts';
+import { errors, isGone, isRace, rowErrorOf } from './errors.ts';
 import { COLLECTION_SIZE, COMPOSITE_PARTS, QUERY_KEYS } from './limits.ts';
 import { quoted, runQueries, type Scope } from './reading.ts';
 import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
@@ -30,7 +31,7 @@ export async function remove(
     records = (await runQueries(scope.client, 'salesforce.find', queries, signal)).flat();
   } catch (error) {
     const failure = asMirrorError(error);
-    return deletions.map(({ recordId }) => ({ recordId, result: 'failed', error: failure }));
+    return deletions.map((deletion) => failed(deletion, failure));
   }
   const idsOf = ownIds(scope, records);
   const ids = [...new Set(deletions.flatMap((deletion) => idsOf(deletion) ?? []))];
@@ -91,10 +92,12 @@ function deletionPart(ids: readonly string[]): Part {
 /** Results have no names, only places: with one too few nothing can be said of any. */
 function resultsOf(ids: readonly string[], answer: WireAnswer | null): [string, RowResult | MirrorError][] {
   const same = (error: MirrorError) => ids.map((id): [string, MirrorError] => [id, error]);
-  if (answer === null) return same(answerMissing());
-  if (answer.status !== 200) return same(refusalOf(answer));
+  if (answer === null) return same(errors.make('answer-missing'));
+  if (answer.status !== 200) return same(errors.of(answer));
   const results = rowResultsSchema.safeParse(answer.body);
-  if (!results.success || results.data.length !== ids.length) return same(unexpectedAnswer(true));
+  if (!results.success || results.data.length !== ids.length) {
+    return same(errors.make('unexpected-answer', { ambiguous: true }));
+  }
   return ids.map((id, index) => [id, results.data[index]!]);
 }
 
@@ -106,17 +109,17 @@ function isRaced(result: RowResult | MirrorError | undefined): boolean {
 
 function toOutcome(
   { fieldNames }: RecordForm,
-  { recordId }: Deletion,
+  deletion: Deletion,
   ids: string[] | null,
   results: Results,
 ): Outcome<CrmItem> {
-  if (ids === null) return { recordId, result: 'failed', error: keyAmbiguous() };
+  if (ids === null) return failed(deletion, errors.make('key-ambiguous'));
   let isDeleted = false;
   for (const id of ids) {
-    const result = results.get(id) ?? answerMissing();
-    if (result instanceof MirrorError) return { recordId, result: 'failed', error: result };
+    const result = results.get(id) ?? errors.make('answer-missing');
+    if (result instanceof MirrorError) return failed(deletion, result);
     if (result.success) isDeleted = true;
-    else if (!isGone(result)) return { recordId, result: 'failed', error: rowErrorOf(result, fieldNames) };
+    else if (!isGone(result)) return failed(deletion, rowErrorOf(result, fieldNames));
   }
-  return { recordId, result: 'deleted', effect: isDeleted ? 'deleted' : 'already-gone' };
+  return { recordId: deletion.recordId, result: 'deleted', effect: isDeleted ? 'deleted' : 'already-gone' };
 }

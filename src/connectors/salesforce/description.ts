@@ -3,7 +3,7 @@ import type { StreamName } from '../../model/streams.ts';
 import type { CrmContext } from '../connector.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
-import { answerMissing, refusalOf, setupIncomplete, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { KEY_LENGTH, STAMP_LENGTH } from './limits.ts';
 import { type DescribedField, describeSchema, pageSchema, type SalesforceSettings } from './schemas.ts';
 
@@ -87,7 +87,7 @@ export async function describe(
   ];
   const [org, own, contact] = await client.composite('salesforce.describe', parts, signal);
   const orgId = pageSchema.safeParse(required(org).body).data?.records[0]?.Id;
-  if (orgId === undefined) throw unexpectedAnswer(false);
+  if (orgId === undefined) throw errors.make('unexpected-answer');
   const fields = describedFields(own, object);
   const contactFields = stream === 'patients' ? null : describedFields(contact, settings.contactObject);
   const form = formOf(settings, crm, fields.byName);
@@ -103,21 +103,22 @@ export async function describe(
 
 /** @throws MirrorError `settings`, code `crm-setup-incomplete`, naming all that is missing */
 export function requireFit({ faults }: Description): void {
-  if (faults.length > 0) throw setupIncomplete(faults);
+  if (faults.length > 0) throw errors.make('crm-setup-incomplete', { names: faults });
 }
 
 type Fields = ReadonlyMap<string, DescribedField>;
 
 function required(answer: WireAnswer | null | undefined): WireAnswer {
-  if (!answer) throw answerMissing();
-  if (answer.status !== 200) throw refusalOf(answer);
+  if (!answer) throw errors.make('answer-missing');
+  if (answer.status !== 200) throw errors.of(answer);
   return answer;
 }
 
 function describedFields(answer: WireAnswer | null | undefined, object: string): { byName: Fields; faults: string[] } {
-  if (answer?.status === 404) throw setupIncomplete([`object ${object} is not there, or hidden from the login`]);
+  if (answer?.status === 404)
+    throw errors.make('crm-setup-incomplete', { names: [`object ${object} is not there, or hidden from the login`] });
   const described = describeSchema.safeParse(required(answer).body);
-  if (!described.success) throw unexpectedAnswer(false);
+  if (!described.success) throw errors.make('unexpected-answer');
   const { createable, updateable, deletable, fields } = described.data;
   const isWritable = createable && updateable && deletable;
   return {

@@ -1,176 +1,235 @@
-import { MirrorError } from '../../model/errors.ts';
+import type { MirrorError } from '../../model/errors.ts';
+import { COMMON, common, defineErrors, type ErrorKind } from '../errors.ts';
 import type { WireAnswer } from '../wire.ts';
-import { API_LIMIT_PAUSE_MS, NAMED_FIELDS } from './limits.ts';
-import { KEY_AMBIGUOUS, type Meaning, meaningOfCode, meaningOfStatus, REFUSED, VERSION_RETIRED } from './meanings.ts';
+import { API_LIMIT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
 import { type RowResult, refusalSchema } from './schemas.ts';
 
-/** Codes of errors that concern the whole target, not one operation. */
-const TARGET_WIDE: ReadonlySet<string> = new Set([
-  'api-limit-reached',
-  'api-limit-near',
-  'login-refused',
-  'api-disabled',
-  'crm-setup-incomplete',
-  'version-retired',
-  'storage-full',
-]);
+/** The org has no such object or field any more. */
+const SETUP_INCOMPLETE: Omit<ErrorKind, 'message'> = {
+  ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  code: 'crm-setup-incomplete',
+};
 
-/** Whether the error would meet every other operation of the target too. */
-export function isTargetWide(error: MirrorError): boolean {
-  return TARGET_WIDE.has(error.code);
-}
+/**
+ * Salesforce's errors: known by the code of a whole request or of a row, which share them; else by status.
+ * @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/errorcodes.htm
+ * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_concepts_core_data_objects.htm for StatusCode
+ */
+export const errors = defineErrors('Salesforce', codesOf, {
+  ...common('answer-missing', 'html-answer', 'timeout', 'server-error', 'unexpected-answer'),
+  'login-refused': {
+    ...COMMON['login-refused'],
+    words: ['INVALID_SESSION_ID'],
+    remedy: 'connect the Salesforce account again',
+  },
+  'instance-unknown': {
+    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
+    message: 'the login does not tell where the org is',
+    remedy: 'log in again, or set instanceUrl',
+  },
+  'redirected-elsewhere': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'the org sends to another address, which the login does not name',
+    remedy: 'log in again, or correct instanceUrl',
+  },
+  'api-disabled': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    words: ['API_DISABLED_FOR_ORG', 'API_CURRENTLY_DISABLED'],
+    message: 'the org or the user may not use the API',
+    remedy: 'use an edition with API access, and give the user the permission API Enabled',
+  },
+  'version-retired': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    statuses: [410],
+    words: ['UNSUPPORTED_API_VERSION'],
+    message: 'Salesforce does not serve this version of its API',
+    remedy: 'set apiVersion to one that the org lists at /services/data',
+  },
+  'crm-setup-incomplete': {
+    ...SETUP_INCOMPLETE,
+    message: 'the org lacks what the target needs',
+    remedy: 'set up the fields, or correct the mapping',
+  },
+  'setup-changed': {
+    ...SETUP_INCOMPLETE,
+    words: ['INVALID_FIELD', 'INVALID_TYPE'],
+    message: 'the org has no such object or field any more, or hides it from the login',
+    remedy: 'run clinic-mirror sync: it names what is missing',
+  },
+  'object-not-found': {
+    ...SETUP_INCOMPLETE,
+    statuses: [404],
+    message: 'the org has no such object, or its key field is no external id, or the login may not see them',
+    remedy: 'run clinic-mirror sync: it names what is missing',
+  },
+  'crm-forbidden': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    statuses: [403],
+    words: ['INSUFFICIENT_ACCESS_OR_READONLY', 'INSUFFICIENT_ACCESS', 'INVALID_FIELD_FOR_INSERT_UPDATE'],
+    message: 'Salesforce does not allow this to the login',
+    remedy:
+      "give the login's user the right to create, edit and delete the object's records, and to edit the fields named",
+  },
+  /** @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_api_usage.htm */
+  'api-limit-reached': {
+    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+    statuses: [429],
+    words: ['REQUEST_LIMIT_EXCEEDED'],
+    pauseMs: API_LIMIT_PAUSE_MS,
+    message: "the org's API calls of 24 hours are used up",
+  },
+  'api-limit-near': {
+    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+    pauseMs: API_LIMIT_PAUSE_MS,
+    message: "more of the org's API calls of 24 hours are used than stopAtShare allows",
+    remedy: 'find out who uses them, or raise stopAtShare',
+  },
+  'storage-full': {
+    ...{ actor: 'settings', retry: 'later', scope: 'target' },
+    words: ['STORAGE_LIMIT_EXCEEDED'],
+    pauseMs: STORAGE_FULL_PAUSE_MS,
+    message: "the org's storage is full",
+    remedy: 'make room in the org',
+  },
+  'server-unavailable': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    statuses: [503],
+    message: 'Salesforce is away',
+  },
+  'reading-expired': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    words: ['INVALID_QUERY_LOCATOR'],
+    message: 'Salesforce gave up a reading before its end',
+    note: 'It is read again',
+  },
+  'row-locked': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    words: ['UNABLE_TO_LOCK_ROW'],
+    message: 'another write holds the record or its parent',
+  },
+  'batch-dependency': {
+    ...COMMON['batch-dependency'],
+    words: ['ALL_OR_NONE_OPERATION_ROLLED_BACK', 'PROCESSING_HALTED'],
+  },
+  'contact-missing': {
+    ...COMMON['contact-missing'],
+    remedy: "the patients' target writes it; see that its contacts are in step",
+  },
+  'key-ambiguous': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    statuses: [300],
+    words: ['DUPLICATE_EXTERNAL_ID'],
+    message: 'several records carry the same key',
+    remedy: 'tick Unique on the key field, and clear the key on all but one of the records',
+  },
+  'unique-value-taken': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['DUPLICATE_VALUE'],
+    message: 'another record has the same value in a field that must be unique',
+    remedy: 'correct the other record, or leave the field out of the mapping',
+  },
+  'duplicate-rule': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['DUPLICATES_DETECTED'],
+    message: 'a duplicate rule of the org refuses the record',
+    remedy: "let the rule leave out the login's user: patients of one family share addresses and numbers",
+  },
+  'validation-rule': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['FIELD_CUSTOM_VALIDATION_EXCEPTION', 'FIELD_FILTER_VALIDATION_EXCEPTION'],
+    message: 'a validation rule of the org refuses the record',
+    remedy: "change the mapping or the data so that the rule is kept, or let the rule leave out the login's user",
+  },
+  'required-field-missing': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['REQUIRED_FIELD_MISSING'],
+    message: 'the org requires a field that the record leaves empty',
+    remedy: 'map the field, or fill it in the clinic',
+  },
+  'property-value-refused': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: [
+      'INVALID_EMAIL_ADDRESS',
+      'INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST',
+      'NUMBER_OUTSIDE_VALID_RANGE',
+      'FIELD_INTEGRITY_EXCEPTION',
+      'INVALID_TYPE_ON_FIELD_IN_RECORD',
+      'MALFORMED_ID',
+    ],
+    message: 'Salesforce refuses a value',
+    remedy: 'correct the value in the clinic, or how it is mapped',
+  },
+  'property-value-too-long': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['STRING_TOO_LONG'],
+    message: 'a value is longer than its field',
+    remedy: 'correct the value in the clinic, or how it is mapped',
+  },
+  'reference-refused': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['INVALID_CROSS_REFERENCE_KEY', 'INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY'],
+    message: 'a reference leads to no record that the login may use',
+    remedy: 'correct the ids in the mapping',
+  },
+  'automation-failed': {
+    ...{ actor: 'settings', retry: 'later', scope: 'item' },
+    words: ['CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY', 'CANNOT_EXECUTE_FLOW_TRIGGER'],
+    message: 'a trigger or flow of the org failed on the record',
+    remedy: "look at the org's automation for this object",
+  },
+  'deletion-refused': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['DELETE_FAILED'],
+    message: 'Salesforce does not delete the record',
+    remedy: 'take away what hangs on it, such as cases, or the rule that forbids it',
+  },
+  'item-too-large': {
+    ...{ actor: 'contract', retry: 'never', scope: 'item' },
+    statuses: [413, 414],
+    message: 'Salesforce finds the request too large',
+  },
+  refused: { ...COMMON.refused, message: 'Salesforce refused the record' },
+});
 
-/** A part of a composite, or a whole request, that is not a success: by its code, else by status. */
-export function refusalOf({ status, body, retryAfterMs }: WireAnswer): MirrorError {
-  const lines = refusalSchema.safeParse(body).data ?? [];
-  const meaning = lines.map(({ errorCode }) => meaningOfCode(errorCode)).find((one) => one !== null);
-  return made(meaning ?? meaningOfStatus(status), { status, retryAfterMs });
+function codesOf({ body }: Pick<WireAnswer, 'body'>): string[] {
+  return (refusalSchema.safeParse(body).data ?? []).map(({ errorCode }) => errorCode);
 }
 
 /** A composite or query itself was refused. Its address exists in every version that is served, so 404 tells of the version. */
 export function wholeRefusalOf(answer: WireAnswer): MirrorError {
-  if (answer.status === 404) return made(VERSION_RETIRED, { status: 404 });
-  return refusalOf(answer);
+  return answer.status === 404 ? errors.make('version-retired', { status: 404 }) : errors.of(answer);
 }
 
 /** What makes a row worth a second try at once: a lock that others hold, a key that was created meanwhile, a record that went. */
-export function isRace({ errors }: RowResult): boolean {
-  return has(errors, ['UNABLE_TO_LOCK_ROW', 'DUPLICATE_VALUE', 'ENTITY_IS_DELETED']);
+export function isRace({ errors: faults }: RowResult): boolean {
+  return has(faults, ['UNABLE_TO_LOCK_ROW', 'DUPLICATE_VALUE', 'ENTITY_IS_DELETED']);
 }
 
 /** Whether the record that a row meant is not there, or in the recycle bin. */
-export function isGone({ errors }: RowResult): boolean {
-  return has(errors, ['ENTITY_IS_DELETED', 'INVALID_CROSS_REFERENCE_KEY', 'NOT_FOUND']);
+export function isGone({ errors: faults }: RowResult): boolean {
+  return has(faults, ['ENTITY_IS_DELETED', 'INVALID_CROSS_REFERENCE_KEY', 'NOT_FOUND']);
 }
 
 /** Whether the recycle bin holds on to the key. An error that names a field is about a reference of the record. */
-export function isKeyInBin({ errors }: RowResult): boolean {
-  return errors?.some(({ statusCode, fields }) => statusCode === 'ENTITY_IS_DELETED' && !fields?.length) ?? false;
+export function isKeyInBin({ errors: faults }: RowResult): boolean {
+  return faults?.some(({ statusCode, fields }) => statusCode === 'ENTITY_IS_DELETED' && !fields?.length) ?? false;
 }
 
 /** Whether the contact that a row refers to by key is not there; a field that is not there refuses the whole request. */
-export function isContactMissing({ errors }: RowResult): boolean {
-  return has(errors, ['INVALID_FIELD']);
+export function isContactMissing({ errors: faults }: RowResult): boolean {
+  return has(faults, ['INVALID_FIELD']);
 }
 
-function has(errors: RowResult['errors'], codes: readonly string[]): boolean {
-  return errors?.some(({ statusCode }) => codes.includes(statusCode)) ?? false;
+function has(faults: RowResult['errors'], codes: readonly string[]): boolean {
+  return faults?.some(({ statusCode }) => codes.includes(statusCode)) ?? false;
 }
 
 /**
  * A row that failed, with the names of the fields at fault.
  * @param known names of fields that may be told; whatever else the answer names is left out
  */
-export function rowErrorOf({ errors }: RowResult, known: ReadonlySet<string>): MirrorError {
-  const meanings = (errors ?? []).map(({ statusCode }) => meaningOfCode(statusCode));
-  const meaning = meanings.find((one) => one !== null) ?? REFUSED;
-  const fields = (errors ?? []).flatMap((error) => error.fields ?? []).filter((field) => known.has(field));
-  return made(meaning, { fields: [...new Set(fields)].slice(0, NAMED_FIELDS) });
-}
-
-/** The contact is not in the org yet, or was deleted or merged away; the patients' target brings it. */
-export function contactMissing(): MirrorError {
-  return new MirrorError("the record's contact is not there yet", {
-    actor: 'remote',
-    code: 'contact-missing',
-    retry: 'later',
-    remedy: "the patients' target writes it; see that its contacts are in step",
-  });
-}
-
-/** Several records of ours carry one key; which of them counts is for a person to say. */
-export function keyAmbiguous(): MirrorError {
-  return made(KEY_AMBIGUOUS, {});
-}
-
-/** Other integrations need what is left of the org's API calls. */
-export function apiLimitNear(share: number): MirrorError {
-  return new MirrorError(`more than ${Math.floor(share * 100)} % of the org's API calls of 24 hours are used`, {
-    actor: 'remote',
-    code: 'api-limit-near',
-    retry: 'later',
-    retryAfterMs: API_LIMIT_PAUSE_MS,
-    remedy: 'find out who uses them, or raise stopAtShare',
-  });
-}
-
-/**
- * The org lacks what the target needs.
- * @param faults one each, with names of objects and fields only
- */
-export function setupIncomplete(faults: readonly string[]): MirrorError {
-  return new MirrorError(`the org lacks what the target needs: ${faults.join('; ')}`, {
-    actor: 'settings',
-    code: 'crm-setup-incomplete',
-    retry: 'never',
-    remedy: 'set up the fields, or correct the mapping',
-  });
-}
-
-/** The login brought no address, and none is configured. */
-export function instanceUnknown(): MirrorError {
-  return new MirrorError('the login does not tell where the org is', {
-    actor: 'authorization',
-    code: 'instance-unknown',
-    retry: 'never',
-    remedy: 'log in again, or set instanceUrl',
-  });
-}
-
-/** The org sends elsewhere, and the login knows no other address. */
-export function redirectedElsewhere(status: number): MirrorError {
-  return new MirrorError('the org sends to another address, which the login does not name', {
-    actor: 'settings',
-    code: 'redirected-elsewhere',
-    retry: 'never',
-    status,
-    remedy: 'log in again, or correct instanceUrl',
-  });
-}
-
-/** A part of a composite's answer is missing; what it asked for may have been done. */
-export function answerMissing(): MirrorError {
-  return new MirrorError('the answer to a composite lacks a part', {
-    actor: 'remote',
-    code: 'answer-missing',
-    retry: 'later',
-    ambiguous: true,
-  });
-}
-
-/** A successful answer has a shape that we do not know. */
-export function unexpectedAnswer(ambiguous: boolean): MirrorError {
-  return new MirrorError('Salesforce answered something else than its API would', {
-    actor: 'contract',
-    code: 'unexpected-answer',
-    retry: 'later',
-    ambiguous,
-  });
-}
-
-/** A portal or proxy spoke instead of Salesforce. */
-export function htmlAnswer(): MirrorError {
-  return new MirrorError('an HTML page came instead of Salesforce', {
-    actor: 'remote',
-    code: 'html-answer',
-    retry: 'later',
-    ambiguous: true,
-  });
-}
-
-interface Details {
-  status?: number;
-  retryAfterMs?: number | null;
-  fields?: readonly string[];
-}
-
-function made(meaning: Meaning, { status, retryAfterMs, fields = [] }: Details): MirrorError {
-  const { message, pauseMs, ...rest } = meaning;
-  const waitMs = retryAfterMs ?? pauseMs;
-  return new MirrorError(fields.length === 0 ? message : `${message}: ${fields.join(', ')}`, {
-    ...rest,
-    ambiguous: (status ?? 0) >= 500,
-    ...(status === undefined ? {} : { status }),
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
-  });
+export function rowErrorOf({ errors: faults }: RowResult, known: ReadonlySet<string>): MirrorError {
+  const kind = errors.known((faults ?? []).map(({ statusCode }) => statusCode)) ?? 'refused';
+  const fields = (faults ?? []).flatMap((fault) => fault.fields ?? []).filter((field) => known.has(field));
+  return errors.make(kind, { names: [...new Set(fields)].slice(0, NAMED_FIELDS) });
 }

@@ -1,6 +1,6 @@
 import type { Instant } from '../../model/time.ts';
 import { Turns } from '../turns.ts';
-import { apiLimitNear } from './errors.ts';
+import { errors } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS } from './limits.ts';
 
 /** What all targets in one org share, whichever login leads there: they take turns, and know its count of API calls. */
@@ -23,7 +23,8 @@ export class Org {
    */
   requireCalls(stopAtShare: number, now: Instant): void {
     if (this.#usage === null || now - this.#usage.at >= API_LIMIT_PAUSE_MS) return;
-    if (this.#usage.share >= stopAtShare) throw apiLimitNear(stopAtShare);
+    if (this.#usage.share >= stopAtShare)
+      throw errors.make('api-limit-near', { names: [`${Math.floor(stopAtShare * 100)} %`] });
   }
 
   /** Whether the login may be asked for another address, since the known one does not answer. */

@@ -5,7 +5,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
-import { answerMissing, refusalOf, unexpectedAnswer } from './errors.ts';
+import { errors } from './errors.ts';
 import { contactIdOf, fieldsOf, toRemoteItem } from './from-model.ts';
 import { COMPOSITE_PARTS, MAX_PAGES, PAGE_SIZE, QUERY_KEYS } from './limits.ts';
 import { pageSchema, type SeenRecord } from './schemas.ts';
@@ -30,11 +30,11 @@ export async function* readPages(
   const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.stampField} LIKE ${quoted(`${mark}.%`)}`;
   let path: string | null = client.pathOf(queryPath(soql));
   for (let pages = 0; path !== null; pages += 1) {
-    if (pages === MAX_PAGES) throw unexpectedAnswer(false);
+    if (pages === MAX_PAGES) throw errors.make('unexpected-answer');
     const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
     const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers }, signal);
     const page = pageSchema.safeParse(body);
-    if (!page.success) throw unexpectedAnswer(false);
+    if (!page.success) throw errors.make('unexpected-answer');
     const items = await toItems(scope, page.data.records, contacts, signal);
     const wanted = items.filter(({ item }) => window === null || form.stream === 'patients' || isWithin(item, window));
     if (wanted.length > 0) yield wanted;
@@ -84,10 +84,10 @@ export async function runQueries(
 
 /** Every record that a query found. @throws MirrorError when the query was refused, or its result is not whole */
 export function wholeResult(answer: WireAnswer | null): SeenRecord[] {
-  if (answer === null) throw answerMissing();
-  if (answer.status !== 200) throw refusalOf(answer);
+  if (answer === null) throw errors.make('answer-missing');
+  if (answer.status !== 200) throw errors.of(answer);
   const page = pageSchema.safeParse(answer.body);
-  if (!page.success || !page.data.done) throw unexpectedAnswer(false);
+  if (!page.success || !page.data.done) throw errors.make('unexpected-answer');
   return page.data.records;
 }
 
@@ -104,7 +104,7 @@ function queryPath(soql: string): string {
 function nextPath(client: OrgClient, address: string | undefined): string {
   const prefix = client.pathOf('/query/');
   if (address === undefined || !address.startsWith(prefix) || !/^[\w-]+$/.test(address.slice(prefix.length))) {
-    throw unexpectedAnswer(false);
+    throw errors.make('unexpected-answer');
   }
   return address;
 }

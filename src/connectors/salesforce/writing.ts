@@ -2,19 +2,10 @@ import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
+import { failed } from '../settle.ts';
 import type { WireAnswer } from '../wire.ts';
 import type { Part } from './client.ts';
-import {
-  answerMissing,
-  contactMissing,
-  isContactMissing,
-  isKeyInBin,
-  isRace,
-  isTargetWide,
-  refusalOf,
-  rowErrorOf,
-  unexpectedAnswer,
-} from './errors.ts';
+import { errors, isContactMissing, isKeyInBin, isRace, rowErrorOf } from './errors.ts';
 import { toRemoteItem, toRow, type Write } from './from-model.ts';
 import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, LEAST_ROWS, MAX_HALVINGS } from './limits.ts';
 import { byKeyQuery, queryPart, type Scope, wholeResult } from './reading.ts';
@@ -98,17 +89,17 @@ class UpsertRun {
 
   #settle(rows: Row[], answer: WireAnswer | null, readBack: WireAnswer | null): void {
     if (answer === null) {
-      this.#giveUp(rows, answerMissing());
+      this.#giveUp(rows, errors.make('answer-missing'));
       return;
     }
     if (answer.status !== 200) {
-      this.#refuse(rows, refusalOf(answer), answer.status);
+      this.#refuse(rows, errors.of(answer), answer.status);
       return;
     }
     const results = rowResultsSchema.safeParse(answer.body);
     // Results have no names, only places: with one too few nothing can be said of any.
     if (!results.success || results.data.length !== rows.length) {
-      this.#giveUp(rows, unexpectedAnswer(true));
+      this.#giveUp(rows, errors.make('unexpected-answer', { ambiguous: true }));
       return;
     }
     const stored = storedItems(this.#scope, rows, readBack);
@@ -121,7 +112,7 @@ class UpsertRun {
 
   /** The whole collection was refused, and nothing of it written. */
   #refuse(rows: Row[], error: MirrorError, status: number): void {
-    if (isTargetWide(error)) {
+    if (errors.scopeOf(error) === 'target') {
       this.#giveUp([...rows, ...this.#waiting.splice(0).flat()], error);
       return;
     }
@@ -137,7 +128,7 @@ class UpsertRun {
 
   #giveUp(rows: readonly Row[], error: unknown): void {
     const failure = asMirrorError(error);
-    for (const { write } of rows) this.outcomes.push({ recordId: write.recordId, result: 'failed', error: failure });
+    for (const { write } of rows) this.outcomes.push(failed(write, failure));
   }
 
   #outcomeOf({ write }: Row, result: RowResult, stored: ReadonlyMap<ItemKey, CrmItem>): Outcome<CrmItem> {
@@ -149,14 +140,13 @@ class UpsertRun {
       const outcome = { recordId, result: 'written', effect, versionTag: null, remoteId: result.id } as const;
       return asStored === undefined ? outcome : { ...outcome, stored: asStored };
     }
-    if (result.success) return { recordId, result: 'failed', error: unexpectedAnswer(true) };
+    if (result.success) return failed(write, errors.make('unexpected-answer', { ambiguous: true }));
     if (isKeyInBin(result)) return { recordId, result: 'key-burnt' };
     const lacksContact = item.contactKey !== null && isContactMissing(result);
-    return {
-      recordId,
-      result: 'failed',
-      error: lacksContact ? contactMissing() : rowErrorOf(result, this.#scope.form.fieldNames),
-    };
+    return failed(
+      write,
+      lacksContact ? errors.make('contact-missing') : rowErrorOf(result, this.#scope.form.fieldNames),
+    );
   }
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { isTargetWide, toMirrorError } from '../../../src/connectors/google-calendar/errors.ts';
+import { errors } from '../../../src/connectors/google-calendar/errors.ts';
 import { HOUR_MS, SECOND_MS } from '../../../src/model/time.ts';
 
 function refusal(status: number, domain?: string, reason?: string, retryAfterMs: number | null = null) {
-  const errors = [{ domain, reason, message: 'text with Some Name' }];
-  const body = { error: { code: status, message: 'text with Some Name', errors } };
-  return toMirrorError({ status, body, retryAfterMs });
+  const details = [{ domain, reason, message: 'text with Some Name' }];
+  const body = { error: { code: status, message: 'text with Some Name', errors: details } };
+  return errors.of({ status, body, retryAfterMs });
 }
 
 describe("Google's refusals", () => {
@@ -50,7 +50,7 @@ describe("Google's refusals", () => {
   });
 
   test('a server error may have been carried out', () => {
-    const error = toMirrorError({ status: 503, body: undefined, retryAfterMs: null });
+    const error = errors.of({ status: 503, body: undefined, retryAfterMs: null });
     expect(error).toMatchObject({ actor: 'remote', code: 'server-error', retry: 'later', ambiguous: true });
   });
 
@@ -63,8 +63,8 @@ describe("Google's refusals", () => {
   });
 
   test('only what meets every operation concerns the whole target', () => {
-    expect(isTargetWide(refusal(403, 'usageLimits', 'quotaExceeded'))).toBe(true);
-    expect(isTargetWide(refusal(400, 'global', 'invalid'))).toBe(false);
-    expect(isTargetWide(refusal(403, 'calendar', 'forbiddenForNonOrganizer'))).toBe(false);
+    expect(errors.scopeOf(refusal(403, 'usageLimits', 'quotaExceeded'))).toBe('target');
+    expect(errors.scopeOf(refusal(400, 'global', 'invalid'))).toBe('item');
+    expect(errors.scopeOf(refusal(403, 'calendar', 'forbiddenForNonOrganizer'))).toBe('item');
   });
 });

@@ -1,0 +1,223 @@
+import { type Actor, MirrorError, type Retry } from '../model/errors.ts';
+import type { WireAnswer } from './wire.ts';
+
+/** What an error concerns: one operation, or the whole target, whose other operations would meet it too. */
+export type Scope = 'item' | 'target';
+
+/** What an answer tells of itself. */
+type Answered = Pick<WireAnswer, 'status' | 'body'>;
+
+/** One kind of error of a vendor, as data: how it is recognised, and what follows. `docs/errors.md` is made of these. */
+export interface ErrorKind {
+  /** What happened. `{vendor}` stands for the vendor's name. */
+  message: string;
+  actor: Actor;
+  retry: Retry;
+  scope: Scope;
+  /** Statuses by which an answer is recognised when none of its words is known; a whole class yields to a status. */
+  statuses?: readonly (number | '2xx' | '4xx' | '5xx')[];
+  /** The vendor's own codes and reasons, by which an answer is recognised whatever its status. */
+  words?: readonly string[];
+  /** Wait when the answer names none, in milliseconds. */
+  pauseMs?: number;
+  /** Wait at least this long, whatever the answer says, in milliseconds. */
+  leastPauseMs?: number;
+  /** Whether the call may have been carried out. Unless given: when the status is 500 or above. */
+  ambiguous?: boolean;
+  /** What to do, for a person. */
+  remedy?: string;
+  /** What `docs/errors.md` says beside message and remedy, in Markdown. */
+  note?: string;
+  /** The code where it is not the kind's name: kinds may share one, and then share their scope too. */
+  code?: string;
+}
+
+/** What is known of one error beside its kind. */
+export interface ErrorDetails {
+  status?: number | undefined;
+  /** What the answer asks us to wait, in milliseconds. */
+  retryAfterMs?: number | null;
+  /** In place of what the kind says. */
+  ambiguous?: boolean;
+  /** What it is about: names of fields, properties or permissions, never values. They end the message. */
+  names?: readonly string[];
+  cause?: unknown;
+}
+
+/** The errors of one vendor. */
+export interface VendorErrors<Kind extends string = string> {
+  readonly vendor: string;
+  readonly kinds: Readonly<Record<Kind, ErrorKind>>;
+  /** The kind that one of the vendor's words means, the first that is known; null when none is. */
+  known(words: readonly string[]): Kind | null;
+  /** The kind of an answer that is not a success: by its words, else by its status. */
+  kindOf(answer: Answered): Kind;
+  /** An answer that is not a success, as an error. Nothing of its sentences goes into it: they may repeat what was sent. */
+  of(answer: WireAnswer): MirrorError;
+  /** An error of a kind. */
+  make(kind: Kind, details?: ErrorDetails): MirrorError;
+  /** What an error concerns; null for one of no kind of the vendor's, such as a connection that failed. */
+  scopeOf(error: MirrorError): Scope | null;
+}
+
+/** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
+export const COMMON = {
+  'login-refused': {
+    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
+    statuses: [401],
+    message: '{vendor} does not accept the login',
+  },
+  'scope-missing': {
+    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
+    message: 'the login was not granted the permissions that are needed',
+  },
+  'rate-limited': {
+    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+    statuses: [429],
+    ambiguous: false,
+    message: '{vendor} asks for fewer requests',
+  },
+  'server-error': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    statuses: ['5xx'],
+    message: '{vendor} is in trouble',
+  },
+  timeout: {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    statuses: [408],
+    message: 'the server gave up waiting',
+  },
+  'changed-meanwhile': {
+    ...{ actor: 'conflict', retry: 'now', scope: 'item' },
+    statuses: [412],
+    message: 'somebody else changed it at the same time',
+  },
+  'not-found': { actor: 'contract', retry: 'later', scope: 'item', statuses: [404], message: 'not found' },
+  refused: {
+    ...{ actor: 'contract', retry: 'never', scope: 'item' },
+    statuses: ['4xx'],
+    message: '{vendor} refused the call',
+  },
+  'unexpected-status': { actor: 'contract', retry: 'later', scope: 'item', message: 'unknown status' },
+  'unexpected-answer': {
+    ...{ actor: 'contract', retry: 'later', scope: 'item' },
+    message: '{vendor} answered something else than its API would',
+  },
+  'html-answer': {
+    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+    ambiguous: true,
+    message: 'an HTML page came in place of an answer of {vendor}',
+    note: 'A proxy, a portal or maintenance',
+  },
+  'answer-missing': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    ambiguous: true,
+    message: 'the answer to a batch lacks a part',
+    note: 'It is sent again under the same name',
+  },
+  'batch-dependency': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    message: 'the call was not tried because another of its batch failed',
+  },
+  'contact-missing': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    message: "the patient's contact is not in {vendor} yet",
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+type CommonKind = keyof typeof COMMON;
+
+/** Common kinds as they are. */
+export function common<const Names extends readonly CommonKind[]>(...names: Names) {
+  return Object.fromEntries(names.map((name) => [name, COMMON[name]])) as Pick<typeof COMMON, Names[number]>;
+}
+
+/** What an answer says in the vendor's own words, the most telling first. */
+export type WordsOf = (answer: Answered) => readonly string[];
+
+/** For vendors whose answers say all by their status. */
+export const NO_WORDS: WordsOf = () => [];
+
+/**
+ * The errors of a vendor by the names of their kinds, which are their codes.
+ * @param vendor as messages name it
+ * @throws TypeError when two kinds claim a status or a word, or share a code and not the scope
+ */
+export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKind>>>(
+  vendor: string,
+  wordsOf: WordsOf,
+  given: Kinds,
+): VendorErrors<(keyof Kinds & string) | 'unexpected-status'> {
+  type Kind = (keyof Kinds & string) | 'unexpected-status';
+  const kinds = { ...common('unexpected-status'), ...given } as Readonly<Record<Kind, ErrorKind>>;
+  const entries = Object.entries(kinds) as [Kind, ErrorKind][];
+  const byWord = indexed(entries, ({ words = [] }) => words);
+  const byStatus = indexed(entries, ({ statuses = [] }) => statuses.map(String));
+  const scopes = scopesOf(entries);
+  const known = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
+  const kindOf = (answer: Answered): Kind => {
+    const status = String(answer.status);
+    const fallback = byStatus.get(status) ?? byStatus.get(`${status[0]}xx`) ?? 'unexpected-status';
+    return known(wordsOf(answer)) ?? fallback;
+  };
+  const make = (kind: Kind, details: ErrorDetails = {}) => toError(vendor, kind, kinds[kind], details);
+  return {
+    vendor,
+    kinds,
+    known,
+    kindOf,
+    of: ({ status, body, retryAfterMs }) => make(kindOf({ status, body }), { status, retryAfterMs }),
+    make,
+    scopeOf: ({ code }) => scopes.get(code) ?? null,
+  };
+}
+
+/** What any vendor's connector may meet. */
+export const shared = defineErrors('the vendor', NO_WORDS, {
+  ...common('answer-missing'),
+  aborted: {
+    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+    message: 'the request was stopped',
+    note: 'The daemon ends, or a person gave up waiting',
+  },
+  'identity-key-changed': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'there is a calendar of this target that was made with another identity key',
+    remedy: 'configure the key of before as secrets.identityKey; or delete that calendar, if it is no longer wanted',
+  },
+});
+
+function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDetails): MirrorError {
+  const { status, names = [], cause } = details;
+  const { actor, retry, remedy, leastPauseMs, code = name } = kind;
+  const waitMs = details.retryAfterMs ?? kind.pauseMs ?? leastPauseMs;
+  const message = kind.message.replaceAll('{vendor}', vendor);
+  return new MirrorError(names.length === 0 ? message : `${message}: ${names.join(', ')}`, {
+    ...{ actor, code, retry, remedy, status, cause },
+    retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs ?? 0),
+    ambiguous: details.ambiguous ?? kind.ambiguous ?? (status ?? 0) >= 500,
+  });
+}
+
+function indexed<Kind extends string>(
+  entries: readonly [Kind, ErrorKind][],
+  marksOf: (kind: ErrorKind) => readonly string[],
+): Map<string, Kind> {
+  const index = new Map<string, Kind>();
+  for (const [name, kind] of entries) {
+    for (const mark of marksOf(kind)) {
+      if (index.has(mark)) throw new TypeError(`both ${index.get(mark)} and ${name} claim ${mark}`);
+      index.set(mark, name);
+    }
+  }
+  return index;
+}
+
+function scopesOf(entries: readonly [string, ErrorKind][]): Map<string, Scope> {
+  const scopes = new Map<string, Scope>();
+  for (const [name, { code = name, scope }] of entries) {
+    if ((scopes.get(code) ?? scope) !== scope) throw new TypeError(`${code} concerns both an item and the target`);
+    scopes.set(code, scope);
+  }
+  return scopes;
+}

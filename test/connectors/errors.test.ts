@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { COMMON, common, defineErrors, NO_WORDS, type VendorErrors } from '../../src/connectors/errors.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { ANY } from '../../tools/error-table.ts';
+import { catalogues } from '../../tools/write-reference.ts';
+
+const wordsOf = ({ body }: { body: unknown }) => (Array.isArray(body) ? body.map(String) : []);
+
+const vendor = defineErrors('Acme', wordsOf, {
+  ...common('refused', 'server-error'),
+  'rate-limited': { ...COMMON['rate-limited'], words: ['TOO_FAST'], pauseMs: 30_000 },
+  'account-full': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    statuses: [409, 507],
+    words: ['FULL'],
+    leastPauseMs: 60_000,
+    message: 'the account at {vendor} is full',
+    remedy: 'make room',
+  },
+  'row-full': { ...{ actor: 'contract', retry: 'later', scope: 'item' }, code: 'full', message: 'a row is full' },
+  'batch-full': { ...COMMON['batch-dependency'], code: 'full', ambiguous: true },
+});
+
+function answer(status: number, body: unknown = null, retryAfterMs: number | null = null) {
+  return { status, body, retryAfterMs };
+}
+
+describe("a vendor's answer that is no success", () => {
+  test.each([
+    ['the first of its words that is known, whatever the status', 403, ['SECRET', 'FULL', 'TOO_FAST'], 'account-full'],
+    ['its status when no word is known', 429, ['SECRET'], 'rate-limited'],
+    ['its status before the class of its status', 409, null, 'account-full'],
+    ['its status before the class of its status, 5xx too', 507, null, 'account-full'],
+    ['the class of its status', 418, null, 'refused'],
+    ['the class of its status, 5xx too', 599, null, 'server-error'],
+    ['nothing that it says', 302, null, 'unexpected-status'],
+    ['nothing that every object has', 302, ['toString', 'constructor'], 'unexpected-status'],
+  ])('is known by %s', (_, status, body, kind) => {
+    expect(vendor.kindOf({ status, body })).toBe(kind);
+    expect(vendor.of(answer(status, body))).toMatchObject({ code: kind, status });
+  });
+
+  test('says who acts, when to try again and what to do, and nothing of its own sentences', () => {
+    const error = vendor.of(answer(403, ['FULL', 'Ada Rossi']));
+    expect(error).toBeInstanceOf(MirrorError);
+    expect(error).toMatchObject({ actor: 'settings', retry: 'never', remedy: 'make room', ambiguous: false });
+    expect(error.message).toBe('the account at Acme is full');
+  });
+
+  test.each([
+    ['as long as it asks', 429, 5_000, 5_000],
+    ['at once when it asks so', 429, 0, 0],
+    ['as its kind says when it asks for nothing', 429, null, 30_000],
+    ['at least as long as its kind says', 507, 5_000, 60_000],
+    ['longer when it asks so', 507, 90_000, 90_000],
+    ['the least when it asks for nothing', 507, null, 60_000],
+    ['for nothing known', 418, null, undefined],
+  ])('is waited for %s', (_, status, retryAfterMs, waitMs) => {
+    expect(vendor.of(answer(status, null, retryAfterMs)).retryAfterMs).toBe(waitMs);
+  });
+
+  test.each([
+    ['a server that failed may have carried it out', 500, null, true],
+    ['a refusal has not', 418, null, false],
+    ['what its kind says counts for more', 503, ['TOO_FAST'], false],
+  ])('%s', (_, status, body, ambiguous) => {
+    expect(vendor.of(answer(status, body)).ambiguous).toBe(ambiguous);
+  });
+});
+
+test('an answer of a vendor without words is known by its status', () => {
+  const mute = defineErrors('Acme', NO_WORDS, common('refused', 'rate-limited'));
+  expect([429, 418, 302].map((status) => mute.kindOf({ status, body: ['TOO_FAST'] }))).toEqual([
+    ...['rate-limited', 'refused', 'unexpected-status'],
+  ]);
+});
+
+describe('an error that is made', () => {
+  test('ends with the names that it is about', () => {
+    expect(vendor.make('row-full', { names: ['name', 'mail'] }).message).toBe('a row is full: name, mail');
+  });
+
+  test('bears the code that kinds share, and what is known of it beside', () => {
+    const cause = new Error('inner');
+    expect(vendor.make('row-full', { status: 207, ambiguous: true, cause })).toMatchObject({
+      ...{ code: 'full', status: 207, ambiguous: true, cause },
+    });
+    expect(vendor.make('batch-full')).toMatchObject({ code: 'full', ambiguous: true, retryAfterMs: undefined });
+    expect(vendor.make('batch-full', { ambiguous: false }).ambiguous).toBe(false);
+  });
+
+  test('concerns what its kind says; of another than the vendor’s it is not known', () => {
+    expect(vendor.scopeOf(vendor.make('account-full'))).toBe('target');
+    expect(vendor.scopeOf(vendor.make('row-full'))).toBe('item');
+    const foreign = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });
+    expect(vendor.scopeOf(foreign)).toBeNull();
+  });
+});
+
+describe('a catalogue in which two kinds claim the same', () => {
+  const kind = COMMON['server-error'];
+  test.each([
+    ['status', { one: { ...kind, statuses: [503] }, other: { ...kind, statuses: [503] } }],
+    ['class of statuses', { one: kind, other: kind }],
+    ['word', { one: { ...kind, statuses: [], words: ['BUSY'] }, other: { ...kind, statuses: [], words: ['BUSY'] } }],
+  ] as const)('%s is none', (_, kinds) => {
+    expect(() => defineErrors('Acme', NO_WORDS, kinds)).toThrow(/both one and other claim/);
+  });
+
+  test('code, and not the same scope, is none', () => {
+    const kinds = { one: { ...COMMON['html-answer'], code: 'x' }, other: { ...COMMON['answer-missing'], code: 'x' } };
+    expect(() => defineErrors('Acme', NO_WORDS, kinds)).toThrow(/x concerns both/);
+  });
+});
+
+/** All sources of a folder of connectors, in one text. */
+function sourcesOf(folder: string): string {
+  const path = join(import.meta.dirname, '../../src/connectors', folder);
+  const files = readdirSync(path).filter((file) => file.endsWith('.ts'));
+  return files.map((file) => readFileSync(join(path, file), 'utf8')).join('\n');
+}
+
+test.each([...catalogues.keys()].filter((name) => name !== ANY))('%s makes no error past its catalogue', (name) => {
+  expect(sourcesOf(name)).not.toMatch(/\bnew MirrorError\b/);
+});
+
+describe.each([...catalogues])('the errors of %s', (name, errors: VendorErrors) => {
+  const kinds = Object.entries(errors.kinds);
+
+  test('say what to do wherever a person has to act', () => {
+    const isPersons = ([, { actor }]: (typeof kinds)[number]) => actor === 'settings' || actor === 'authorization';
+    expect(kinds.filter(isPersons).filter(([, { remedy }]) => remedy === undefined)).toEqual([]);
+  });
+
+  test('are all given by somebody: recognised in answers, or made', () => {
+    const uses = sourcesOf(name === ANY ? '.' : name).replaceAll(/^ {2}('[a-z-]+'|\w+): .*$|common\([^)]*\)/gm, '');
+    const isGiven = ([kind, { statuses, words }]: (typeof kinds)[number]) =>
+      statuses !== undefined || words !== undefined || uses.includes(`'${kind}'`) || kind === 'unexpected-status';
+    expect(kinds.filter((kind) => !isGiven(kind)).map(([kind]) => kind)).toEqual([]);
+  });
+});
