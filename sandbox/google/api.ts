@@ -34,8 +34,8 @@ const COMMON_QUERY = new Set([
 /** developers.google.com/workspace/calendar/api/guides/quota. */
 const MAX_QUOTA_USER = 40;
 
-/** Finds the caller of a bearer token; undefined when it is unknown, expired or revoked. */
-export type FindCaller = (token: string) => Caller | undefined;
+/** Finds the caller behind an Authorization header; undefined when its token is unknown, expired or revoked. */
+export type FindCaller = (authorization: string | undefined) => Caller | undefined;
 
 interface Match {
   route: Route;
@@ -125,8 +125,7 @@ export class CalendarApi {
   }
 
   #callerOf(call: Pick<ApiCall, 'headers'>): Caller | undefined {
-    const token = /^Bearer (\S+)$/i.exec(call.headers.authorization ?? '')?.[1];
-    return token === undefined ? undefined : this.#findCaller(token);
+    return this.#findCaller(call.headers.authorization);
   }
 
   #match(call: Pick<ApiCall, 'method' | 'url'>): Match | undefined {

@@ -2,15 +2,17 @@ import type { Counts } from '../kit/counts.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
+import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
 import type { Recording } from '../kit/recording.ts';
-import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+
 import type { Channel, Channels } from './channels.ts';
 import { GoogleCounts } from './counts.ts';
 import { type EventResource, toResource } from './event-resource.ts';
 import type { StoredEvent } from './event-store.ts';
 import { addEvent, cancelEvent, editEvent } from './event-writes.ts';
-import type { Grants } from './grants.ts';
+import { type GoogleOAuth, tokenUrl } from './oauth.ts';
 import type { GoogleSandboxOptions, OAuthClient, Settings } from './options.ts';
+import { longForm } from './scopes.ts';
 import type { Delegation, ServiceAccountKeyFile, ServiceAccounts } from './service-accounts.ts';
 import type { Calendar, Role, World } from './world.ts';
 
@@ -66,7 +68,7 @@ export interface SandboxParts {
   kit: SandboxKit;
   world: World;
   settings: Settings;
-  grants: Grants;
+  oauth: GoogleOAuth;
   channels: Channels;
   serviceAccounts: ServiceAccounts;
 }
@@ -79,7 +81,7 @@ export function toVerbs(parts: SandboxParts): GoogleSandbox {
     calendarApiUrl: server.url,
     batchUrl: `${server.url}/batch/calendar/v3`,
     issuer: server.url,
-    tokenUrl: `${server.url}/token`,
+    tokenUrl: tokenUrl({ issuer: server.url }),
     client: settings.clients[0]!,
     counts: new GoogleCounts(kit.counts),
     requests: kit.counts,
@@ -95,7 +97,7 @@ export function toVerbs(parts: SandboxParts): GoogleSandbox {
   };
 }
 
-function accountVerbs({ server, world, settings, grants, serviceAccounts }: SandboxParts) {
+function accountVerbs({ server, world, settings, oauth, serviceAccounts }: SandboxParts) {
   return {
     addAccount: (email: string): void => {
       world.account(email);
@@ -105,10 +107,11 @@ function accountVerbs({ server, world, settings, grants, serviceAccounts }: Sand
       world.account(account);
       const known = settings.clients.find((client) => client.clientId === given.clientId) ?? settings.clients[0]!;
       const client = { clientId: known.clientId, project: known.project };
-      return grants.issueAccessToken({ account, client, scopes: given.scopes ?? ['calendar'] });
+      const scopes = (given.scopes ?? ['calendar']).map(longForm);
+      return oauth.tokens.issueAccess({ account, client, scopes, isLasting: false }).token;
     },
-    revokeConsent: (account: string): void => grants.revoke(account),
-    expireAccessTokens: (): void => grants.expireAccessTokens(),
+    revokeConsent: (account: string): void => oauth.revoke(account),
+    expireAccessTokens: (): void => oauth.tokens.expireAccess(),
     createServiceAccount: (email: string, delegation?: Delegation): ServiceAccountKeyFile =>
       serviceAccounts.create(email, server.url, delegation),
     delegate: (email: string, delegation: Delegation | undefined): void => serviceAccounts.delegate(email, delegation),

@@ -2,7 +2,7 @@ import type { FaultPlan } from '../kit/faults.ts';
 import { checkLicence, findMailbox } from './access.ts';
 import type { ApiAnswer, ApiCall, Caller, Context } from './call.ts';
 import { accessDenied, GraphError, resourceNotFound } from './errors.ts';
-import type { Grants } from './grants.ts';
+import type { GraphOAuth } from './oauth.ts';
 import { readPreferences } from './preferences.ts';
 import type { Route } from './routes.ts';
 import type { Throttling } from './throttling.ts';
@@ -23,7 +23,7 @@ export interface GraphApiParts {
   world: World;
   faults: FaultPlan;
   throttling: Throttling;
-  grants: Grants;
+  oauth: GraphOAuth;
   routes: readonly Route[];
 }
 
@@ -66,7 +66,7 @@ export class GraphApi {
   }
 
   async #run(call: ApiCall): Promise<ApiAnswer> {
-    const caller = this.#parts.grants.requireCaller(call.headers.authorization);
+    const caller = this.#parts.oauth.requireCaller(call.headers.authorization);
     const match = this.#match(call);
     if (!match) {
       throw resourceNotFound();
@@ -93,7 +93,7 @@ export class GraphApi {
   }
 
   #callerOf(call: Pick<ApiCall, 'headers'>): Caller | undefined {
-    return this.#parts.grants.findCaller(call.headers.authorization);
+    return this.#parts.oauth.findCaller(call.headers.authorization);
   }
 
   #match(call: Pick<ApiCall, 'method' | 'url'>): Match | undefined {

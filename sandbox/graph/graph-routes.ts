@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Counts } from '../kit/counts.ts';
+import { originOf } from '../kit/oauth/routes.ts';
 import { API_BASE, type GraphApi } from './api.ts';
 import { BATCH_PATH, type BatchParts, readBatch, runBatch } from './batch.ts';
 import type { ApiAnswer, ApiCall } from './call.ts';
@@ -64,7 +65,7 @@ export function limitConcurrency(
 
 async function answerBatch(call: ApiCall, counts: Counts, batch: BatchParts): Promise<ApiAnswer> {
   try {
-    batch.grants.requireCaller(call.headers.authorization);
+    batch.oauth.requireCaller(call.headers.authorization);
     const requests = readBatch(call.body, batch.settings.maxBatchSize);
     counts.add('innerCalls', requests.length);
     return { status: 200, body: { responses: await runBatch(requests, call, batch) } };
@@ -79,7 +80,7 @@ async function answerBatch(call: ApiCall, counts: Counts, batch: BatchParts): Pr
 function callOf(request: FastifyRequest): ApiCall {
   const body = typeof request.body === 'string' ? request.body : '';
   const { method, url, headers } = request;
-  return { method, url, headers, body, origin: `http://${headers.host ?? 'sandbox'}` };
+  return { method, url, headers, body, origin: originOf(request) };
 }
 
 function send(reply: FastifyReply, answer: ApiAnswer): FastifyReply {

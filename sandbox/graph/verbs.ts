@@ -3,11 +3,11 @@ import type { Counts } from '../kit/counts.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
+import { approveDevice, authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
 import type { Recording } from '../kit/recording.ts';
-import { approveDevice, authorizeInBrowser, type PersonsAnswer } from './browser.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { GraphCounts } from './counts.ts';
-import type { Grants } from './grants.ts';
+import { appOnlyGrant, type GraphOAuth } from './oauth.ts';
 import { DEVICE_PAGE_PATH } from './oauth-routes.ts';
 import type { Application, FixedOption, GraphSandboxOptions, Settings } from './options.ts';
 import type { LifecycleEvent, Subscription, Subscriptions } from './subscriptions.ts';
@@ -70,7 +70,7 @@ export interface SandboxParts {
   kit: SandboxKit;
   world: World;
   settings: Settings;
-  grants: Grants;
+  oauth: GraphOAuth;
   subscriptions: Subscriptions;
 }
 
@@ -101,7 +101,7 @@ export function toVerbs(parts: SandboxParts): GraphSandbox {
   };
 }
 
-function loginVerbs({ server, world, settings, grants }: SandboxParts) {
+function loginVerbs({ server, world, settings, oauth }: SandboxParts) {
   function applicationOf(clientId: string | undefined): Application {
     const [first] = settings.applications;
     const found = clientId === undefined ? first : settings.applications.find((each) => each.clientId === clientId);
@@ -115,18 +115,17 @@ function loginVerbs({ server, world, settings, grants }: SandboxParts) {
     approveDevice: (userCode: string, answer: PersonsAnswer) =>
       approveDevice(`${server.url}${DEVICE_PAGE_PATH}`, userCode, answer),
     issueAccessToken: (account: string, { scopes, clientId }: TokenWish = {}): string => {
-      const application = applicationOf(clientId);
-      const grant = { account: world.mailbox(account).mail, application, scopes: scopes ?? ['Calendars.ReadWrite'] };
-      return grants.issueAccessToken(grant).token;
+      const client = applicationOf(clientId);
+      const { mail } = world.mailbox(account);
+      const grant = { account: mail, client, scopes: scopes ?? ['Calendars.ReadWrite'], isLasting: false };
+      return oauth.tokens.issueAccess(grant).token;
     },
-    issueAppToken: (clientId?: string): string => {
-      const application = applicationOf(clientId);
-      return grants.issueAccessToken({ account: undefined, application, scopes: application.roles }).token;
-    },
-    revokeConsent: (account: string): void => grants.revoke(account),
-    requireInteraction: (account: string): void => grants.requireInteraction(account),
-    expireAccessTokens: (): void => grants.expireAccessTokens(),
-    challengeClaims: (who: string, needsPerson = false): void => grants.challenge(who, needsPerson),
+    issueAppToken: (clientId?: string): string => oauth.tokens.issueAccess(appOnlyGrant(applicationOf(clientId))).token,
+    // Access tokens live on until they expire.
+    revokeConsent: (account: string): void => oauth.tokens.endGrants((grant) => grant.account === account, 'refresh'),
+    requireInteraction: (account: string): void => oauth.challenges.requireInteraction(account),
+    expireAccessTokens: (): void => oauth.tokens.expireAccess(),
+    challengeClaims: (who: string, needsPerson = false): void => oauth.challenges.challenge(who, needsPerson),
     createCertificate: (): CertificateWithKey => createCertificate(),
     registerCertificate: (certificate: string, clientId?: string): void => {
       applicationOf(clientId).certificates.push(certificate);

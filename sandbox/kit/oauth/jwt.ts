@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
 import { z } from 'zod';
 
 /** An RSA key pair with its id. */
@@ -10,14 +10,12 @@ export interface SigningKey {
 
 /** A new RSA key pair of 2,048 bits. */
 export function newSigningKey(): SigningKey {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  return { keyId: randomBytes(20).toString('hex'), privateKey, publicKey };
+  return { keyId: randomBytes(20).toString('hex'), ...generateKeyPairSync('rsa', { modulusLength: 2048 }) };
 }
 
 /** A JWT signed with RS256 (RFC 7515). */
 export function signJwt(claims: object, key: SigningKey): string {
-  const header = encode({ alg: 'RS256', kid: key.keyId, typ: 'JWT' });
-  const signed = `${header}.${encode(claims)}`;
+  const signed = `${encode({ alg: 'RS256', kid: key.keyId, typ: 'JWT' })}.${encode(claims)}`;
   return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key.privateKey).toString('base64url')}`;
 }
 
@@ -31,28 +29,22 @@ export interface ReadJwt {
 
 /** Takes a JWT apart without trusting it; undefined when it isn't one. */
 export function readJwt(jwt: string): ReadJwt | undefined {
-  const [header, claims, signature, ...rest] = jwt.split('.');
-  if (!header || !claims || !signature || rest.length > 0) {
-    return undefined;
-  }
-  const readHeader = decode(header);
-  const readClaims = decode(claims);
-  if (!readHeader || !readClaims) {
-    return undefined;
-  }
+  const [first = '', second = '', signature = '', ...rest] = jwt.split('.');
+  const header = decode(first);
+  const claims = decode(second);
+  if (!header || !claims || rest.length > 0) return undefined;
+  const signed = Buffer.from(`${first}.${second}`);
   return {
-    header: readHeader,
-    claims: readClaims,
+    header,
+    claims,
     isSignedBy: (publicKey) =>
-      readHeader.alg === 'RS256' &&
-      verify('RSA-SHA256', Buffer.from(`${header}.${claims}`), publicKey, Buffer.from(signature, 'base64url')),
+      header.alg === 'RS256' && verify('RSA-SHA256', signed, publicKey, Buffer.from(signature, 'base64url')),
   };
 }
 
-/** The key set that the discovery document points to (RFC 7517). */
-export function toJwks(key: SigningKey): object {
-  const jwk = createPublicKey(key.privateKey).export({ format: 'jwk' });
-  return { keys: [{ ...jwk, kid: key.keyId, alg: 'RS256', use: 'sig' }] };
+/** The key set that a discovery document points to (RFC 7517). */
+export function toJwks({ publicKey, keyId }: SigningKey): object {
+  return { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: keyId, alg: 'RS256', use: 'sig' }] };
 }
 
 function encode(value: object): string {
