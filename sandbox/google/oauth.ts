@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
 import { createOAuth, type OAuth } from '../kit/oauth/oauth.ts';
 import { bearerOf } from '../kit/oauth/routes.ts';
-import type { Grant as AnyGrant, LoginRules, OAuthVendor, Place } from '../kit/oauth/vendor.ts';
+import type { LoginRules, OAuthVendor, Place } from '../kit/oauth/vendor.ts';
 import type { VendorWords, Words } from '../kit/oauth/words.ts';
 import type { Caller } from './call.ts';
 import { Consents } from './consents.ts';
+import type { Grant } from './grant.ts';
 import type { OAuthClient, Settings } from './options.ts';
 import { isLoginScope, parseScopes, shortScope } from './scopes.ts';
 import type { ServiceAccounts } from './service-accounts.ts';
 import type { World } from './world.ts';
-
-/** What a person agreed to, or a service account was given. Scopes in their long form. */
-export interface Grant extends AnyGrant {
-  account: string;
-  client: Pick<OAuthClient, 'clientId' | 'project'>;
-  serviceAccount?: string;
-}
 
 /** Google's OAuth, and who agreed to what. */
 export interface GoogleOAuth extends OAuth<OAuthClient, Grant> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { newSigningKey, readJwt, type SigningKey } from '../kit/oauth/jwt.ts';
 import { OAuthError } from '../kit/oauth/words.ts';
-import type { Grant } from './oauth.ts';
+import type { Grant } from './grant.ts';
 import { DEFAULT_PROJECT, type Settings } from './options.ts';
 import { longForm, parseScopes } from './scopes.ts';
 import type { World } from './world.ts';

@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { FaultPlan } from '../kit/faults.ts';
+import { originOf } from '../kit/oauth/routes.ts';
 import type { ApiAnswer, Context } from './call.ts';
 import { HubSpotError, missingScopes, notFound } from './errors.ts';
-import type { Grants } from './grants.ts';
 import type { Limits } from './limits.ts';
+import type { HubSpotOAuth } from './oauth.ts';
 import { findObjectType } from './object-types.ts';
 import { ROUTES, type Route } from './routes.ts';
 import type { World } from './world.ts';
@@ -14,7 +15,7 @@ export interface ApiParts {
   world: World;
   limits: Limits;
   faults: FaultPlan;
-  grants: Grants;
+  oauth: HubSpotOAuth;
   random(): number;
 }
 
@@ -32,10 +33,10 @@ export function addApiRoutes(app: FastifyInstance, parts: ApiParts): void {
 
 /** Answers one call: who calls, the limits, the scopes, then the work; what is wrong becomes the vendor's error body. */
 function answer(parts: ApiParts, route: Route, request: FastifyRequest): ApiAnswer {
-  const { world, limits, grants } = parts;
+  const { world, limits, oauth } = parts;
   let headers: Record<string, string> = {};
   try {
-    const caller = grants.requireCaller(request.headers.authorization);
+    const caller = oauth.requireCaller(request.headers.authorization);
     headers = limits.spend(caller, route.isSearch);
     const context = toContext(parts, caller, request);
     countCall(world, context);
@@ -56,7 +57,7 @@ function answer(parts: ApiParts, route: Route, request: FastifyRequest): ApiAnsw
 }
 
 function toContext(parts: ApiParts, caller: Context['caller'], request: FastifyRequest): Context {
-  const origin = `http://${request.headers.host ?? 'sandbox'}`;
+  const origin = originOf(request);
   return {
     world: parts.world,
     limits: parts.limits,

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FaultPlan } from '../kit/faults.ts';
+import type { Caller } from './caller.ts';
 import { invalidInput } from './errors.ts';
-import type { Caller } from './grants.ts';
 import type { Limits } from './limits.ts';
 import { findObjectType, type ObjectType } from './object-types.ts';
 import type { World } from './world.ts';

@@ -2,13 +2,12 @@ import type { Counts } from '../kit/counts.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
+import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
 import type { Recording } from '../kit/recording.ts';
-import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { HubSpotCounts } from './counts.ts';
-import type { Grants } from './grants.ts';
 import type { Limits } from './limits.ts';
-import { AUTHORIZE_PATH } from './oauth-routes.ts';
+import { ADMINISTRATOR, AUTHORIZE_PATH, type HubSpotOAuth } from './oauth.ts';
 import { type ObjectTypeName, objectType } from './object-types.ts';
 import type { Application, FixedOption, HubSpotSandboxOptions, Settings } from './options.ts';
 import { PLAIN_SCOPES } from './scopes.ts';
@@ -64,7 +63,7 @@ export interface SandboxParts {
   kit: SandboxKit;
   world: World;
   settings: Settings;
-  grants: Grants;
+  oauth: HubSpotOAuth;
   limits: Limits;
 }
 
@@ -92,20 +91,19 @@ export function toVerbs(parts: SandboxParts): HubSpotSandbox {
   };
 }
 
-function loginVerbs({ settings, grants }: SandboxParts) {
+function loginVerbs({ settings, oauth }: SandboxParts) {
   const first = settings.applications[0]!;
   return {
     authorizeInBrowser,
-    issueAccessToken: ({ scopes, clientId }: TokenWish = {}): string =>
-      grants.issueAccessToken({
-        clientId: clientId ?? first.clientId,
-        user: 'admin@clinic.example',
-        scopes: scopes ?? [...PLAIN_SCOPES],
-      }).token,
-    issuePrivateToken: (scopes?: string[]): string => grants.issuePrivateToken(scopes ?? [...PLAIN_SCOPES]),
-    expireAccessTokens: (): void => grants.expireAccessTokens(),
-    uninstall: (clientId?: string): void => grants.uninstall(clientId ?? first.clientId),
-    revokePrivateToken: (token: string): void => grants.revokePrivateToken(token),
-    reduceScopes: (token: string, scopes: string[]): void => grants.reduceScopes(token, scopes),
+    issueAccessToken: ({ scopes = [...PLAIN_SCOPES], clientId = first.clientId }: TokenWish = {}): string => {
+      const grant = { client: { clientId }, account: ADMINISTRATOR, scopes, isLasting: false };
+      return oauth.tokens.issueAccess(grant).token;
+    },
+    issuePrivateToken: (scopes: string[] = [...PLAIN_SCOPES]): string => oauth.privateApps.issue(scopes),
+    expireAccessTokens: (): void => oauth.tokens.expireAccess(),
+    uninstall: (clientId = first.clientId): void =>
+      oauth.tokens.endGrants(({ client }) => client.clientId === clientId),
+    revokePrivateToken: (token: string): void => oauth.privateApps.revoke(token),
+    reduceScopes: (token: string, scopes: string[]): void => oauth.privateApps.reduceScopes(token, scopes),
   };
 }

@@ -20,7 +20,7 @@ export interface ApiRequest {
 /** Answers one request to the API, errors included. Each is one API call, whatever it holds. */
 export async function answerRequest(parts: ApiParts, request: ApiRequest): Promise<ApiAnswer> {
   try {
-    const { username } = parts.grants.requireSession(request.headers.authorization);
+    const { account: username } = parts.oauth.requireSession(request.headers.authorization);
     if (request.url.length > MAX_URL_LENGTH) {
       throw new ApiError(414, 'URI_TOO_LONG', 'The length of the URI exceeds the limit.');
     }

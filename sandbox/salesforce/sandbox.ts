@@ -5,13 +5,11 @@ import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { answerRequest, DATA_PATH, versions } from './api.ts';
-import { Authorization } from './authorization.ts';
 import { COMPOSITE_PATH } from './composite.ts';
 import type { ApiParts } from './dispatch.ts';
 import { bodyOfStatus } from './errors.ts';
-import { Grants } from './grants.ts';
 import { Instance } from './instance.ts';
-import { OAuthError } from './oauth-error.ts';
+import { oauthErrorBody, salesforceOAuth } from './oauth.ts';
 import { addOAuthRoutes } from './oauth-routes.ts';
 import { type SalesforceSandboxOptions, toSettings } from './options.ts';
 import { QueryRoutes } from './query-routes.ts';
@@ -29,27 +27,27 @@ const MAX_HEADER_BYTES = 128 * 1024;
 /** Starts the sandbox on loopback. Throws when the port is taken, or a custom field is wrong. */
 export async function startSalesforceSandbox(options: SalesforceSandboxOptions = {}): Promise<SalesforceSandbox> {
   const settings = toSettings(options);
-  const grants = new Grants(settings);
   const kit = new SandboxKit({
     seed: settings.seed,
-    clientOf: ({ headers }) => grants.findSession(headers.authorization)?.username,
+    clientOf: ({ headers }): string | undefined => oauth.findSession(headers.authorization)?.account,
     faultBody: (status, path) =>
       path.startsWith(DATA_PATH)
         ? bodyOfStatus(status)
-        : new OAuthError('unknown_error', 'retry your request').toBody(),
+        : oauthErrorBody({ error: 'unknown_error', description: 'retry your request' }),
   });
   const world = new World(settings, kit.counts, kit.faults);
   const usage = new Usage(world);
   const queries = new QueryRoutes();
-  const api = { world, grants, usage, routes: routes(queries, usage) };
   const app = newApp();
   const instance = new Instance((request, response) => app.routing(request, response));
+  const oauth = salesforceOAuth(world, instance);
+  const api = { world, oauth, usage, routes: routes(queries, usage) };
   kit.install(app);
-  addOAuthRoutes(app, { world, grants, authorization: new Authorization(settings), instance });
+  addOAuthRoutes(app, oauth, world);
   addApiRoutes(app, api, instance);
   addAdminRoutes(app, () => sandbox);
   const server = await listen(app, settings.port);
-  const sandbox = toVerbs({ server, kit, world, grants, usage, queries, instance });
+  const sandbox = toVerbs({ server, kit, world, oauth, usage, queries, instance });
   return sandbox;
 }
 

@@ -68,16 +68,19 @@ export function addLoginRoutes<C extends Client, G extends Grant>(app: FastifyIn
   );
 }
 
-/** Adds a token endpoint (RFC 6749 section 3.2). */
+/** Adds a token endpoint (RFC 6749 section 3.2). `asked` is told of each request. */
 export function addTokenRoute<C extends Client, G extends Grant>(
   app: FastifyInstance,
   oauth: OAuth<C, G>,
   path: string,
+  asked?: (form: URLSearchParams) => void,
 ): void {
   app.post(path, (request, reply) =>
     answering(oauth, request, reply, (place) => {
+      const form = formOf(request);
+      asked?.(form);
       const { authorization } = request.headers;
-      const answer = answerTokenRequest(oauth, { form: formOf(request), authorization, place });
+      const answer = answerTokenRequest(oauth, { form, authorization, place });
       return reply.header('cache-control', 'no-store').send(answer);
     }),
   );
