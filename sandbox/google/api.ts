@@ -1,4 +1,5 @@
 import type { FaultPlan } from '../kit/faults.ts';
+import { bindSegments, segmentsOf } from '../kit/path.ts';
 import type { ApiAnswer, ApiCall, Caller } from './call.ts';
 import {
   ApiError,
@@ -133,37 +134,14 @@ export class CalendarApi {
     if (!path.startsWith(`${API_BASE}/`)) {
       return undefined;
     }
-    const segments = path.slice(API_BASE.length).split('/');
+    const segments = segmentsOf(path.slice(API_BASE.length));
     for (const { route, segments: pattern } of this.#routes) {
-      if (route.method === call.method && pattern.length === segments.length) {
-        const parameters = bind(pattern, segments);
-        if (parameters) {
-          return { route, parameters };
-        }
+      const parameters = route.method === call.method ? bindSegments(pattern, segments) : undefined;
+      if (parameters) {
+        return { route, parameters };
       }
     }
     return undefined;
-  }
-}
-
-function bind(pattern: string[], segments: string[]): Record<string, string> | undefined {
-  const parameters: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
-    const segment = decode(segments[index] ?? '');
-    if (part.startsWith(':') && segment !== '') {
-      parameters[part.slice(1)] = segment;
-    } else if (part !== segment) {
-      return undefined;
-    }
-  }
-  return parameters;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createOAuth, type OAuth } from '../kit/oauth/oauth.ts';
 import { bearerOf } from '../kit/oauth/routes.ts';
 import type { LoginRules, OAuthVendor, Place } from '../kit/oauth/vendor.ts';
-import type { VendorWords, Words } from '../kit/oauth/words.ts';
+import { type VendorWords, words } from '../kit/oauth/words.ts';
 import type { Caller } from './call.ts';
 import { Consents } from './consents.ts';
 import type { Grant } from './grant.ts';
@@ -24,27 +24,21 @@ const MOST_REFRESH_TOKENS = 100;
 /** A refresh token that is not used for six months dies. */
 const REFRESH_IDLE_MS = 183 * 86_400_000;
 
-const CLIENT_UNKNOWN: Words = { status: 401, error: 'invalid_client', description: 'The OAuth client was not found.' };
-const CHALLENGE: Words = { error: 'invalid_request', description: 'PKCE with S256 is required.' };
-
 const WORDS: VendorWords = {
-  clientUnknown: CLIENT_UNKNOWN,
-  secretWrong: { status: 401, error: 'invalid_client', description: 'Unauthorized' },
-  redirectUnknown: {
-    error: 'redirect_uri_mismatch',
-    description: "The redirect URI doesn't match the ones of the client.",
-  },
-  responseType: { error: 'unsupported_response_type', description: 'Only the code flow is supported.' },
-  scopeUnknown: { error: 'invalid_scope', description: 'Some requested scopes were invalid.' },
-  challengeMethod: CHALLENGE,
-  personNeeded: { error: 'interaction_required', description: 'A person has to answer.' },
-  requestOver: { error: 'invalid_request', description: 'This request is over.' },
-  codeUnknown: { error: 'invalid_grant', description: 'Malformed auth code.' },
-  codeRedirect: { error: 'redirect_uri_mismatch', description: 'Bad Request' },
-  codeVerifier: { error: 'invalid_grant', description: 'Invalid code verifier.' },
-  refreshUnknown: { error: 'invalid_grant', description: 'Token has been expired or revoked.' },
-  scopeWider: { error: 'invalid_scope', description: 'Some requested scopes were not granted.' },
-  grantType: { error: 'unsupported_grant_type', description: 'Invalid grant_type' },
+  clientUnknown: words('invalid_client', 'The OAuth client was not found.', { status: 401 }),
+  secretWrong: words('invalid_client', 'Unauthorized', { status: 401 }),
+  redirectUnknown: words('redirect_uri_mismatch', "The redirect URI doesn't match the ones of the client."),
+  responseType: words('unsupported_response_type', 'Only the code flow is supported.'),
+  scopeUnknown: words('invalid_scope', 'Some requested scopes were invalid.'),
+  challengeMethod: words('invalid_request', 'PKCE with S256 is required.'),
+  personNeeded: words('interaction_required', 'A person has to answer.'),
+  requestOver: words('invalid_request', 'This request is over.'),
+  codeUnknown: words('invalid_grant', 'Malformed auth code.'),
+  codeRedirect: words('redirect_uri_mismatch', 'Bad Request'),
+  codeVerifier: words('invalid_grant', 'Invalid code verifier.'),
+  refreshUnknown: words('invalid_grant', 'Token has been expired or revoked.'),
+  scopeWider: words('invalid_scope', 'Some requested scopes were not granted.'),
+  grantType: words('unsupported_grant_type', 'Invalid grant_type'),
 };
 
 /** @param url where the sandbox listens: its issuer */

@@ -1,6 +1,4 @@
-import fastify, { type FastifyInstance } from 'fastify';
-import { isAdminPath } from '../kit/admin.ts';
-import { acceptForms } from '../kit/form.ts';
+import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen, type RunningServer } from '../kit/listen.ts';
 import { seededRandom } from '../kit/random.ts';
@@ -19,9 +17,7 @@ import { ServiceAccounts } from './service-accounts.ts';
 import { type GoogleSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-/** An event's own id may have 1,024 characters; the router's default of 100 would refuse it. */
-const MAX_PARAMETER_LENGTH = 4096;
-const BODY_LIMIT = 32 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 
 /** Starts the sandbox on loopback. Throws when the port is taken. */
 export async function startGoogleSandbox(options: GoogleSandboxOptions = {}): Promise<GoogleSandbox> {
@@ -45,7 +41,7 @@ export async function startGoogleSandbox(options: GoogleSandboxOptions = {}): Pr
     maxSize: () => settings.maxBatchSize,
   };
 
-  const app = newApp();
+  const app = createApp({ bodyLimitBytes: BODY_LIMIT_BYTES });
   watchConcurrency(app, kit.counts, batch);
   kit.install(app);
   addOAuthRoutes(app, oauth);
@@ -58,19 +54,4 @@ export async function startGoogleSandbox(options: GoogleSandboxOptions = {}): Pr
 
 function isCalendarPath(path: string): boolean {
   return path.startsWith(API_BASE) || path.startsWith(BATCH_PATH);
-}
-
-function newApp(): FastifyInstance {
-  const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-  });
-  acceptForms(app);
-  // The API reads its bodies itself, to refuse bad JSON in the vendor's words.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    done(null, isAdminPath(request.url) ? JSON.parse(String(body)) : body);
-  });
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  return app;
 }

@@ -1,9 +1,7 @@
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
 import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
-import type { Recording } from '../kit/recording.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
 
 import type { Channel, Channels } from './channels.ts';
 import { GoogleCounts } from './counts.ts';
@@ -17,7 +15,7 @@ import type { Delegation, ServiceAccountKeyFile, ServiceAccounts } from './servi
 import type { Calendar, Role, World } from './world.ts';
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown calendars and events throw. */
-export interface GoogleSandbox extends RunningServer {
+export interface GoogleSandbox extends CommonVerbs<Omit<GoogleSandboxOptions, 'port' | 'seed' | 'clients'>> {
   /** Root url for the googleapis client's `rootUrl` option. */
   calendarApiUrl: string;
   batchUrl: string;
@@ -27,12 +25,6 @@ export interface GoogleSandbox extends RunningServer {
   /** The first OAuth client. */
   client: OAuthClient;
   counts: GoogleCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs (all but port, seed and clients). */
-  configure(changes: Partial<Omit<GoogleSandboxOptions, 'port' | 'seed' | 'clients'>>): void;
 
   /** Makes an account with its primary calendar. */
   addAccount(email: string): void;
@@ -77,19 +69,13 @@ export interface SandboxParts {
 export function toVerbs(parts: SandboxParts): GoogleSandbox {
   const { server, kit, settings, channels } = parts;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     calendarApiUrl: server.url,
     batchUrl: `${server.url}/batch/calendar/v3`,
     issuer: server.url,
     tokenUrl: tokenUrl({ issuer: server.url }),
     client: settings.clients[0]!,
     counts: new GoogleCounts(kit.counts),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...accountVerbs(parts),
     ...calendarVerbs(parts),
     channels: () => channels.list(),

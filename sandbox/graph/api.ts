@@ -1,4 +1,5 @@
 import type { FaultPlan } from '../kit/faults.ts';
+import { bindSegments, segmentsOf } from '../kit/path.ts';
 import { checkLicence, findMailbox } from './access.ts';
 import type { ApiAnswer, ApiCall, Caller, Context } from './call.ts';
 import { accessDenied, GraphError, resourceNotFound } from './errors.ts';
@@ -101,43 +102,17 @@ export class GraphApi {
     if (!path.startsWith(`${API_BASE}/`)) {
       return undefined;
     }
-    const segments = path
-      .slice(API_BASE.length + 1)
-      .split('/')
-      .map(decode);
+    const segments = segmentsOf(path.slice(API_BASE.length + 1));
     const prefix = { me: 1, users: 2 }[segments[0] ?? ''] ?? 0;
     const user = prefix === 0 ? '' : (segments[prefix - 1] ?? '');
     const rest = segments.slice(prefix);
     for (const { route, segments: pattern } of this.#patterns) {
       const isPlace = (route.at === 'mailbox') === prefix > 0;
-      if (isPlace && route.method === call.method && pattern.length === rest.length) {
-        const parameters = bind(pattern, rest);
-        if (parameters) {
-          return { route, parameters, user };
-        }
+      const parameters = isPlace && route.method === call.method ? bindSegments(pattern, rest) : undefined;
+      if (parameters) {
+        return { route, parameters, user };
       }
     }
     return undefined;
-  }
-}
-
-function bind(pattern: string[], segments: string[]): Record<string, string> | undefined {
-  const parameters: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
-    const segment = segments[index] ?? '';
-    if (part.startsWith(':') && segment !== '') {
-      parameters[part.slice(1)] = segment;
-    } else if (part !== segment) {
-      return undefined;
-    }
-  }
-  return parameters;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
   }
 }

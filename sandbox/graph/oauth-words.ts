@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { VendorWords, Words } from '../kit/oauth/words.ts';
+import { type VendorWords, type Words, words } from '../kit/oauth/words.ts';
 
 /** How Entra describes a refusal. */
 export function describe({ code, description }: Words): string {
@@ -7,26 +7,26 @@ export function describe({ code, description }: Words): string {
 }
 
 /** Entra's error body. */
-export function errorBody(words: Words): object {
+export function errorBody(said: Words): object {
   const traceId = randomUUID();
   return {
-    error: words.error,
-    error_description: `${describe(words)} Trace ID: ${traceId}`,
-    error_codes: [words.code],
+    error: said.error,
+    error_description: `${describe(said)} Trace ID: ${traceId}`,
+    error_codes: [said.code],
     timestamp: new Date().toISOString(),
     trace_id: traceId,
     correlation_id: randomUUID(),
-    suberror: words.suberror,
+    suberror: said.suberror,
   };
 }
 
 /** 401 `invalid_client`. */
 export function invalidClient(code: number, description: string): Words {
-  return { status: 401, error: 'invalid_client', code, description };
+  return words('invalid_client', description, { status: 401, code });
 }
 
 function invalidGrant(code: number, description: string, suberror?: string): Words {
-  return { error: 'invalid_grant', code, description, ...(suberror === undefined ? {} : { suberror }) };
+  return words('invalid_grant', description, suberror === undefined ? { code } : { code, suberror });
 }
 
 const CHALLENGE = 'Proof Key for Code Exchange with S256 is required.';
@@ -34,24 +34,18 @@ const CODE_FOREIGN = invalidGrant(700_005, 'The code was issued to another clien
 
 /** What Entra says to each refusal; the number goes after `AADSTS`. */
 export const WORDS: VendorWords = {
-  clientUnknown: {
-    error: 'unauthorized_client',
-    code: 700_016,
-    description: 'The application was not found in the directory.',
-  },
+  clientUnknown: words('unauthorized_client', 'The application was not found in the directory.', { code: 700_016 }),
   clientPublic: invalidClient(700_025, 'Client is public so neither an assertion nor a secret should be presented.'),
   secretMissing: invalidClient(7_000_218, "The request body must contain 'client_assertion' or 'client_secret'."),
   secretWrong: invalidClient(7_000_215, 'Invalid client secret provided.'),
-  redirectUnknown: {
-    error: 'invalid_request',
+  redirectUnknown: words('invalid_request', 'The redirect URI does not match the ones of the client.', {
     code: 50_011,
-    description: 'The redirect URI does not match the ones of the client.',
-  },
-  responseType: { error: 'unsupported_response_type', code: 700_054, description: 'only the code flow is enabled.' },
-  scopeUnknown: { error: 'invalid_scope', code: 70_011, description: 'A scope is unknown.' },
-  challengeMethod: { error: 'invalid_request', code: 9_002_325, description: CHALLENGE },
-  personNeeded: { error: 'interaction_required', code: 50_058, description: 'a person has to answer.' },
-  requestOver: { error: 'invalid_request', code: 90_014, description: 'This request is over.' },
+  }),
+  responseType: words('unsupported_response_type', 'only the code flow is enabled.', { code: 700_054 }),
+  scopeUnknown: words('invalid_scope', 'A scope is unknown.', { code: 70_011 }),
+  challengeMethod: words('invalid_request', CHALLENGE, { code: 9_002_325 }),
+  personNeeded: words('interaction_required', 'a person has to answer.', { code: 50_058 }),
+  requestOver: words('invalid_request', 'This request is over.', { code: 90_014 }),
   codeUnknown: invalidGrant(54_005, 'The authorization code was already redeemed, has expired or is invalid.'),
   codeForeign: CODE_FOREIGN,
   codeRedirect: CODE_FOREIGN,
@@ -63,46 +57,22 @@ export const WORDS: VendorWords = {
     'The user or administrator has not consented to use the application.',
     'consent_required',
   ),
-  grantType: {
-    error: 'unsupported_grant_type',
-    code: 70_003,
-    description: 'The app requested an unsupported grant type.',
-  },
-  deviceUnknown: {
-    error: 'bad_verification_code',
-    code: 70_019,
-    description: 'The verification code was not recognized.',
-  },
-  deviceExpired: {
-    error: 'expired_token',
-    code: 70_020,
-    description: 'The provided value for the device code has expired.',
-  },
-  devicePending: { error: 'authorization_pending', code: 70_016, description: 'Pending end-user authorization.' },
-  deviceDeclined: { error: 'authorization_declined', code: 70_018, description: 'The user denied the request.' },
+  grantType: words('unsupported_grant_type', 'The app requested an unsupported grant type.', { code: 70_003 }),
+  deviceUnknown: words('bad_verification_code', 'The verification code was not recognized.', { code: 70_019 }),
+  deviceExpired: words('expired_token', 'The provided value for the device code has expired.', { code: 70_020 }),
+  devicePending: words('authorization_pending', 'Pending end-user authorization.', { code: 70_016 }),
+  deviceDeclined: words('authorization_declined', 'The user denied the request.', { code: 70_018 }),
 };
 
 /** Refusals that Entra alone knows. */
 export const ENTRA_WORDS = {
-  tenantUnknown: { error: 'invalid_tenant', code: 90_002, description: 'The tenant was not found.' },
+  tenantUnknown: words('invalid_tenant', 'The tenant was not found.', { code: 90_002 }),
   publicForItself: invalidClient(7_000_218, 'A public client has no credentials of its own.'),
-  notDefaultScope: {
-    error: 'invalid_scope',
-    code: 70_011,
-    description: "The scope must be the resource's /.default.",
-  },
+  notDefaultScope: words('invalid_scope', "The scope must be the resource's /.default.", { code: 70_011 }),
   /** A person must answer, at the next login. */
   interaction: invalidGrant(50_076, 'You must use multi-factor authentication to access.', 'basic_action'),
   /** A person must answer a claims challenge. */
-  challenged: {
-    error: 'interaction_required',
-    code: 50_158,
-    description: 'External security challenge not satisfied.',
-  },
+  challenged: words('interaction_required', 'External security challenge not satisfied.', { code: 50_158 }),
   /** For a fault that names no body. */
-  transient: {
-    error: 'temporarily_unavailable',
-    code: 90_033,
-    description: 'A transient error has occurred.',
-  },
+  transient: words('temporarily_unavailable', 'A transient error has occurred.', { code: 90_033 }),
 } satisfies Record<string, Words>;

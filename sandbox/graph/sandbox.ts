@@ -1,6 +1,4 @@
-import fastify, { type FastifyInstance } from 'fastify';
-import { isAdminPath } from '../kit/admin.ts';
-import { acceptForms } from '../kit/form.ts';
+import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
 import { seededRandom } from '../kit/random.ts';
@@ -20,9 +18,7 @@ import { Throttling } from './throttling.ts';
 import { type GraphSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-/** Ids are long, percent-encoded ones longer; the router's default of 100 characters would refuse them. */
-const MAX_PARAMETER_LENGTH = 4096;
-const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** Starts the sandbox on loopback. Throws when the port is taken. */
 export async function startGraphSandbox(options: GraphSandboxOptions = {}): Promise<GraphSandbox> {
@@ -44,7 +40,7 @@ export async function startGraphSandbox(options: GraphSandboxOptions = {}): Prom
   const api = new GraphApi({ world, faults, throttling, oauth, routes: table });
   const batch = { api, oauth, faults, throttling, settings, random: seededRandom(settings.seed) };
 
-  const app = newApp();
+  const app = createApp({ bodyLimitBytes: BODY_LIMIT_BYTES });
   limitConcurrency(app, api, throttling, () => settings.latencyMs);
   kit.install(app);
   addOAuthRoutes(app, oauth, world);
@@ -53,19 +49,4 @@ export async function startGraphSandbox(options: GraphSandboxOptions = {}): Prom
   const server = await listen(app, settings.port);
   const sandbox = toVerbs({ server, kit, world, settings, oauth, subscriptions });
   return sandbox;
-}
-
-function newApp(): FastifyInstance {
-  const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-  });
-  acceptForms(app);
-  // The API reads its bodies itself, to refuse bad JSON in the vendor's words.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    done(null, isAdminPath(request.url) ? JSON.parse(String(body)) : body);
-  });
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  return app;
 }

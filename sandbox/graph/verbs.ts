@@ -1,10 +1,8 @@
 import { type CertificateWithKey, createCertificate } from '../kit/certificate.ts';
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
 import { approveDevice, authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
-import type { Recording } from '../kit/recording.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { GraphCounts } from './counts.ts';
 import { appOnlyGrant, type GraphOAuth } from './oauth.ts';
@@ -20,7 +18,7 @@ export interface TokenWish {
 }
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown mailboxes and events throw. */
-export interface GraphSandbox extends RunningServer, ByHand {
+export interface GraphSandbox extends CommonVerbs<Omit<GraphSandboxOptions, FixedOption>>, ByHand {
   /** Root url of the API, to stand for `https://graph.microsoft.com`; the version comes after it. */
   graphUrl: string;
   /** `POST` batches here. */
@@ -32,12 +30,6 @@ export interface GraphSandbox extends RunningServer, ByHand {
   /** The first application. */
   application: Application;
   counts: GraphCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs. */
-  configure(changes: Partial<Omit<GraphSandboxOptions, FixedOption>>): void;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** Types a device's code and answers it. Throws Error when the code is unknown or over. */
@@ -79,7 +71,7 @@ export function toVerbs(parts: SandboxParts): GraphSandbox {
   const { server, kit, world, settings, subscriptions } = parts;
   const tenant = `${server.url}/${settings.tenantId}`;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     graphUrl: server.url,
     batchUrl: `${server.url}/v1.0/$batch`,
     tenantId: settings.tenantId,
@@ -87,12 +79,6 @@ export function toVerbs(parts: SandboxParts): GraphSandbox {
     tokenUrl: `${tenant}/oauth2/v2.0/token`,
     application: settings.applications[0]!,
     counts: new GraphCounts(world),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...byHand(world),
     ...loginVerbs(parts),
     subscriptions: () => subscriptions.list(),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createOAuth, type OAuth } from '../kit/oauth/oauth.ts';
 import { bearerOf } from '../kit/oauth/routes.ts';
 import type { Grant as AnyGrant, LoginRules, OAuthVendor } from '../kit/oauth/vendor.ts';
-import { OAuthError, type VendorWords, type Words } from '../kit/oauth/words.ts';
+import { OAuthError, type VendorWords, type Words, words } from '../kit/oauth/words.ts';
 import type { Caller } from './caller.ts';
 import { HubSpotError } from './errors.ts';
 import type { Application, Settings } from './options.ts';
@@ -32,53 +32,21 @@ export const USER_ID = 9_041_277;
 /** How long a code can be redeemed. The vendor says "a short window". */
 const CODE_LIFETIME_MS = 60_000;
 
-const BAD_SCOPE = { error: 'invalid_scope', code: 'BAD_SCOPE' };
-const BAD_AUTH_CODE: Words = {
-  error: 'invalid_grant',
-  code: 'BAD_AUTH_CODE',
-  description: 'missing or unknown auth code',
-};
+const BAD_AUTH_CODE: Words = words('invalid_grant', 'missing or unknown auth code', { code: 'BAD_AUTH_CODE' });
 
 const WORDS: VendorWords = {
-  clientUnknown: { error: 'invalid_client', code: 'BAD_CLIENT_ID', description: 'missing or unknown client id' },
-  secretWrong: {
-    error: 'invalid_client',
-    code: 'BAD_CLIENT_SECRET',
-    description: 'missing or invalid client secret',
-  },
-  redirectUnknown: {
-    error: 'invalid_request',
-    code: 'BAD_REDIRECT_URI',
-    description: 'The redirect URL does not match the app.',
-  },
-  scopeUnknown: {
-    ...BAD_SCOPE,
-    description: 'Insufficient scopes were provided, or the app may not ask for one of them.',
-  },
-  challengeMethod: {
-    error: 'invalid_request',
-    code: 'BAD_REQUEST',
-    description: 'The code challenge method must be S256.',
-  },
-  requestOver: { error: 'invalid_request', code: 'BAD_REQUEST', description: 'This request is over.' },
+  clientUnknown: words('invalid_client', 'missing or unknown client id', { code: 'BAD_CLIENT_ID' }),
+  secretWrong: words('invalid_client', 'missing or invalid client secret', { code: 'BAD_CLIENT_SECRET' }),
+  redirectUnknown: words('invalid_request', 'The redirect URL does not match the app.', { code: 'BAD_REDIRECT_URI' }),
+  scopeUnknown: badScope('Insufficient scopes were provided, or the app may not ask for one of them.'),
+  challengeMethod: words('invalid_request', 'The code challenge method must be S256.', { code: 'BAD_REQUEST' }),
+  requestOver: words('invalid_request', 'This request is over.', { code: 'BAD_REQUEST' }),
   codeUnknown: BAD_AUTH_CODE,
-  codeRedirect: {
-    error: 'invalid_grant',
-    code: 'BAD_REDIRECT_URI',
-    description: 'redirect URI does not match the first one',
-  },
+  codeRedirect: words('invalid_grant', 'redirect URI does not match the first one', { code: 'BAD_REDIRECT_URI' }),
   codeVerifier: BAD_AUTH_CODE,
   // The app was uninstalled, or the token never existed: a person must install it again.
-  refreshUnknown: {
-    error: 'invalid_grant',
-    code: 'BAD_REFRESH_TOKEN',
-    description: 'missing or invalid refresh token',
-  },
-  grantType: {
-    error: 'unsupported_grant_type',
-    code: 'BAD_GRANT_TYPE',
-    description: 'missing or unknown grant type',
-  },
+  refreshUnknown: words('invalid_grant', 'missing or invalid refresh token', { code: 'BAD_REFRESH_TOKEN' }),
+  grantType: words('unsupported_grant_type', 'missing or unknown grant type', { code: 'BAD_GRANT_TYPE' }),
 };
 
 export function hubSpotOAuth(settings: Settings): HubSpotOAuth {
@@ -105,8 +73,8 @@ export function hubSpotOAuth(settings: Settings): HubSpotOAuth {
 }
 
 /** The vendor's error body, with RFC 6749's words beside its own. */
-export function standardErrorBody(words: Words): object {
-  return { ...vendorErrorBody(words), error: words.error, error_description: words.description };
+export function standardErrorBody(said: Words): object {
+  return { ...vendorErrorBody(said), error: said.error, error_description: said.description };
 }
 
 /** The error body in the vendor's own words alone. */
@@ -154,8 +122,7 @@ function loginRules(settings: Settings): LoginRules<Application, Grant> {
       const optional = askedScopes(application, query.get('optional_scope') ?? '');
       if (!required || !optional) return undefined;
       if (required.length === 0 || !required.every(offers)) {
-        const description = 'The account cannot give the scopes that the app requires.';
-        throw new OAuthError({ ...BAD_SCOPE, description });
+        throw new OAuthError(badScope('The account cannot give the scopes that the app requires.'));
       }
       return [...new Set([...required, ...optional.filter(offers)])];
     },
@@ -168,6 +135,10 @@ function loginRules(settings: Settings): LoginRules<Application, Grant> {
     agree: ({ client, scopes }, account) => ({ client, account, scopes, isLasting: true }),
     denied: { error: 'access_denied', error_description: 'The user did not connect the app.' },
   };
+}
+
+function badScope(description: string): Words {
+  return words('invalid_scope', description, { code: 'BAD_SCOPE' });
 }
 
 /** undefined when one is unknown, or not among those of the app. */

@@ -1,9 +1,7 @@
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
 import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
-import type { Recording } from '../kit/recording.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { HubSpotCounts } from './counts.ts';
 import type { Limits } from './limits.ts';
@@ -20,7 +18,7 @@ export interface TokenWish {
 }
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. */
-export interface HubSpotSandbox extends RunningServer, ByHand {
+export interface HubSpotSandbox extends CommonVerbs<Omit<HubSpotSandboxOptions, FixedOption>>, ByHand {
   /** Root url of the API, to stand for `https://api.hubapi.com`. */
   apiUrl: string;
   /** Stands for `https://app.hubspot.com/oauth/authorize`. */
@@ -31,12 +29,6 @@ export interface HubSpotSandbox extends RunningServer, ByHand {
   /** The first app. */
   application: Application;
   counts: HubSpotCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs. */
-  configure(changes: Partial<Omit<HubSpotSandboxOptions, FixedOption>>): void;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** An access token by OAuth without any login. */
@@ -71,19 +63,13 @@ export interface SandboxParts {
 export function toVerbs(parts: SandboxParts): HubSpotSandbox {
   const { server, kit, world, settings, limits } = parts;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     apiUrl: server.url,
     authorizeUrl: `${server.url}${AUTHORIZE_PATH}`,
     tokenUrl: `${server.url}/oauth/2026-03/token`,
     portalId: settings.portalId,
     application: settings.applications[0]!,
     counts: new HubSpotCounts(kit.counts),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...byHand(world),
     ...loginVerbs(parts),
     lock: (object, lengthMs) => limits.lock(objectType(object), lengthMs),

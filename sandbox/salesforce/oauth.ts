@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createOAuth, type OAuth } from '../kit/oauth/oauth.ts';
 import { bearerOf, originOf } from '../kit/oauth/routes.ts';
 import type { Grant as AnyGrant, LoginRules, OAuthVendor } from '../kit/oauth/vendor.ts';
-import { OAuthError, type VendorWords, type Words } from '../kit/oauth/words.ts';
+import { OAuthError, type VendorWords, type Words, words } from '../kit/oauth/words.ts';
 import { readAssertion } from './assertion.ts';
 import { ApiError } from './errors.ts';
 import { ORG_ID } from './ids.ts';
@@ -47,23 +47,23 @@ const SCOPES: readonly string[] = [
   'offline_access',
 ];
 
-const REDIRECT: Words = { error: 'redirect_uri_mismatch', description: 'redirect_uri must match configuration' };
+const REDIRECT: Words = words('redirect_uri_mismatch', 'redirect_uri must match configuration');
 
 const WORDS: VendorWords = {
-  clientUnknown: { error: 'invalid_client_id', description: 'client identifier invalid' },
-  secretWrong: { error: 'invalid_client', description: 'invalid client credentials' },
+  clientUnknown: words('invalid_client_id', 'client identifier invalid'),
+  secretWrong: words('invalid_client', 'invalid client credentials'),
   redirectUnknown: REDIRECT,
-  responseType: { error: 'unsupported_response_type', description: 'response type must be code' },
-  scopeUnknown: { error: 'invalid_scope', description: 'the requested scope is not allowed' },
-  challengeMissing: { error: 'invalid_request', description: 'missing required code challenge' },
-  challengeMethod: { error: 'invalid_request', description: 'unsupported code challenge method' },
-  requestOver: { error: 'invalid_request', description: 'This request is over.' },
-  codeUnknown: { error: 'invalid_grant', description: 'expired authorization code' },
+  responseType: words('unsupported_response_type', 'response type must be code'),
+  scopeUnknown: words('invalid_scope', 'the requested scope is not allowed'),
+  challengeMissing: words('invalid_request', 'missing required code challenge'),
+  challengeMethod: words('invalid_request', 'unsupported code challenge method'),
+  requestOver: words('invalid_request', 'This request is over.'),
+  codeUnknown: words('invalid_grant', 'expired authorization code'),
   codeRedirect: REDIRECT,
-  codeVerifier: { error: 'invalid_grant', description: 'invalid code verifier' },
+  codeVerifier: words('invalid_grant', 'invalid code verifier'),
   // A person must look.
-  refreshUnknown: { error: 'invalid_grant', description: 'expired access/refresh token' },
-  grantType: { error: 'unsupported_grant_type', description: 'grant type not supported' },
+  refreshUnknown: words('invalid_grant', 'expired access/refresh token'),
+  grantType: words('unsupported_grant_type', 'grant type not supported'),
 };
 
 export function salesforceOAuth(world: World, instance: Instance): SalesforceOAuth {

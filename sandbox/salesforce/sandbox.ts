@@ -1,6 +1,5 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { isAdminPath } from '../kit/admin.ts';
-import { acceptForms } from '../kit/form.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
 import { addAdminRoutes } from './admin-routes.ts';
@@ -18,9 +17,8 @@ import { Usage } from './usage.ts';
 import { type SalesforceSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-const MAX_PARAMETER_LENGTH = 4096;
 /** The vendor's bodies may be large; 200 rows of 2,000 characters are far below. */
-const BODY_LIMIT = 8 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Long enough for an address that is refused in the vendor's words. */
 const MAX_HEADER_BYTES = 128 * 1024;
 
@@ -38,7 +36,11 @@ export async function startSalesforceSandbox(options: SalesforceSandboxOptions =
   const world = new World(settings, kit.counts, kit.faults);
   const usage = new Usage(world);
   const queries = new QueryRoutes();
-  const app = newApp();
+  const app = createApp({
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    ignoreTrailingSlash: true,
+  });
   const instance = new Instance((request, response) => app.routing(request, response));
   const oauth = salesforceOAuth(world, instance);
   const api = { world, oauth, usage, routes: routes(queries, usage) };
@@ -49,22 +51,6 @@ export async function startSalesforceSandbox(options: SalesforceSandboxOptions =
   const server = await listen(app, settings.port);
   const sandbox = toVerbs({ server, kit, world, oauth, usage, queries, instance });
   return sandbox;
-}
-
-function newApp(): FastifyInstance {
-  const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    exposeHeadRoutes: false,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, ignoreTrailingSlash: true },
-  });
-  acceptForms(app);
-  // The API reads its bodies itself, to refuse bad JSON in the vendor's words.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    done(null, isAdminPath(request.url) ? JSON.parse(String(body)) : body);
-  });
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  return app;
 }
 
 /** Adds each route of the API as one of its own, so that the counts tell them apart. */

@@ -1,10 +1,8 @@
 import { type CertificateWithKey, createCertificate } from '../kit/certificate.ts';
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
 import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
-import type { Recording } from '../kit/recording.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { SalesforceCounts } from './counts.ts';
 import type { FieldAccess } from './fields.ts';
@@ -17,7 +15,7 @@ import type { Usage } from './usage.ts';
 import type { World } from './world.ts';
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. */
-export interface SalesforceSandbox extends RunningServer, ByHand {
+export interface SalesforceSandbox extends CommonVerbs<Omit<SalesforceSandboxOptions, FixedOption>>, ByHand {
   /** Stands for `https://login.salesforce.com`, and until the org moves for its instance. */
   loginUrl: string;
   authorizeUrl: string;
@@ -28,12 +26,6 @@ export interface SalesforceSandbox extends RunningServer, ByHand {
   /** The first application. */
   application: Application;
   counts: SalesforceCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs. */
-  configure(changes: Partial<Omit<SalesforceSandboxOptions, FixedOption>>): void;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** An access token without any login; default: user `integration@clinic.example` and scope `api`. */
@@ -83,7 +75,7 @@ export function toVerbs(parts: SandboxParts): SalesforceSandbox {
   const { server, kit, world, instance } = parts;
   const { settings } = world;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     close: async () => {
       await Promise.all([server.close(), instance.close()]);
     },
@@ -94,12 +86,6 @@ export function toVerbs(parts: SandboxParts): SalesforceSandbox {
     apiVersion: `v${settings.newestVersion}.0`,
     application: settings.applications[0]!,
     counts: new SalesforceCounts(kit.counts),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...byHand(world),
     ...loginVerbs(parts),
     ...orgVerbs(parts),

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { acceptForms } from '../kit/form.ts';
+import { acceptForms } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
 import type { Message, SignedRequest, SmsSandbox, SmsSandboxOptions } from './types.ts';

@@ -9,6 +9,11 @@ export interface Words {
   suberror?: string;
 }
 
+/** Words, written shortly. */
+export function words(error: string, description: string, more: Omit<Words, 'error' | 'description'> = {}): Words {
+  return { error, description, ...more };
+}
+
 type Required =
   | 'clientUnknown'
   | 'secretWrong'
@@ -54,18 +59,18 @@ export type Refusal = Required | keyof typeof SAME_AS | Unasked;
 export type VendorWords = Record<Required, Words> & Partial<Record<Refusal, Words>>;
 
 /** The vendor's words for a refusal; undefined where it does not refuse. */
-export function wordsFor(words: VendorWords, refusal: Refusal): Words | undefined {
-  return words[refusal] ?? (refusal in SAME_AS ? words[SAME_AS[refusal as keyof typeof SAME_AS]] : undefined);
+export function wordsFor(vendor: VendorWords, refusal: Refusal): Words | undefined {
+  return vendor[refusal] ?? (refusal in SAME_AS ? vendor[SAME_AS[refusal as keyof typeof SAME_AS]] : undefined);
 }
 
 /** An error answer of the OAuth endpoints. */
 export class OAuthError extends Error {
   readonly words: Words;
 
-  constructor(words: Words) {
-    super(words.description);
+  constructor(said: Words) {
+    super(said.description);
     this.name = 'OAuthError';
-    this.words = words;
+    this.words = said;
   }
 }
 
@@ -81,8 +86,8 @@ export class RedirectError extends Error {
 }
 
 /** The error for a refusal. Throws Error where the vendor has no words for it. */
-export function refusalOf(words: VendorWords, refusal: Refusal): OAuthError {
-  const said = wordsFor(words, refusal);
+export function refusalOf(vendor: VendorWords, refusal: Refusal): OAuthError {
+  const said = wordsFor(vendor, refusal);
   if (said === undefined) throw new Error(`The vendor has no words for ${refusal}`);
   return new OAuthError(said);
 }
