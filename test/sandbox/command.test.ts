@@ -121,15 +121,10 @@ describe.concurrent('npm run sandbox', () => {
     expect(help.output).toMatch(/--dialect <value> +which CRM.*: espocrm, dolibarr, twenty, zoho \(espocrm\)/);
   });
 
-  test.for<[args: string[], says: RegExp]>([
-    [['nobody'], /no sandbox "nobody"/],
-    [['sms', '--prot', '1'], /--prot/],
-    [['sms', '--port', 'x'], /--port must be a whole number/],
-    [['rest-crm', '--dialect', 'klingon'], /--dialect must be one of espocrm, dolibarr/],
-  ])('refuses %j', async ([args, says]) => {
-    const { code, output, errors } = await run(...args);
+  test('refuses what it does not know', async () => {
+    const { code, output, errors } = await run('nobody');
     expect([code, output]).toEqual([2, '']);
-    expect(errors).toMatch(says);
+    expect(errors).toContain('no sandbox "nobody"');
   });
 
   test('says that a port is taken', async ({ onTestFinished }) => {
