@@ -65,11 +65,13 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
 function runUntilSignal({ order, close }: StartedSandbox): void {
   // An open standard input would keep the process.
   const stopOrders = order === undefined ? undefined : takeOrders(order);
+  let closing: Promise<void> | undefined;
   const end = (): void => {
     stopOrders?.();
-    void close();
+    closing ??= close();
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
+  // Not once: Ctrl-C may arrive twice, from the terminal and passed on by whoever started us.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
 }
 
 function overview(): string {
