@@ -65,10 +65,12 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
 function runUntilSignal({ order, close }: StartedSandbox): void {
   // An open standard input would keep the process.
   const stopOrders = order === undefined ? undefined : takeOrders(order);
-  let closing: Promise<void> | undefined;
+  let isEnding = false;
   const end = (): void => {
+    if (isEnding) return;
+    isEnding = true;
     stopOrders?.();
-    closing ??= close();
+    void close();
   };
   // Not once: Ctrl-C may arrive twice, from the terminal and passed on by whoever started us.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);

@@ -1,6 +1,7 @@
+import type { ApiAnswer } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import { bindSegments, segmentsOf } from '../kit/path.ts';
-import type { ApiAnswer, ApiCall, Caller } from './call.ts';
+import type { ApiCall, Caller } from './call.ts';
 import {
   ApiError,
   authError,

@@ -1,7 +1,8 @@
+import type { ApiAnswer } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import { bindSegments, segmentsOf } from '../kit/path.ts';
 import { checkLicence, findMailbox } from './access.ts';
-import type { ApiAnswer, ApiCall, Caller, Context } from './call.ts';
+import type { ApiCall, Caller, Context } from './call.ts';
 import { accessDenied, GraphError, resourceNotFound } from './errors.ts';
 import type { GraphOAuth } from './oauth.ts';
 import { readPreferences } from './preferences.ts';

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { type ApiAnswer, sendAnswer } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import { originOf } from '../kit/oauth/routes.ts';
-import type { ApiAnswer, Context } from './call.ts';
+import type { Context } from './call.ts';
 import { HubSpotError, missingScopes, notFound } from './errors.ts';
 import type { Limits } from './limits.ts';
 import type { HubSpotOAuth } from './oauth.ts';
@@ -25,10 +26,14 @@ const inPath = z.record(z.string(), z.string());
 export function addApiRoutes(app: FastifyInstance, parts: ApiParts): void {
   for (const route of ROUTES) {
     for (const url of route.paths) {
-      app.route({ method: route.method, url, handler: (request, reply) => send(reply, answer(parts, route, request)) });
+      app.route({
+        method: route.method,
+        url,
+        handler: (request, reply) => sendAnswer(reply, answer(parts, route, request)),
+      });
     }
   }
-  app.setNotFoundHandler((_request, reply) => send(reply, { status: 404, body: notFound().toBody() }));
+  app.setNotFoundHandler((_request, reply) => sendAnswer(reply, { status: 404, body: notFound().toBody() }));
 }
 
 /** Answers one call: who calls, the limits, the scopes, then the work; what is wrong becomes the vendor's error body. */
@@ -86,11 +91,4 @@ function checkContentType({ body, headers }: FastifyRequest): void {
   if (isSent && !/^application\/json\b/i.test(headers['content-type'] ?? '')) {
     throw new HubSpotError(415, undefined, 'A body needs the Content-Type application/json.');
   }
-}
-
-function send(reply: FastifyReply, { status, headers, body }: ApiAnswer): FastifyReply {
-  return reply
-    .status(status)
-    .headers(headers ?? {})
-    .send(body);
 }

@@ -1,4 +1,5 @@
-import type { ApiAnswer, ApiCall } from './call.ts';
+import { type ApiAnswer, parseJson } from '../kit/answer.ts';
+import type { ApiCall } from './call.ts';
 import { COMPOSITE_PATH, runComposite } from './composite.ts';
 import { type ApiParts, finished, pathIn, start, toCall, toErrorAnswer } from './dispatch.ts';
 import { ApiError, malformedBody } from './errors.ts';
@@ -50,9 +51,7 @@ function parseBody({ method, body }: ApiRequest): unknown {
   if (body === '' || method === 'GET' || method === 'DELETE') {
     return undefined;
   }
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw malformedBody('The body is not JSON.');
-  }
+  const parsed = parseJson(body);
+  if (parsed === undefined) throw malformedBody('The body is not JSON.');
+  return parsed;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiAnswer, ApiCall, BegunWrite } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import type { ApiCall, BegunWrite } from './call.ts';
 import { ApiError, notFound } from './errors.ts';
 import type { SalesforceOAuth } from './oauth.ts';
 import { findRoute, type Route } from './routes.ts';

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendAnswer } from '../kit/answer.ts';
 import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
@@ -82,11 +83,7 @@ async function answer(
       return reply.status(401).send(bodyOfStatus(401));
     case undefined: {
       const body = typeof request.body === 'string' ? request.body : '';
-      const answered = await answerRequest(api, { method, url, headers, body });
-      return reply
-        .status(answered.status)
-        .headers(answered.headers ?? {})
-        .send(answered.body);
+      return sendAnswer(reply, await answerRequest(api, { method, url, headers, body }));
     }
   }
 }
