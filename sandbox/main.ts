@@ -104,7 +104,8 @@ function print(text: string): void {
 /** What went wrong, for a person: whose port is taken, or which option is wrong. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UsageError) return error.message;
-  const { code, port } = error as NodeJS.ErrnoException & { port?: number };
+  const { code, port, message } = error as NodeJS.ErrnoException & { port?: number };
+  if (code === 'ERR_SOCKET_BAD_PORT') return message;
   return code === 'EADDRINUSE' ? `port ${port} is taken: choose another one by --port, 0 takes a free one` : undefined;
 }
 

@@ -1,9 +1,10 @@
-import type { Given, SandboxCommand, StartedSandbox } from '../kit/command.ts';
+import { type Given, type SandboxCommand, type StartedSandbox, UsageError } from '../kit/command.ts';
 import { DIALECT_NAMES } from './dialects/index.ts';
 import { firstToken } from './first-token.ts';
 import type { SimulatedWork } from './front-desk.ts';
 import { type ClinicSandbox, type ClinicSandboxOptions, startClinicSandbox } from './index.ts';
 
+/** How `npm run sandbox -- clinic` starts it. */
 export const command: SandboxCommand = {
   options: {
     port: { about: 'port of the API on 127.0.0.1; 0 takes a free one', default: 4600 },
@@ -31,10 +32,12 @@ export const command: SandboxCommand = {
 function optionsOf(given: Given): ClinicSandboxOptions {
   const [agendas, patients] = [given.number('agendas'), given.number('patients')];
   const plan = patients === 0 ? {} : { patients };
+  const tenants = given.number('tenants');
+  if (tenants === 0) throw new UsageError('--tenants must be at least 1');
   return {
     port: given.number('port'),
     authPort: given.number('auth-port'),
-    tenants: Array.from({ length: given.number('tenants') }, () => plan),
+    tenants: Array.from({ length: tenants }, () => plan),
     appointments: given.number('appointments'),
     ...(agendas === 0 ? {} : { agendas }),
     seed: given.number('seed'),

@@ -1,6 +1,7 @@
 import type { SandboxCommand } from '../kit/command.ts';
 import { startGoogleSandbox } from './index.ts';
 
+/** How `npm run sandbox -- google` starts it. */
 export const command: SandboxCommand = {
   options: {
     port: { about: 'port on 127.0.0.1; 0 takes a free one', default: 4610 },

@@ -41,7 +41,7 @@ const WORDS: VendorWords = {
   grantType: words('unsupported_grant_type', 'Invalid grant_type'),
 };
 
-/** @param url where the sandbox listens: its issuer */
+/** Google's OAuth for the sandbox. @param url where it listens: its issuer */
 export function googleOAuth(
   world: World,
   settings: Settings,

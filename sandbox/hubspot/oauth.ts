@@ -49,6 +49,7 @@ const WORDS: VendorWords = {
   grantType: words('unsupported_grant_type', 'missing or unknown grant type', { code: 'BAD_GRANT_TYPE' }),
 };
 
+/** The logins of the sandbox's one account. */
 export function hubSpotOAuth(settings: Settings): HubSpotOAuth {
   const oauth = createOAuth(vendorOf(settings));
   const privateApps = new PrivateApps();

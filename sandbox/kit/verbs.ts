@@ -14,6 +14,7 @@ export interface CommonVerbs<Changes> extends RunningServer {
   configure(changes: Partial<Changes>): void;
 }
 
+/** The common verbs of a sandbox; `settings` are changed in place. */
 export function commonVerbs<Changes extends object>(
   server: RunningServer,
   { counts, faults, recording }: SandboxKit,

@@ -3,6 +3,7 @@ import { startMailSandbox } from './index.ts';
 
 const SECURITY = ['none', 'starttls', 'tls'] as const;
 
+/** How `npm run sandbox -- mail` starts it. */
 export const command: SandboxCommand = {
   options: {
     port: { about: 'port of SMTP on localhost; 0 takes a free one', default: 4680 },

@@ -66,6 +66,7 @@ const WORDS: VendorWords = {
   grantType: words('unsupported_grant_type', 'grant type not supported'),
 };
 
+/** The logins of the sandbox's org; `instance` is where its API lives. */
 export function salesforceOAuth(world: World, instance: Instance): SalesforceOAuth {
   const refusals = new Map<string, string>();
   const oauth = createOAuth(vendorOf(world, instance, refusals));

@@ -14,6 +14,7 @@ export interface OAuth<C extends Client, G extends Grant> {
   signingKey(): SigningKey;
 }
 
+/** The authorization server of a vendor. */
 export function createOAuth<C extends Client, G extends Grant>(vendor: OAuthVendor<C, G>): OAuth<C, G> {
   let key: SigningKey | undefined;
   return {
