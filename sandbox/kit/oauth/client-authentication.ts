@@ -10,8 +10,8 @@ export function findClient<C extends Client, G extends Grant>(vendor: OAuthVendo
 }
 
 /**
- * The client behind a request: by its secret, in the form or by Basic (RFC 6749 section 2.3.1), or by an assertion (RFC 7523 section 2.2). A
- * public one must send neither. Throws OAuthError.
+ * The client behind a request: by its secret, in the form or by Basic (RFC 6749 section 2.3.1), or by an assertion (RFC 7523 section 2.2).
+ * A public one must send neither. Throws OAuthError.
  */
 export function authenticateClient<C extends Client, G extends Grant>(
   vendor: OAuthVendor<C, G>,
