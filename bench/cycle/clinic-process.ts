@@ -13,12 +13,15 @@ export interface ClinicProcess
   simulate(tenantId: string, work: SimulatedWork): Promise<void>;
 }
 
-const SANDBOX = fileURLToPath(new URL('../../sandbox/clinic/main.ts', import.meta.url));
+const SANDBOXES = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url));
 
-/** @param options as `sandbox/clinic/main.ts` takes them on its command line, without the dashes */
+/** @param options as `npm run sandbox -- clinic` takes them, without the dashes */
 export async function startClinicProcess(options: Readonly<Record<string, number>>): Promise<ClinicProcess> {
-  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const child = spawn(process.execPath, [SANDBOX, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const given = Object.entries({ port: 0, 'auth-port': 0, ...options });
+  const args = given.flatMap(([name, value]) => [`--${name}`, String(value)]);
+  const child = spawn(process.execPath, [SANDBOXES, 'clinic', '--json', ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const killWithParent = () => child.kill('SIGKILL');
   process.once('exit', killWithParent);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ApiAnswer, type Context, calendarFor, flag, jsonBody } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type Context, calendarFor, flag, jsonBody } from './call.ts';
 import { invalid } from './errors.ts';
 import { type AclRule, etagOf } from './world.ts';
 

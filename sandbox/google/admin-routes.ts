@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ADMIN_PREFIX } from '../kit/admin.ts';
+import { addAdminVerbs } from '../kit/admin-verbs.ts';
 import type { GoogleSandbox } from './verbs.ts';
 
 const accessToken = z.strictObject({ account: z.string(), scopes: z.array(z.string()).optional() });
@@ -32,47 +32,35 @@ const anyObject = z.record(z.string(), z.unknown());
 
 /** The sandbox's verbs over HTTP, for a sandbox that runs on its own. Unknown calendars and events answer 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => GoogleSandbox): void {
-  const calendars = `${ADMIN_PREFIX}calendars`;
-  const events = `${calendars}/:calendarId/events`;
-
-  app.post(`${ADMIN_PREFIX}access-tokens`, async (request) => {
-    const { account, scopes } = accessToken.parse(request.body);
-    return { access_token: sandbox().issueAccessToken(account, scopes ? { scopes } : {}) };
-  });
-  app.post(`${ADMIN_PREFIX}service-accounts`, async (request) => {
-    const { email, delegation } = serviceAccount.parse(request.body);
-    return sandbox().createServiceAccount(email, delegation);
-  });
-  app.put(`${ADMIN_PREFIX}settings`, (request, reply) => {
-    sandbox().configure(settings.parse(request.body));
-    return reply.status(204).send();
-  });
-  app.post(`${ADMIN_PREFIX}expire-sync-tokens`, (_request, reply) => {
-    sandbox().expireSyncTokens();
-    return reply.status(204).send();
-  });
-  app.post(calendars, async (request) => {
-    const { account, summary, timeZone } = newCalendar.parse(request.body);
-    return { id: sandbox().createCalendar(account, summary, timeZone) };
-  });
-  app.delete(`${calendars}/:calendarId`, (request, reply) => {
-    sandbox().deleteCalendar(place.parse(request.params).calendarId);
-    return reply.status(204).send();
-  });
-  app.get(events, async (request) => {
-    const { includeDeleted } = deletedToo.parse(request.query);
-    return { items: sandbox().events(place.parse(request.params).calendarId, { includeDeleted }) };
-  });
-  app.post(events, async (request) =>
-    sandbox().addByHand(place.parse(request.params).calendarId, anyObject.parse(request.body)),
-  );
-  app.patch(`${events}/:eventId`, async (request) => {
-    const { calendarId, eventId } = eventPlace.parse(request.params);
-    return sandbox().editByHand(calendarId, eventId, anyObject.parse(request.body));
-  });
-  app.delete(`${events}/:eventId`, (request, reply) => {
-    const { calendarId, eventId } = eventPlace.parse(request.params);
-    sandbox().deleteByHand(calendarId, eventId);
-    return reply.status(204).send();
+  const events = 'calendars/:calendarId/events';
+  addAdminVerbs(app, {
+    'POST access-tokens': ({ body }) => {
+      const { account, scopes } = accessToken.parse(body);
+      return { access_token: sandbox().issueAccessToken(account, scopes ? { scopes } : {}) };
+    },
+    'POST service-accounts': ({ body }) => {
+      const { email, delegation } = serviceAccount.parse(body);
+      return sandbox().createServiceAccount(email, delegation);
+    },
+    'PUT settings': ({ body }) => sandbox().configure(settings.parse(body)),
+    'POST expire-sync-tokens': () => sandbox().expireSyncTokens(),
+    'POST calendars': ({ body }) => {
+      const { account, summary, timeZone } = newCalendar.parse(body);
+      return { id: sandbox().createCalendar(account, summary, timeZone) };
+    },
+    'DELETE calendars/:calendarId': ({ params }) => sandbox().deleteCalendar(place.parse(params).calendarId),
+    [`GET ${events}`]: ({ params, query }) => {
+      return { items: sandbox().events(place.parse(params).calendarId, deletedToo.parse(query)) };
+    },
+    [`POST ${events}`]: ({ params, body }) =>
+      sandbox().addByHand(place.parse(params).calendarId, anyObject.parse(body)),
+    [`PATCH ${events}/:eventId`]: ({ params, body }) => {
+      const { calendarId, eventId } = eventPlace.parse(params);
+      return sandbox().editByHand(calendarId, eventId, anyObject.parse(body));
+    },
+    [`DELETE ${events}/:eventId`]: ({ params }) => {
+      const { calendarId, eventId } = eventPlace.parse(params);
+      sandbox().deleteByHand(calendarId, eventId);
+    },
   });
 }

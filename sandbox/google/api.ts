@@ -1,5 +1,7 @@
+import type { ApiAnswer } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
-import type { ApiAnswer, ApiCall, Caller } from './call.ts';
+import { bindSegments, segmentsOf } from '../kit/path.ts';
+import type { ApiCall, Caller } from './call.ts';
 import {
   ApiError,
   authError,
@@ -34,8 +36,8 @@ const COMMON_QUERY = new Set([
 /** developers.google.com/workspace/calendar/api/guides/quota. */
 const MAX_QUOTA_USER = 40;
 
-/** Finds the caller of a bearer token; undefined when it is unknown, expired or revoked. */
-export type FindCaller = (token: string) => Caller | undefined;
+/** Finds the caller behind an Authorization header; undefined when its token is unknown, expired or revoked. */
+export type FindCaller = (authorization: string | undefined) => Caller | undefined;
 
 interface Match {
   route: Route;
@@ -125,8 +127,7 @@ export class CalendarApi {
   }
 
   #callerOf(call: Pick<ApiCall, 'headers'>): Caller | undefined {
-    const token = /^Bearer (\S+)$/i.exec(call.headers.authorization ?? '')?.[1];
-    return token === undefined ? undefined : this.#findCaller(token);
+    return this.#findCaller(call.headers.authorization);
   }
 
   #match(call: Pick<ApiCall, 'method' | 'url'>): Match | undefined {
@@ -134,37 +135,14 @@ export class CalendarApi {
     if (!path.startsWith(`${API_BASE}/`)) {
       return undefined;
     }
-    const segments = path.slice(API_BASE.length).split('/');
+    const segments = segmentsOf(path.slice(API_BASE.length));
     for (const { route, segments: pattern } of this.#routes) {
-      if (route.method === call.method && pattern.length === segments.length) {
-        const parameters = bind(pattern, segments);
-        if (parameters) {
-          return { route, parameters };
-        }
+      const parameters = route.method === call.method ? bindSegments(pattern, segments) : undefined;
+      if (parameters) {
+        return { route, parameters };
       }
     }
     return undefined;
-  }
-}
-
-function bind(pattern: string[], segments: string[]): Record<string, string> | undefined {
-  const parameters: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
-    const segment = decode(segments[index] ?? '');
-    if (part.startsWith(':') && segment !== '') {
-      parameters[part.slice(1)] = segment;
-    } else if (part !== segment) {
-      return undefined;
-    }
-  }
-  return parameters;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
   }
 }
 

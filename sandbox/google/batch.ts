@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiAnswer } from '../kit/answer.ts';
 import type { Fault, FaultPlan } from '../kit/faults.ts';
 import { shuffled } from '../kit/random.ts';
 import { API_BASE, type CalendarApi } from './api.ts';
-import type { ApiAnswer, ApiCall } from './call.ts';
+import type { ApiCall } from './call.ts';
 import { ApiError, bodyOfStatus } from './errors.ts';
 import { formatBatch, type InnerRequest, type InnerResponse, parseBatch } from './multipart.ts';
 

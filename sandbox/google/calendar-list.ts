@@ -1,4 +1,5 @@
-import { type ApiAnswer, type Context, flag, jsonBody, positive, textField, unlessUnchanged } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type Context, flag, jsonBody, positive, textField, unlessUnchanged } from './call.ts';
 import { fromToken, toToken } from './cursors.ts';
 import { insufficientPermissions, invalid, notFound, notInSandbox, required } from './errors.ts';
 import { type Calendar, etagOf, isRole, type Role, rank } from './world.ts';

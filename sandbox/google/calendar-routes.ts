@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { sendAnswer } from '../kit/answer.ts';
 import type { Counts } from '../kit/counts.ts';
 import { API_BASE } from './api.ts';
 import { answerBatch, type BatchOptions, innerCalls } from './batch.ts';
-import type { ApiAnswer, ApiCall } from './call.ts';
+import type { ApiCall } from './call.ts';
 import { ApiError, notFound } from './errors.ts';
 import type { Route } from './routes.ts';
 
@@ -21,7 +22,7 @@ export function addCalendarRoutes(
     app.route({
       method: route.method,
       url: `${API_BASE}${route.path}`,
-      handler: (request, reply) => send(reply, api.answer(callOf(request))),
+      handler: (request, reply) => sendAnswer(reply, api.answer(callOf(request))),
     });
   }
   app.post(BATCH_PATH, async (request, reply) => {
@@ -33,12 +34,12 @@ export function addCalendarRoutes(
       return reply.header('content-type', contentType).send(body);
     } catch (error) {
       if (error instanceof ApiError) {
-        return send(reply, { status: error.status, body: error.toBody() });
+        return sendAnswer(reply, { status: error.status, body: error.toBody() });
       }
       throw error;
     }
   });
-  app.setNotFoundHandler((_request, reply) => send(reply, { status: 404, body: notFound().toBody() }));
+  app.setNotFoundHandler((_request, reply) => sendAnswer(reply, { status: 404, body: notFound().toBody() }));
 }
 
 /**
@@ -75,11 +76,4 @@ function partsOf(call: ApiCall, maxSize: number): ApiCall[] {
 function callOf(request: FastifyRequest): ApiCall {
   const body = typeof request.body === 'string' ? request.body : '';
   return { method: request.method, url: request.url, headers: request.headers, body };
-}
-
-function send(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
-  return reply
-    .status(answer.status)
-    .headers(answer.headers ?? {})
-    .send(answer.body);
 }

@@ -1,12 +1,5 @@
-import {
-  type ApiAnswer,
-  type Context,
-  calendarFor,
-  checkIfMatch,
-  jsonBody,
-  textField,
-  unlessUnchanged,
-} from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type Context, calendarFor, checkIfMatch, jsonBody, textField, unlessUnchanged } from './call.ts';
 import { ApiError, invalid, quotaExceeded, required } from './errors.ts';
 import { isZone } from './time.ts';
 import { type Calendar, etagOf } from './world.ts';

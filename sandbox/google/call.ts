@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { type ApiAnswer, isMatched, parseJsonObject } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import {
   ApiError,
@@ -19,14 +20,6 @@ export interface ApiCall {
   headers: IncomingHttpHeaders;
   /** The raw body; empty when there is none. */
   body: string;
-}
-
-/** The answer to one API call. */
-export interface ApiAnswer {
-  status: number;
-  headers?: Record<string, string>;
-  /** JSON value; absent for 204 and 304. */
-  body?: unknown;
 }
 
 /** On whose behalf a call runs. */
@@ -55,19 +48,11 @@ export type Handler = (context: Context) => ApiAnswer;
 
 /** The JSON body. Throws ApiError 400 parseError when it isn't JSON or not an object. */
 export function jsonBody(context: Context): Record<string, unknown> {
-  const parsed = parseJson(context.call.body);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+  const body = parseJsonObject(context.call.body);
+  if (!body) {
     throw new ApiError(400, 'parseError', 'Parse Error');
   }
-  return Object.fromEntries(Object.entries(parsed));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return body;
 }
 
 /** A text field of a body; null counts as absent. Throws ApiError 400 for any other type. */
@@ -148,8 +133,7 @@ export function calendarFor(
 
 /** Throws ApiError 412 unless If-Match is absent, `*` or this etag. */
 export function checkIfMatch(call: ApiCall, etag: string): void {
-  const wanted = call.headers['if-match'];
-  if (wanted !== undefined && wanted !== '*' && !wanted.split(/\s*,\s*/).includes(etag)) {
+  if (!isMatched(call.headers['if-match'], etag)) {
     throw conditionNotMet();
   }
 }

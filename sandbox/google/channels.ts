@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiAnswer } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
-import { type ApiAnswer, type Context, calendarFor, jsonBody, textField } from './call.ts';
+import { type Context, calendarFor, jsonBody, textField } from './call.ts';
 import { ApiError, invalid, required } from './errors.ts';
 import { EVENT_READ_SCOPES } from './events.ts';
 import type { Calendar, World } from './world.ts';

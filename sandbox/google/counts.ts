@@ -12,15 +12,15 @@ export class GoogleCounts {
 
   /** HTTP requests to the calendar API; a batch is one. */
   get httpRequests(): number {
-    return this.#sum((route) => route.startsWith(API_BASE) || route === BATCH_PATH);
+    return this.#counts.requests({ route: (route) => route.startsWith(API_BASE) || route === BATCH_PATH });
   }
 
   get batchRequests(): number {
-    return this.#sum((route) => route === BATCH_PATH);
+    return this.#counts.requests({ route: (route) => route === BATCH_PATH });
   }
 
   get tokenRequests(): number {
-    return this.#sum((route) => route === '/token');
+    return this.#counts.requests({ route: (route) => route === '/token' });
   }
 
   /** Calls inside batches. */
@@ -59,10 +59,5 @@ export class GoogleCounts {
 
   reset(): void {
     this.#counts.reset();
-  }
-
-  #sum(fits: (route: string) => boolean): number {
-    const lines = this.#counts.snapshot().requests.filter((line) => fits(line.route));
-    return lines.reduce((total, line) => total + line.count, 0);
   }
 }

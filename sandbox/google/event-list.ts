@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ApiAnswer, type Context, calendarFor, flag, positive } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type Context, calendarFor, flag, positive } from './call.ts';
 import { type Cursor, fromToken, type PageToken, toToken } from './cursors.ts';
 import { ApiError, invalid } from './errors.ts';
 import { type EventResource, toResource, toTombstone } from './event-resource.ts';

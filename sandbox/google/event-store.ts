@@ -1,3 +1,4 @@
+import { entriesAfter } from '../kit/change-log.ts';
 import type { EventBody } from './event-fields.ts';
 
 /** The fields of a stored event that come from the client. */
@@ -96,18 +97,7 @@ export class EventStore {
 
   /** The events written after the given change, in order of their last write. */
   changedSince(change: number): StoredEvent[] {
-    let low = 0;
-    let high = this.#log.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#log[middle]!.change > change) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return this.#log
-      .slice(low)
+    return entriesAfter(this.#log, change)
       .filter((entry) => this.#isCurrent(entry))
       .map((entry) => this.#byId.get(entry.id)!);
   }

@@ -1,14 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import {
-  type ApiAnswer,
-  type Caller,
-  type Context,
-  calendarFor,
-  checkIfMatch,
-  flag,
-  jsonBody,
-  unlessUnchanged,
-} from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type Caller, type Context, calendarFor, checkIfMatch, flag, jsonBody, unlessUnchanged } from './call.ts';
 import { ApiError, duplicate, invalid, notFound, required } from './errors.ts';
 import { type EventBody, mergePatch, parseEventBody } from './event-fields.ts';
 import { toResource } from './event-resource.ts';

@@ -1,5 +1,5 @@
 export type { FaultRule } from '../kit/faults.ts';
-export type { PersonsAnswer } from './browser.ts';
+export type { PersonsAnswer } from '../kit/oauth/browser.ts';
 export type { EventResource } from './event-resource.ts';
 export type { GoogleSandboxOptions, OAuthClient, PageShape } from './options.ts';
 export { startGoogleSandbox } from './sandbox.ts';

@@ -1,121 +1,50 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { RedirectError } from './authorization.ts';
-import { consentPage } from './consent-page.ts';
-import { OAuthError } from './oauth-error.ts';
-import { toJwks } from './signing.ts';
-import { answerTokenRequest, subjectOf, type TokenEndpointParts } from './token-endpoint.ts';
-import type { World } from './world.ts';
+import type { FastifyInstance } from 'fastify';
+import {
+  addDiscoveryRoutes,
+  addLoginRoutes,
+  addTokenRoute,
+  answering,
+  bearerOf,
+  formOf,
+  queryOf,
+} from '../kit/oauth/routes.ts';
+import type { Place } from '../kit/oauth/vendor.ts';
+import { OAuthError } from '../kit/oauth/words.ts';
+import { type GoogleOAuth, subjectOf, tokenUrl } from './oauth.ts';
 
-/** Adds the OAuth and OpenID Connect endpoints. `parts()` is read per request, for the url is known only after listening. */
-export function addOAuthRoutes(app: FastifyInstance, world: World, parts: () => TokenEndpointParts): void {
-  app.get('/.well-known/openid-configuration', async () => discoveryDocument(parts().url));
-  app.get('/oauth2/v3/certs', async () => toJwks(parts().signingKey));
-  app.get('/o/oauth2/v2/auth', (request, reply) =>
-    answering(parts, reply, () => {
-      const pending = parts().authorization.begin(new URL(request.url, 'http://sandbox').searchParams);
-      const people = [...world.accounts.values()].filter((account) => !account.isServiceAccount);
-      const page = consentPage(
-        pending,
-        people.map((account) => account.email),
-      );
-      return reply.type('text/html; charset=utf-8').send(page);
-    }),
-  );
-  app.post('/o/oauth2/v2/consent', (request, reply) =>
-    answering(parts, reply, () => reply.redirect(consent(parts(), world, formOf(request)), 302)),
-  );
-  app.post('/token', (request, reply) =>
-    answering(parts, reply, () => {
-      const answer = answerTokenRequest(parts(), formOf(request), request.headers.authorization);
-      return reply.header('cache-control', 'no-store').send(answer);
-    }),
-  );
+/** Adds the OAuth and OpenID Connect endpoints. */
+export function addOAuthRoutes(app: FastifyInstance, oauth: GoogleOAuth): void {
+  const paths = { discovery: '/.well-known/openid-configuration', keys: '/oauth2/v3/certs' };
+  addDiscoveryRoutes(app, oauth, paths, discoveryDocument);
+  addLoginRoutes(app, oauth);
+  addTokenRoute(app, oauth, '/token');
   app.post('/revoke', (request, reply) =>
-    answering(parts, reply, () => {
-      const query = new URL(request.url, 'http://sandbox').searchParams;
-      const token = formOf(request).get('token') ?? query.get('token') ?? '';
-      if (!parts().grants.revokeToken(token)) {
-        throw new OAuthError(400, 'invalid_token', 'Token expired or revoked');
-      }
+    answering(oauth, request, reply, () => {
+      const token = formOf(request).get('token') ?? queryOf(request).get('token') ?? '';
+      const grant = oauth.tokens.find(token)?.grant;
+      if (!grant) throw new OAuthError({ error: 'invalid_token', description: 'Token expired or revoked' });
+      oauth.revoke(grant.account, grant.client.clientId);
       return reply.send({});
     }),
   );
   app.get('/v1/userinfo', (request, reply) =>
-    answering(parts, reply, () => {
-      const token = request.headers.authorization?.replace(/^Bearer /i, '') ?? '';
-      const caller = parts().grants.findCaller(token);
-      if (!caller) {
-        throw new OAuthError(401, 'invalid_request', 'Invalid Credentials');
-      }
-      return reply.send({ sub: subjectOf(caller.account), email: caller.account, email_verified: true });
+    answering(oauth, request, reply, () => {
+      const grant = oauth.tokens.findAccess(bearerOf(request.headers.authorization));
+      if (!grant) throw new OAuthError({ status: 401, error: 'invalid_request', description: 'Invalid Credentials' });
+      return reply.send({ sub: subjectOf(grant.account), email: grant.account, email_verified: true });
     }),
   );
 }
 
-function formOf(request: FastifyRequest): URLSearchParams {
-  return request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
-}
-
-/** Turns OAuth errors into their answers. */
-async function answering(
-  parts: () => TokenEndpointParts,
-  reply: FastifyReply,
-  answer: () => FastifyReply,
-): Promise<FastifyReply> {
-  try {
-    return answer();
-  } catch (error) {
-    if (error instanceof OAuthError) {
-      return reply.status(error.status).send(error.toBody());
-    }
-    if (error instanceof RedirectError) {
-      const { redirectUri, state, error: code, message } = error;
-      return reply.redirect(
-        withAnswer(parts().url, redirectUri, state, { error: code, error_description: message }),
-        302,
-      );
-    }
-    throw error;
-  }
-}
-
-/** The person's answer to the consent page; returns where the browser goes. */
-function consent(parts: TokenEndpointParts, world: World, form: URLSearchParams): string {
-  const pending = parts.authorization.take(form.get('request') ?? '');
-  const account = form.get('account') ?? '';
-  const isAllowed = form.get('answer') === 'allow' && account.includes('@');
-  const code = isAllowed
-    ? parts.authorization.agree(pending, world.account(account).email, form.getAll('scope'))
-    : undefined;
-  const answer = code === undefined ? { error: 'access_denied' } : { code };
-  return withAnswer(parts.url, pending.redirectUri, pending.state, answer);
-}
-
-/** The redirect URI with the answer, the state and the issuer (RFC 9207). */
-function withAnswer(
-  issuer: string,
-  redirectUri: string,
-  state: string | undefined,
-  answer: Record<string, string>,
-): string {
-  const url = new URL(redirectUri);
-  for (const [name, value] of Object.entries({ ...answer, iss: issuer })) {
-    url.searchParams.set(name, value);
-  }
-  if (state !== undefined) {
-    url.searchParams.set('state', state);
-  }
-  return url.href;
-}
-
-function discoveryDocument(url: string): object {
+function discoveryDocument(place: Place): object {
+  const { issuer } = place;
   return {
-    issuer: url,
-    authorization_endpoint: `${url}/o/oauth2/v2/auth`,
-    token_endpoint: `${url}/token`,
-    revocation_endpoint: `${url}/revoke`,
-    userinfo_endpoint: `${url}/v1/userinfo`,
-    jwks_uri: `${url}/oauth2/v3/certs`,
+    issuer,
+    authorization_endpoint: `${issuer}/o/oauth2/v2/auth`,
+    token_endpoint: tokenUrl(place),
+    revocation_endpoint: `${issuer}/revoke`,
+    userinfo_endpoint: `${issuer}/v1/userinfo`,
+    jwks_uri: `${issuer}/oauth2/v3/certs`,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     subject_types_supported: ['public'],

@@ -1,49 +1,39 @@
-import fastify, { type FastifyInstance } from 'fastify';
-import { isAdminPath } from '../kit/admin.ts';
-import { acceptForms } from '../kit/form.ts';
+import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen, type RunningServer } from '../kit/listen.ts';
 import { seededRandom } from '../kit/random.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { API_BASE, CalendarApi } from './api.ts';
-import { Authorization } from './authorization.ts';
 import type { BatchOptions } from './batch.ts';
 import { addCalendarRoutes, BATCH_PATH, watchConcurrency } from './calendar-routes.ts';
 import { Channels } from './channels.ts';
 import { bodyOfStatus } from './errors.ts';
-import { Grants } from './grants.ts';
+import { googleOAuth } from './oauth.ts';
 import { addOAuthRoutes } from './oauth-routes.ts';
 import { type GoogleSandboxOptions, toSettings } from './options.ts';
 import { Quotas } from './quotas.ts';
 import { routes } from './routes.ts';
 import { ServiceAccounts } from './service-accounts.ts';
-import { newSigningKey, type SigningKey } from './signing.ts';
 import { type GoogleSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-/** An event's own id may have 1,024 characters; the router's default of 100 would refuse it. */
-const MAX_PARAMETER_LENGTH = 4096;
-const BODY_LIMIT = 32 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 32 * 1024 * 1024;
 
 /** Starts the sandbox on loopback. Throws when the port is taken. */
 export async function startGoogleSandbox(options: GoogleSandboxOptions = {}): Promise<GoogleSandbox> {
   const settings = toSettings(options);
-  const grants = new Grants(settings);
   const kit = new SandboxKit({
     seed: settings.seed,
-    clientOf: (request) => {
-      const token = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-      return token === undefined ? undefined : grants.findCaller(token)?.account;
-    },
+    clientOf: ({ headers }): string | undefined => oauth.findCaller(headers.authorization)?.account,
     faultBody: (status, path) => (isCalendarPath(path) ? bodyOfStatus(status) : { error: 'internal_failure' }),
   });
   const world = new World(settings, kit.counts);
   const channels = new Channels(world, kit.faults);
   const serviceAccounts = new ServiceAccounts(world, settings);
-  const authorization = new Authorization(settings, grants);
-  let signingKey: SigningKey | undefined;
+  let server: RunningServer | undefined;
+  const oauth = googleOAuth(world, settings, serviceAccounts, () => server?.url ?? '');
   const table = routes(channels);
-  const api = new CalendarApi(world, kit.faults, new Quotas(world), (token) => grants.findCaller(token), table);
+  const api = new CalendarApi(world, kit.faults, new Quotas(world), oauth.findCaller, table);
   const batch: BatchOptions = {
     api,
     faults: kit.faults,
@@ -51,43 +41,17 @@ export async function startGoogleSandbox(options: GoogleSandboxOptions = {}): Pr
     maxSize: () => settings.maxBatchSize,
   };
 
-  let server: RunningServer | undefined;
-  const app = newApp();
+  const app = createApp({ bodyLimitBytes: BODY_LIMIT_BYTES });
   watchConcurrency(app, kit.counts, batch);
   kit.install(app);
-  addOAuthRoutes(app, world, () => ({
-    url: server?.url ?? '',
-    settings,
-    grants,
-    authorization,
-    serviceAccounts,
-    get signingKey() {
-      signingKey ??= newSigningKey();
-      return signingKey;
-    },
-  }));
+  addOAuthRoutes(app, oauth);
   addCalendarRoutes(app, table, kit.counts, batch);
   addAdminRoutes(app, () => sandbox);
   server = await listen(app, settings.port);
-  const sandbox = toVerbs({ server, kit, world, settings, grants, channels, serviceAccounts });
+  const sandbox = toVerbs({ server, kit, world, settings, oauth, channels, serviceAccounts });
   return sandbox;
 }
 
 function isCalendarPath(path: string): boolean {
   return path.startsWith(API_BASE) || path.startsWith(BATCH_PATH);
-}
-
-function newApp(): FastifyInstance {
-  const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-  });
-  acceptForms(app);
-  // The API reads its bodies itself, to refuse bad JSON in the vendor's words.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    done(null, isAdminPath(request.url) ? JSON.parse(String(body)) : body);
-  });
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  return app;
 }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Grant } from './grants.ts';
-import { invalidGrant, OAuthError } from './oauth-error.ts';
+import { newSigningKey, readJwt, type SigningKey } from '../kit/oauth/jwt.ts';
+import { OAuthError } from '../kit/oauth/words.ts';
+import type { Grant } from './grant.ts';
 import { DEFAULT_PROJECT, type Settings } from './options.ts';
 import { longForm, parseScopes } from './scopes.ts';
-import { newSigningKey, readJwt, type SigningKey } from './signing.ts';
 import type { World } from './world.ts';
 
 /** A service account's key file, in the vendor's format. */
@@ -88,15 +88,13 @@ export class ServiceAccounts {
     }
     const scopes = parseScopes(String(jwt.claims.scope ?? ''));
     if (!scopes) {
-      throw new OAuthError(400, 'invalid_scope', 'Invalid OAuth scope or ID token audience provided.');
+      const description = 'Invalid OAuth scope or ID token audience provided.';
+      throw new OAuthError({ error: 'invalid_scope', description });
     }
     const client = { clientId: clientIdOf(account.email), project: DEFAULT_PROJECT };
-    const subject = jwt.claims.sub;
-    if (subject === undefined || subject === account.email) {
-      return { account: account.email, client, scopes, serviceAccount: account.email };
-    }
-    this.#checkDelegation(account, String(subject), scopes);
-    return { account: String(subject), client, scopes, serviceAccount: account.email };
+    const subject = String(jwt.claims.sub ?? account.email);
+    if (subject !== account.email) this.#checkDelegation(account, subject, scopes);
+    return { account: subject, client, scopes, isLasting: false, serviceAccount: account.email };
   }
 
   #checkDelegation(account: ServiceAccount, subject: string, scopes: string[]): void {
@@ -106,7 +104,7 @@ export class ServiceAccounts {
     if (!listed || !scopes.every((scope) => allowed.has(scope))) {
       const description =
         'Client is unauthorized to retrieve access tokens using this method, or client not authorized for any of the scopes requested.';
-      throw new OAuthError(401, 'unauthorized_client', description);
+      throw new OAuthError({ status: 401, error: 'unauthorized_client', description });
     }
     if (!this.#world.accounts.has(subject)) {
       throw invalidGrant('Invalid email or User ID');
@@ -128,4 +126,8 @@ function checkTimes(claims: Record<string, unknown>, nowS: number): void {
 
 function clientIdOf(email: string): string {
   return BigInt(`0x${createHash('sha256').update(email).digest('hex').slice(0, 16)}`).toString();
+}
+
+function invalidGrant(description: string): OAuthError {
+  return new OAuthError({ error: 'invalid_grant', description });
 }

@@ -1,21 +1,21 @@
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
-import type { Recording } from '../kit/recording.ts';
-import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
+
 import type { Channel, Channels } from './channels.ts';
 import { GoogleCounts } from './counts.ts';
 import { type EventResource, toResource } from './event-resource.ts';
 import type { StoredEvent } from './event-store.ts';
 import { addEvent, cancelEvent, editEvent } from './event-writes.ts';
-import type { Grants } from './grants.ts';
+import { type GoogleOAuth, tokenUrl } from './oauth.ts';
 import type { GoogleSandboxOptions, OAuthClient, Settings } from './options.ts';
+import { longForm } from './scopes.ts';
 import type { Delegation, ServiceAccountKeyFile, ServiceAccounts } from './service-accounts.ts';
 import type { Calendar, Role, World } from './world.ts';
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown calendars and events throw. */
-export interface GoogleSandbox extends RunningServer {
+export interface GoogleSandbox extends CommonVerbs<Omit<GoogleSandboxOptions, 'port' | 'seed' | 'clients'>> {
   /** Root url for the googleapis client's `rootUrl` option. */
   calendarApiUrl: string;
   batchUrl: string;
@@ -25,12 +25,6 @@ export interface GoogleSandbox extends RunningServer {
   /** The first OAuth client. */
   client: OAuthClient;
   counts: GoogleCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs (all but port, seed and clients). */
-  configure(changes: Partial<Omit<GoogleSandboxOptions, 'port' | 'seed' | 'clients'>>): void;
 
   /** Makes an account with its primary calendar. */
   addAccount(email: string): void;
@@ -66,7 +60,7 @@ export interface SandboxParts {
   kit: SandboxKit;
   world: World;
   settings: Settings;
-  grants: Grants;
+  oauth: GoogleOAuth;
   channels: Channels;
   serviceAccounts: ServiceAccounts;
 }
@@ -75,19 +69,13 @@ export interface SandboxParts {
 export function toVerbs(parts: SandboxParts): GoogleSandbox {
   const { server, kit, settings, channels } = parts;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     calendarApiUrl: server.url,
     batchUrl: `${server.url}/batch/calendar/v3`,
     issuer: server.url,
-    tokenUrl: `${server.url}/token`,
+    tokenUrl: tokenUrl({ issuer: server.url }),
     client: settings.clients[0]!,
     counts: new GoogleCounts(kit.counts),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...accountVerbs(parts),
     ...calendarVerbs(parts),
     channels: () => channels.list(),
@@ -95,7 +83,7 @@ export function toVerbs(parts: SandboxParts): GoogleSandbox {
   };
 }
 
-function accountVerbs({ server, world, settings, grants, serviceAccounts }: SandboxParts) {
+function accountVerbs({ server, world, settings, oauth, serviceAccounts }: SandboxParts) {
   return {
     addAccount: (email: string): void => {
       world.account(email);
@@ -105,10 +93,11 @@ function accountVerbs({ server, world, settings, grants, serviceAccounts }: Sand
       world.account(account);
       const known = settings.clients.find((client) => client.clientId === given.clientId) ?? settings.clients[0]!;
       const client = { clientId: known.clientId, project: known.project };
-      return grants.issueAccessToken({ account, client, scopes: given.scopes ?? ['calendar'] });
+      const scopes = (given.scopes ?? ['calendar']).map(longForm);
+      return oauth.tokens.issueAccess({ account, client, scopes, isLasting: false }).token;
     },
-    revokeConsent: (account: string): void => grants.revoke(account),
-    expireAccessTokens: (): void => grants.expireAccessTokens(),
+    revokeConsent: (account: string): void => oauth.revoke(account),
+    expireAccessTokens: (): void => oauth.tokens.expireAccess(),
     createServiceAccount: (email: string, delegation?: Delegation): ServiceAccountKeyFile =>
       serviceAccounts.create(email, server.url, delegation),
     delegate: (email: string, delegation: Delegation | undefined): void => serviceAccounts.delegate(email, delegation),

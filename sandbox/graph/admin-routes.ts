@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ADMIN_PREFIX } from '../kit/admin.ts';
+import { type AdminVerbs, addAdminVerbs } from '../kit/admin-verbs.ts';
 import type { GraphSandbox } from './verbs.ts';
 
 const accessToken = z.strictObject({
@@ -46,69 +46,60 @@ const anyObject = z.record(z.string(), z.unknown());
 
 /** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => GraphSandbox): void {
-  app.post(`${ADMIN_PREFIX}access-tokens`, async (request) => {
-    const { account, ...wish } = accessToken.parse(request.body);
-    const token =
-      account === undefined ? sandbox().issueAppToken(wish.clientId) : sandbox().issueAccessToken(account, wish);
-    return { access_token: token };
+  addAdminVerbs(app, {
+    'POST access-tokens': ({ body }) => {
+      const { account, ...wish } = accessToken.parse(body);
+      const token =
+        account === undefined ? sandbox().issueAppToken(wish.clientId) : sandbox().issueAccessToken(account, wish);
+      return { access_token: token };
+    },
+    'PUT settings': ({ body }) => sandbox().configure(settings.parse(body)),
+    'POST expire-delta-tokens': ({ body }) => sandbox().expireDeltaTokens(expiry.parse(body).end),
+    'GET subscriptions': () => ({ items: sandbox().subscriptions() }),
+    'POST subscriptions/:id/lifecycle': ({ params, body }) =>
+      sandbox().sendLifecycleEvent(atSubscription.parse(params).id, lifecycle.parse(body).event),
+    ...mailboxVerbs(sandbox),
   });
-  app.put(`${ADMIN_PREFIX}settings`, (request, reply) => {
-    sandbox().configure(settings.parse(request.body));
-    return reply.status(204).send();
-  });
-  app.post(`${ADMIN_PREFIX}expire-delta-tokens`, (request, reply) => {
-    sandbox().expireDeltaTokens(expiry.parse(request.body ?? {}).end);
-    return reply.status(204).send();
-  });
-  app.get(`${ADMIN_PREFIX}subscriptions`, async () => ({ items: sandbox().subscriptions() }));
-  app.post(`${ADMIN_PREFIX}subscriptions/:id/lifecycle`, (request, reply) => {
-    sandbox().sendLifecycleEvent(atSubscription.parse(request.params).id, lifecycle.parse(request.body).event);
-    return reply.status(204).send();
-  });
-  addMailboxRoutes(app, sandbox);
 }
 
-function addMailboxRoutes(app: FastifyInstance, sandbox: () => GraphSandbox): void {
-  const mailboxes = `${ADMIN_PREFIX}mailboxes`;
-  const calendars = `${mailboxes}/:mailbox/calendars`;
-  const event = `${mailboxes}/:mailbox/events/:eventId`;
-  app.post(mailboxes, async (request) => {
-    const { mail, licensed } = newMailbox.parse(request.body);
-    return { id: sandbox().addMailbox(mail, { licensed }) };
-  });
-  app.get(calendars, async (request) => ({ items: sandbox().calendars(atMailbox.parse(request.params).mailbox) }));
-  app.post(calendars, async (request) => {
-    const { name } = newCalendar.parse(request.body);
-    return { id: sandbox().createCalendar(atMailbox.parse(request.params).mailbox, name) };
-  });
-  app.delete(`${calendars}/:calendar`, (request, reply) => {
-    const { mailbox, calendar } = atCalendar.parse(request.params);
-    sandbox().deleteCalendar(mailbox, calendar);
-    return reply.status(204).send();
-  });
-  app.post(`${mailboxes}/:mailbox/renew-ids`, (request, reply) => {
-    sandbox().renewIds(atMailbox.parse(request.params).mailbox, renewal.parse(request.body));
-    return reply.status(204).send();
-  });
-  app.get(`${calendars}/:calendar/events`, async (request) => {
-    const { mailbox, calendar } = atCalendar.parse(request.params);
-    return { items: sandbox().events(mailbox, calendar, deletedToo.parse(request.query)) };
-  });
-  app.post(`${calendars}/:calendar/events`, async (request) => {
-    const { mailbox, calendar } = atCalendar.parse(request.params);
-    return sandbox().addByHand(mailbox, calendar, anyObject.parse(request.body));
-  });
-  app.patch(event, async (request) => {
-    const { mailbox, eventId } = atEvent.parse(request.params);
-    return sandbox().editByHand(mailbox, eventId, anyObject.parse(request.body));
-  });
-  app.delete(event, (request, reply) => {
-    const { mailbox, eventId } = atEvent.parse(request.params);
-    sandbox().deleteByHand(mailbox, eventId);
-    return reply.status(204).send();
-  });
-  app.post(`${event}/move`, async (request) => {
-    const { mailbox, eventId } = atEvent.parse(request.params);
-    return sandbox().moveByHand(mailbox, eventId, moving.parse(request.body).calendar);
-  });
+function mailboxVerbs(sandbox: () => GraphSandbox): AdminVerbs {
+  const calendars = 'mailboxes/:mailbox/calendars';
+  const event = 'mailboxes/:mailbox/events/:eventId';
+  return {
+    'POST mailboxes': ({ body }) => {
+      const { mail, licensed } = newMailbox.parse(body);
+      return { id: sandbox().addMailbox(mail, { licensed }) };
+    },
+    [`GET ${calendars}`]: ({ params }) => ({ items: sandbox().calendars(atMailbox.parse(params).mailbox) }),
+    [`POST ${calendars}`]: ({ params, body }) => {
+      const { name } = newCalendar.parse(body);
+      return { id: sandbox().createCalendar(atMailbox.parse(params).mailbox, name) };
+    },
+    [`DELETE ${calendars}/:calendar`]: ({ params }) => {
+      const { mailbox, calendar } = atCalendar.parse(params);
+      sandbox().deleteCalendar(mailbox, calendar);
+    },
+    'POST mailboxes/:mailbox/renew-ids': ({ params, body }) =>
+      sandbox().renewIds(atMailbox.parse(params).mailbox, renewal.parse(body)),
+    [`GET ${calendars}/:calendar/events`]: ({ params, query }) => {
+      const { mailbox, calendar } = atCalendar.parse(params);
+      return { items: sandbox().events(mailbox, calendar, deletedToo.parse(query)) };
+    },
+    [`POST ${calendars}/:calendar/events`]: ({ params, body }) => {
+      const { mailbox, calendar } = atCalendar.parse(params);
+      return sandbox().addByHand(mailbox, calendar, anyObject.parse(body));
+    },
+    [`PATCH ${event}`]: ({ params, body }) => {
+      const { mailbox, eventId } = atEvent.parse(params);
+      return sandbox().editByHand(mailbox, eventId, anyObject.parse(body));
+    },
+    [`DELETE ${event}`]: ({ params }) => {
+      const { mailbox, eventId } = atEvent.parse(params);
+      sandbox().deleteByHand(mailbox, eventId);
+    },
+    [`POST ${event}/move`]: ({ params, body }) => {
+      const { mailbox, eventId } = atEvent.parse(params);
+      return sandbox().moveByHand(mailbox, eventId, moving.parse(body).calendar);
+    },
+  };
 }

@@ -1,8 +1,10 @@
+import type { ApiAnswer } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
+import { bindSegments, segmentsOf } from '../kit/path.ts';
 import { checkLicence, findMailbox } from './access.ts';
-import type { ApiAnswer, ApiCall, Caller, Context } from './call.ts';
+import type { ApiCall, Caller, Context } from './call.ts';
 import { accessDenied, GraphError, resourceNotFound } from './errors.ts';
-import type { Grants } from './grants.ts';
+import type { GraphOAuth } from './oauth.ts';
 import { readPreferences } from './preferences.ts';
 import type { Route } from './routes.ts';
 import type { Throttling } from './throttling.ts';
@@ -23,7 +25,7 @@ export interface GraphApiParts {
   world: World;
   faults: FaultPlan;
   throttling: Throttling;
-  grants: Grants;
+  oauth: GraphOAuth;
   routes: readonly Route[];
 }
 
@@ -66,7 +68,7 @@ export class GraphApi {
   }
 
   async #run(call: ApiCall): Promise<ApiAnswer> {
-    const caller = this.#parts.grants.requireCaller(call.headers.authorization);
+    const caller = this.#parts.oauth.requireCaller(call.headers.authorization);
     const match = this.#match(call);
     if (!match) {
       throw resourceNotFound();
@@ -93,7 +95,7 @@ export class GraphApi {
   }
 
   #callerOf(call: Pick<ApiCall, 'headers'>): Caller | undefined {
-    return this.#parts.grants.findCaller(call.headers.authorization);
+    return this.#parts.oauth.findCaller(call.headers.authorization);
   }
 
   #match(call: Pick<ApiCall, 'method' | 'url'>): Match | undefined {
@@ -101,43 +103,17 @@ export class GraphApi {
     if (!path.startsWith(`${API_BASE}/`)) {
       return undefined;
     }
-    const segments = path
-      .slice(API_BASE.length + 1)
-      .split('/')
-      .map(decode);
+    const segments = segmentsOf(path.slice(API_BASE.length + 1));
     const prefix = { me: 1, users: 2 }[segments[0] ?? ''] ?? 0;
     const user = prefix === 0 ? '' : (segments[prefix - 1] ?? '');
     const rest = segments.slice(prefix);
     for (const { route, segments: pattern } of this.#patterns) {
       const isPlace = (route.at === 'mailbox') === prefix > 0;
-      if (isPlace && route.method === call.method && pattern.length === rest.length) {
-        const parameters = bind(pattern, rest);
-        if (parameters) {
-          return { route, parameters, user };
-        }
+      const parameters = isPlace && route.method === call.method ? bindSegments(pattern, rest) : undefined;
+      if (parameters) {
+        return { route, parameters, user };
       }
     }
     return undefined;
-  }
-}
-
-function bind(pattern: string[], segments: string[]): Record<string, string> | undefined {
-  const parameters: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
-    const segment = segments[index] ?? '';
-    if (part.startsWith(':') && segment !== '') {
-      parameters[part.slice(1)] = segment;
-    } else if (part !== segment) {
-      return undefined;
-    }
-  }
-  return parameters;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return '';
   }
 }

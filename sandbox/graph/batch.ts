@@ -1,11 +1,12 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { type ApiAnswer, parseJson } from '../kit/answer.ts';
 import type { Fault, FaultPlan } from '../kit/faults.ts';
 import { shuffled } from '../kit/random.ts';
 import { API_BASE, type GraphApi } from './api.ts';
-import { type ApiAnswer, type ApiCall, parseJson } from './call.ts';
+import type { ApiCall } from './call.ts';
 import { bodyOfStatus, GraphError } from './errors.ts';
-import type { Grants } from './grants.ts';
+import type { GraphOAuth } from './oauth.ts';
 import type { Settings } from './options.ts';
 import type { Throttling } from './throttling.ts';
 
@@ -44,7 +45,7 @@ export interface BatchResponse {
 /** What running a batch needs. */
 export interface BatchParts {
   api: GraphApi;
-  grants: Grants;
+  oauth: GraphOAuth;
   faults: FaultPlan;
   throttling: Throttling;
   settings: Settings;

@@ -1,13 +1,6 @@
 import { z } from 'zod';
-import {
-  type ApiAnswer,
-  calendarFor,
-  checkIfMatch,
-  checkQuery,
-  jsonBody,
-  type MailboxContext,
-  wholeNumber,
-} from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { calendarFor, checkIfMatch, checkQuery, jsonBody, type MailboxContext, wholeNumber } from './call.ts';
 import { GraphError, invalidProperty, invalidRequest, notInSandbox } from './errors.ts';
 import { linkTo } from './event-list.ts';
 import { softDeleteEvent } from './event-writes.ts';

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isMatched, parseJsonObject } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
 import { invalidRequest, irresolvableConflict, itemNotFound, malformedId } from './errors.ts';
 import { isId } from './ids.ts';
@@ -16,14 +17,6 @@ export interface ApiCall {
   body: string;
   /** Where the client found the server: links that are answered begin with it. */
   origin: string;
-}
-
-/** The answer to one API call. */
-export interface ApiAnswer {
-  status: number;
-  headers?: Record<string, string>;
-  /** JSON value; absent for 204 and 202. */
-  body?: unknown;
 }
 
 /** On whose behalf a call runs. */
@@ -58,20 +51,11 @@ export function jsonBody({ call }: Context): Record<string, unknown> {
   if (!/^application\/json\b/i.test(call.headers['content-type'] ?? '')) {
     throw invalidRequest('A body needs the Content-Type application/json.');
   }
-  const parsed = parseJson(call.body);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+  const body = parseJsonObject(call.body);
+  if (!body) {
     throw invalidRequest('Unable to read JSON request payload.');
   }
-  return Object.fromEntries(Object.entries(parsed));
-}
-
-/** The value of a JSON text; undefined when it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return body;
 }
 
 /** The calendar of the path, or the default one when the path names none. Throws GraphError 400 or 404. */
@@ -89,8 +73,7 @@ export function calendarFor({ mailbox, parameters }: MailboxContext): Calendar {
 
 /** Throws GraphError 412 unless If-Match is absent, `*` or this etag. */
 export function checkIfMatch(call: ApiCall, etag: string): void {
-  const wanted = call.headers['if-match'];
-  if (wanted !== undefined && wanted !== '*' && !wanted.split(/\s*,\s*/).includes(etag)) {
+  if (!isMatched(call.headers['if-match'], etag)) {
     throw irresolvableConflict();
   }
 }

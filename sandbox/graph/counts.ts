@@ -16,15 +16,15 @@ export class GraphCounts {
 
   /** HTTP requests to Graph; a batch is one. */
   get httpRequests(): number {
-    return this.#sum((route) => route.startsWith(API_BASE));
+    return this.#counts.requests({ route: (route) => route.startsWith(API_BASE) });
   }
 
   get batchRequests(): number {
-    return this.#sum((route) => route === BATCH_PATH);
+    return this.#counts.requests({ route: (route) => route === BATCH_PATH });
   }
 
   get tokenRequests(): number {
-    return this.#sum((route) => route.endsWith('/oauth2/v2.0/token'));
+    return this.#counts.requests({ route: (route) => route.endsWith('/oauth2/v2.0/token') });
   }
 
   /** Calls inside batches. */
@@ -60,10 +60,5 @@ export class GraphCounts {
 
   reset(): void {
     this.#counts.reset();
-  }
-
-  #sum(fits: (route: string) => boolean): number {
-    const lines = this.#counts.snapshot().requests.filter((line) => fits(line.route));
-    return lines.reduce((total, line) => total + line.count, 0);
   }
 }

@@ -1,4 +1,5 @@
-import { type ApiAnswer, calendarFor, type MailboxContext } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { calendarFor, type MailboxContext } from './call.ts';
 import { GraphError, invalidRequest } from './errors.ts';
 import { isInWindow, linkTo, readWindow, viewOf, type Window } from './event-list.ts';
 import { idOf, toResource } from './event-resource.ts';

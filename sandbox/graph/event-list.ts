@@ -1,4 +1,5 @@
-import { type ApiAnswer, calendarFor, checkQuery, type MailboxContext, wholeNumber } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { calendarFor, checkQuery, type MailboxContext, wholeNumber } from './call.ts';
 import { GraphError, invalidRequest } from './errors.ts';
 import { filteredEvents, ordered } from './event-filter.ts';
 import { type EventResource, toResource, type View } from './event-resource.ts';

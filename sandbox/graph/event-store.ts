@@ -1,3 +1,4 @@
+import { entriesAfter } from '../kit/change-log.ts';
 import type { EventBody } from './event-fields.ts';
 import { comparableValue } from './extended-properties.ts';
 
@@ -106,17 +107,7 @@ export class EventStore {
     if (change < this.#forgottenUntil) {
       return undefined;
     }
-    let low = 0;
-    let high = this.#log.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#log[middle]!.change > change) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return this.#log.slice(low).filter((entry) => entry.calendarId === calendarId);
+    return entriesAfter(this.#log, change).filter((entry) => entry.calendarId === calendarId);
   }
 
   #note(change: number, { immutableId, restId, calendarId }: StoredEvent): void {

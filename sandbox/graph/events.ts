@@ -1,4 +1,5 @@
-import { type ApiAnswer, calendarFor, checkIfMatch, checkQuery, jsonBody, type MailboxContext } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { calendarFor, checkIfMatch, checkQuery, jsonBody, type MailboxContext } from './call.ts';
 import { GraphError, invalidRequest, irresolvableConflict, itemNotFound, malformedId } from './errors.ts';
 import { parseEventBody } from './event-fields.ts';
 import { selected, viewOf } from './event-list.ts';

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type ApiAnswer, sendAnswer } from '../kit/answer.ts';
 import type { Counts } from '../kit/counts.ts';
+import { originOf } from '../kit/oauth/routes.ts';
 import { API_BASE, type GraphApi } from './api.ts';
 import { BATCH_PATH, type BatchParts, readBatch, runBatch } from './batch.ts';
-import type { ApiAnswer, ApiCall } from './call.ts';
+import type { ApiCall } from './call.ts';
 import { GraphError, resourceNotFound } from './errors.ts';
 import type { Route } from './routes.ts';
 import type { Throttling } from './throttling.ts';
@@ -20,12 +22,12 @@ export function addGraphRoutes(
       app.route({
         method,
         url: `${API_BASE}${prefix}${path}`,
-        handler: async (request, reply) => send(reply, await batch.api.answer(callOf(request))),
+        handler: async (request, reply) => sendAnswer(reply, await batch.api.answer(callOf(request))),
       });
     }
   }
-  app.post(BATCH_PATH, async (request, reply) => send(reply, await answerBatch(callOf(request), counts, batch)));
-  app.setNotFoundHandler((_request, reply) => send(reply, { status: 404, body: resourceNotFound().toBody() }));
+  app.post(BATCH_PATH, async (request, reply) => sendAnswer(reply, await answerBatch(callOf(request), counts, batch)));
+  app.setNotFoundHandler((_request, reply) => sendAnswer(reply, { status: 404, body: resourceNotFound().toBody() }));
 }
 
 /**
@@ -54,7 +56,7 @@ export function limitConcurrency(
     reply.raw.once('finish', leaveOnce);
     reply.raw.once('close', leaveOnce);
     if (refusal) {
-      return send(reply, { status: refusal.status, headers: refusal.headers, body: refusal.toBody() });
+      return sendAnswer(reply, { status: refusal.status, headers: refusal.headers, body: refusal.toBody() });
     }
     if (latencyMs() > 0) {
       await delay(latencyMs());
@@ -64,7 +66,7 @@ export function limitConcurrency(
 
 async function answerBatch(call: ApiCall, counts: Counts, batch: BatchParts): Promise<ApiAnswer> {
   try {
-    batch.grants.requireCaller(call.headers.authorization);
+    batch.oauth.requireCaller(call.headers.authorization);
     const requests = readBatch(call.body, batch.settings.maxBatchSize);
     counts.add('innerCalls', requests.length);
     return { status: 200, body: { responses: await runBatch(requests, call, batch) } };
@@ -79,12 +81,5 @@ async function answerBatch(call: ApiCall, counts: Counts, batch: BatchParts): Pr
 function callOf(request: FastifyRequest): ApiCall {
   const body = typeof request.body === 'string' ? request.body : '';
   const { method, url, headers } = request;
-  return { method, url, headers, body, origin: `http://${headers.host ?? 'sandbox'}` };
-}
-
-function send(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
-  return reply
-    .status(answer.status)
-    .headers(answer.headers ?? {})
-    .send(answer.body);
+  return { method, url, headers, body, origin: originOf(request) };
 }

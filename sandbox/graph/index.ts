@@ -1,6 +1,6 @@
 export type { CertificateWithKey } from '../kit/certificate.ts';
 export type { FaultRule } from '../kit/faults.ts';
-export type { PersonsAnswer } from './browser.ts';
+export type { PersonsAnswer } from '../kit/oauth/browser.ts';
 export type { SeenEvent } from './by-hand.ts';
 export type { EventResource } from './event-resource.ts';
 export type { Application, GraphSandboxOptions } from './options.ts';

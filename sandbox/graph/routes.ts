@@ -1,5 +1,6 @@
+import type { ApiAnswer } from '../kit/answer.ts';
 import { deleteCalendar, getCalendar, listCalendars, patchCalendar, postCalendar } from './calendars.ts';
-import type { ApiAnswer, Context, MailboxContext } from './call.ts';
+import type { Context, MailboxContext } from './call.ts';
 import type { DeltaFeed } from './delta.ts';
 import { listCalendarView, listEvents } from './event-list.ts';
 import { deleteEvent, getEvent, patchEvent, permanentlyDeleteEvent, postEvent } from './events.ts';

@@ -1,81 +1,52 @@
-import fastify, { type FastifyInstance } from 'fastify';
-import { isAdminPath } from '../kit/admin.ts';
-import { acceptForms } from '../kit/form.ts';
+import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
 import { seededRandom } from '../kit/random.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { API_BASE, GraphApi } from './api.ts';
-import { Authorization } from './authorization.ts';
 import { DeltaFeed } from './delta.ts';
 import { bodyOfStatus } from './errors.ts';
-import { Grants } from './grants.ts';
 import { addGraphRoutes, limitConcurrency } from './graph-routes.ts';
-import { OAuthError } from './oauth-error.ts';
+import { graphOAuth } from './oauth.ts';
 import { addOAuthRoutes } from './oauth-routes.ts';
+import { ENTRA_WORDS, errorBody } from './oauth-words.ts';
 import { type GraphSandboxOptions, toSettings } from './options.ts';
 import { routes } from './routes.ts';
-import { newSigningKey, type SigningKey } from './signing.ts';
 import { SubscriptionRoutes } from './subscription-routes.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Throttling } from './throttling.ts';
 import { type GraphSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-/** Ids are long, percent-encoded ones longer; the router's default of 100 characters would refuse them. */
-const MAX_PARAMETER_LENGTH = 4096;
-const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** Starts the sandbox on loopback. Throws when the port is taken. */
 export async function startGraphSandbox(options: GraphSandboxOptions = {}): Promise<GraphSandbox> {
   const settings = toSettings(options);
-  const grants = new Grants(settings);
   const kit = new SandboxKit({
     seed: settings.seed,
-    clientOf: ({ headers }) => {
-      const caller = grants.findCaller(headers.authorization);
+    clientOf: ({ headers }): string | undefined => {
+      const caller = oauth.findCaller(headers.authorization);
       return caller?.account ?? caller?.clientId;
     },
-    faultBody: (status, path) =>
-      path.startsWith(API_BASE)
-        ? bodyOfStatus(status)
-        : new OAuthError(status, 'temporarily_unavailable', 90_033, 'A transient error has occurred.').toBody(),
+    faultBody: (status, path) => (path.startsWith(API_BASE) ? bodyOfStatus(status) : errorBody(ENTRA_WORDS.transient)),
   });
   const { faults, counts } = kit;
   const world = new World(settings, counts);
+  const oauth = graphOAuth(world);
   const subscriptions = new Subscriptions(world, faults);
   const table = routes(new DeltaFeed(), new SubscriptionRoutes(subscriptions));
   const throttling = new Throttling(world);
-  const api = new GraphApi({ world, faults, throttling, grants, routes: table });
-  const batch = { api, grants, faults, throttling, settings, random: seededRandom(settings.seed) };
-  let key: SigningKey | undefined;
-  const signingKey = (): SigningKey => {
-    key ??= newSigningKey();
-    return key;
-  };
+  const api = new GraphApi({ world, faults, throttling, oauth, routes: table });
+  const batch = { api, oauth, faults, throttling, settings, random: seededRandom(settings.seed) };
 
-  const app = newApp();
+  const app = createApp({ bodyLimitBytes: BODY_LIMIT_BYTES });
   limitConcurrency(app, api, throttling, () => settings.latencyMs);
   kit.install(app);
-  addOAuthRoutes(app, { settings, world, grants, authorization: new Authorization(settings), signingKey });
+  addOAuthRoutes(app, oauth, world);
   addGraphRoutes(app, table, counts, batch);
   addAdminRoutes(app, () => sandbox);
   const server = await listen(app, settings.port);
-  const sandbox = toVerbs({ server, kit, world, settings, grants, subscriptions });
+  const sandbox = toVerbs({ server, kit, world, settings, oauth, subscriptions });
   return sandbox;
-}
-
-function newApp(): FastifyInstance {
-  const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-  });
-  acceptForms(app);
-  // The API reads its bodies itself, to refuse bad JSON in the vendor's words.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    done(null, isAdminPath(request.url) ? JSON.parse(String(body)) : body);
-  });
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  return app;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import type { ApiAnswer } from '../kit/answer.ts';
 import { checkLicence, findMailbox } from './access.ts';
-import { type ApiAnswer, type Context, jsonBody } from './call.ts';
+import { type Context, jsonBody } from './call.ts';
 import { GraphError, invalidRequest, itemNotFound } from './errors.ts';
 import { post, type Subscription, type Subscriptions } from './subscriptions.ts';
 import type { Mailbox } from './world.ts';

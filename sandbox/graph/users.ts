@@ -1,4 +1,5 @@
-import { type ApiAnswer, checkQuery, type MailboxContext } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { checkQuery, type MailboxContext } from './call.ts';
 
 /** GET /me and /users/{id}: who it is. Throws GraphError 400. */
 export function getUser({ mailbox, query, call }: MailboxContext): ApiAnswer {

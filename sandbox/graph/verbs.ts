@@ -1,13 +1,11 @@
 import { type CertificateWithKey, createCertificate } from '../kit/certificate.ts';
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
-import type { Recording } from '../kit/recording.ts';
-import { approveDevice, authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import { approveDevice, authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { GraphCounts } from './counts.ts';
-import type { Grants } from './grants.ts';
+import { appOnlyGrant, type GraphOAuth } from './oauth.ts';
 import { DEVICE_PAGE_PATH } from './oauth-routes.ts';
 import type { Application, FixedOption, GraphSandboxOptions, Settings } from './options.ts';
 import type { LifecycleEvent, Subscription, Subscriptions } from './subscriptions.ts';
@@ -20,7 +18,7 @@ export interface TokenWish {
 }
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown mailboxes and events throw. */
-export interface GraphSandbox extends RunningServer, ByHand {
+export interface GraphSandbox extends CommonVerbs<Omit<GraphSandboxOptions, FixedOption>>, ByHand {
   /** Root url of the API, to stand for `https://graph.microsoft.com`; the version comes after it. */
   graphUrl: string;
   /** `POST` batches here. */
@@ -32,12 +30,6 @@ export interface GraphSandbox extends RunningServer, ByHand {
   /** The first application. */
   application: Application;
   counts: GraphCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs. */
-  configure(changes: Partial<Omit<GraphSandboxOptions, FixedOption>>): void;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** Types a device's code and answers it. Throws Error when the code is unknown or over. */
@@ -70,7 +62,7 @@ export interface SandboxParts {
   kit: SandboxKit;
   world: World;
   settings: Settings;
-  grants: Grants;
+  oauth: GraphOAuth;
   subscriptions: Subscriptions;
 }
 
@@ -79,7 +71,7 @@ export function toVerbs(parts: SandboxParts): GraphSandbox {
   const { server, kit, world, settings, subscriptions } = parts;
   const tenant = `${server.url}/${settings.tenantId}`;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     graphUrl: server.url,
     batchUrl: `${server.url}/v1.0/$batch`,
     tenantId: settings.tenantId,
@@ -87,12 +79,6 @@ export function toVerbs(parts: SandboxParts): GraphSandbox {
     tokenUrl: `${tenant}/oauth2/v2.0/token`,
     application: settings.applications[0]!,
     counts: new GraphCounts(world),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...byHand(world),
     ...loginVerbs(parts),
     subscriptions: () => subscriptions.list(),
@@ -101,7 +87,7 @@ export function toVerbs(parts: SandboxParts): GraphSandbox {
   };
 }
 
-function loginVerbs({ server, world, settings, grants }: SandboxParts) {
+function loginVerbs({ server, world, settings, oauth }: SandboxParts) {
   function applicationOf(clientId: string | undefined): Application {
     const [first] = settings.applications;
     const found = clientId === undefined ? first : settings.applications.find((each) => each.clientId === clientId);
@@ -115,18 +101,17 @@ function loginVerbs({ server, world, settings, grants }: SandboxParts) {
     approveDevice: (userCode: string, answer: PersonsAnswer) =>
       approveDevice(`${server.url}${DEVICE_PAGE_PATH}`, userCode, answer),
     issueAccessToken: (account: string, { scopes, clientId }: TokenWish = {}): string => {
-      const application = applicationOf(clientId);
-      const grant = { account: world.mailbox(account).mail, application, scopes: scopes ?? ['Calendars.ReadWrite'] };
-      return grants.issueAccessToken(grant).token;
+      const client = applicationOf(clientId);
+      const { mail } = world.mailbox(account);
+      const grant = { account: mail, client, scopes: scopes ?? ['Calendars.ReadWrite'], isLasting: false };
+      return oauth.tokens.issueAccess(grant).token;
     },
-    issueAppToken: (clientId?: string): string => {
-      const application = applicationOf(clientId);
-      return grants.issueAccessToken({ account: undefined, application, scopes: application.roles }).token;
-    },
-    revokeConsent: (account: string): void => grants.revoke(account),
-    requireInteraction: (account: string): void => grants.requireInteraction(account),
-    expireAccessTokens: (): void => grants.expireAccessTokens(),
-    challengeClaims: (who: string, needsPerson = false): void => grants.challenge(who, needsPerson),
+    issueAppToken: (clientId?: string): string => oauth.tokens.issueAccess(appOnlyGrant(applicationOf(clientId))).token,
+    // Access tokens live on until they expire.
+    revokeConsent: (account: string): void => oauth.tokens.endGrants((grant) => grant.account === account, 'refresh'),
+    requireInteraction: (account: string): void => oauth.challenges.requireInteraction(account),
+    expireAccessTokens: (): void => oauth.tokens.expireAccess(),
+    challengeClaims: (who: string, needsPerson = false): void => oauth.challenges.challenge(who, needsPerson),
     createCertificate: (): CertificateWithKey => createCertificate(),
     registerCertificate: (certificate: string, clientId?: string): void => {
       applicationOf(clientId).certificates.push(certificate);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ADMIN_PREFIX } from '../kit/admin.ts';
+import { type AdminVerbs, addAdminVerbs } from '../kit/admin-verbs.ts';
 import { OBJECT_TYPES } from './object-types.ts';
 import type { HubSpotSandbox } from './verbs.ts';
 
@@ -37,69 +37,51 @@ const length = z.strictObject({ lengthMs: z.number().positive() });
 
 /** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => HubSpotSandbox): void {
-  app.post(`${ADMIN_PREFIX}access-tokens`, async (request) => {
-    const { kind, scopes } = accessToken.parse(request.body ?? {});
-    const isOAuth = kind === 'oauth';
-    const token = isOAuth
-      ? sandbox().issueAccessToken(scopes === undefined ? {} : { scopes })
-      : sandbox().issuePrivateToken(scopes);
-    return { access_token: token };
+  addAdminVerbs(app, {
+    'POST access-tokens': ({ body }) => {
+      const { kind, scopes } = accessToken.parse(body);
+      const ofOAuth = (): string => sandbox().issueAccessToken(scopes === undefined ? {} : { scopes });
+      return { access_token: kind === 'oauth' ? ofOAuth() : sandbox().issuePrivateToken(scopes) };
+    },
+    'PUT settings': ({ body }) => sandbox().configure(settings.parse(body)),
+    'POST expire-access-tokens': () => sandbox().expireAccessTokens(),
+    'POST uninstall': () => sandbox().uninstall(),
+    'POST migrate': ({ body }) => sandbox().migrate(length.parse(body).lengthMs),
+    ...recordVerbs(sandbox),
   });
-  app.put(`${ADMIN_PREFIX}settings`, (request, reply) => {
-    sandbox().configure(settings.parse(request.body));
-    return reply.status(204).send();
-  });
-  app.post(`${ADMIN_PREFIX}expire-access-tokens`, (_request, reply) => {
-    sandbox().expireAccessTokens();
-    return reply.status(204).send();
-  });
-  app.post(`${ADMIN_PREFIX}uninstall`, (_request, reply) => {
-    sandbox().uninstall();
-    return reply.status(204).send();
-  });
-  app.post(`${ADMIN_PREFIX}migrate`, (request, reply) => {
-    sandbox().migrate(length.parse(request.body).lengthMs);
-    return reply.status(204).send();
-  });
-  addRecordRoutes(app, sandbox);
 }
 
-function addRecordRoutes(app: FastifyInstance, sandbox: () => HubSpotSandbox): void {
-  const objects = `${ADMIN_PREFIX}objects/:object`;
-  const record = `${objects}/records/:id`;
-  app.get(`${objects}/records`, async (request) => {
-    const { object } = atObject.parse(request.params);
-    return { items: sandbox().records(object, archivedToo.parse(request.query)) };
-  });
-  app.post(`${objects}/records`, async (request) => ({
-    id: sandbox().add(atObject.parse(request.params).object, values.parse(request.body)),
-  }));
-  app.post(`${objects}/merge`, async (request) => {
-    const { primary, other } = merging.parse(request.body);
-    return { id: sandbox().merge(atObject.parse(request.params).object, primary, other) };
-  });
-  app.post(`${objects}/lock`, (request, reply) => {
-    sandbox().lock(atObject.parse(request.params).object, length.parse(request.body).lengthMs);
-    return reply.status(204).send();
-  });
-  app.patch(record, (request, reply) => {
-    const { object, id } = atRecord.parse(request.params);
-    sandbox().edit(object, id, values.parse(request.body));
-    return reply.status(204).send();
-  });
-  app.delete(record, (request, reply) => {
-    const { object, id } = atRecord.parse(request.params);
-    sandbox().archive(object, id);
-    return reply.status(204).send();
-  });
-  app.post(`${record}/restore`, (request, reply) => {
-    const { object, id } = atRecord.parse(request.params);
-    sandbox().restore(object, id);
-    return reply.status(204).send();
-  });
-  app.delete(`${objects}/properties/:id`, (request, reply) => {
-    const { object, id } = atRecord.parse(request.params);
-    sandbox().removeProperty(object, id);
-    return reply.status(204).send();
-  });
+function recordVerbs(sandbox: () => HubSpotSandbox): AdminVerbs {
+  const objects = 'objects/:object';
+  const record = 'objects/:object/records/:id';
+  return {
+    [`GET ${objects}/records`]: ({ params, query }) => {
+      return { items: sandbox().records(atObject.parse(params).object, archivedToo.parse(query)) };
+    },
+    [`POST ${objects}/records`]: ({ params, body }) => {
+      return { id: sandbox().add(atObject.parse(params).object, values.parse(body)) };
+    },
+    [`POST ${objects}/merge`]: ({ params, body }) => {
+      const { primary, other } = merging.parse(body);
+      return { id: sandbox().merge(atObject.parse(params).object, primary, other) };
+    },
+    [`POST ${objects}/lock`]: ({ params, body }) =>
+      sandbox().lock(atObject.parse(params).object, length.parse(body).lengthMs),
+    [`PATCH ${record}`]: ({ params, body }) => {
+      const { object, id } = atRecord.parse(params);
+      sandbox().edit(object, id, values.parse(body));
+    },
+    [`DELETE ${record}`]: ({ params }) => {
+      const { object, id } = atRecord.parse(params);
+      sandbox().archive(object, id);
+    },
+    [`POST ${record}/restore`]: ({ params }) => {
+      const { object, id } = atRecord.parse(params);
+      sandbox().restore(object, id);
+    },
+    [`DELETE ${objects}/properties/:id`]: ({ params }) => {
+      const { object, id } = atRecord.parse(params);
+      sandbox().removeProperty(object, id);
+    },
+  };
 }

@@ -1,10 +1,12 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { type ApiAnswer, sendAnswer } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
-import type { ApiAnswer, Context } from './call.ts';
+import { originOf } from '../kit/oauth/routes.ts';
+import type { Context } from './call.ts';
 import { HubSpotError, missingScopes, notFound } from './errors.ts';
-import type { Grants } from './grants.ts';
 import type { Limits } from './limits.ts';
+import type { HubSpotOAuth } from './oauth.ts';
 import { findObjectType } from './object-types.ts';
 import { ROUTES, type Route } from './routes.ts';
 import type { World } from './world.ts';
@@ -14,7 +16,7 @@ export interface ApiParts {
   world: World;
   limits: Limits;
   faults: FaultPlan;
-  grants: Grants;
+  oauth: HubSpotOAuth;
   random(): number;
 }
 
@@ -24,18 +26,22 @@ const inPath = z.record(z.string(), z.string());
 export function addApiRoutes(app: FastifyInstance, parts: ApiParts): void {
   for (const route of ROUTES) {
     for (const url of route.paths) {
-      app.route({ method: route.method, url, handler: (request, reply) => send(reply, answer(parts, route, request)) });
+      app.route({
+        method: route.method,
+        url,
+        handler: (request, reply) => sendAnswer(reply, answer(parts, route, request)),
+      });
     }
   }
-  app.setNotFoundHandler((_request, reply) => send(reply, { status: 404, body: notFound().toBody() }));
+  app.setNotFoundHandler((_request, reply) => sendAnswer(reply, { status: 404, body: notFound().toBody() }));
 }
 
 /** Answers one call: who calls, the limits, the scopes, then the work; what is wrong becomes the vendor's error body. */
 function answer(parts: ApiParts, route: Route, request: FastifyRequest): ApiAnswer {
-  const { world, limits, grants } = parts;
+  const { world, limits, oauth } = parts;
   let headers: Record<string, string> = {};
   try {
-    const caller = grants.requireCaller(request.headers.authorization);
+    const caller = oauth.requireCaller(request.headers.authorization);
     headers = limits.spend(caller, route.isSearch);
     const context = toContext(parts, caller, request);
     countCall(world, context);
@@ -56,7 +62,7 @@ function answer(parts: ApiParts, route: Route, request: FastifyRequest): ApiAnsw
 }
 
 function toContext(parts: ApiParts, caller: Context['caller'], request: FastifyRequest): Context {
-  const origin = `http://${request.headers.host ?? 'sandbox'}`;
+  const origin = originOf(request);
   return {
     world: parts.world,
     limits: parts.limits,
@@ -85,11 +91,4 @@ function checkContentType({ body, headers }: FastifyRequest): void {
   if (isSent && !/^application\/json\b/i.test(headers['content-type'] ?? '')) {
     throw new HubSpotError(415, undefined, 'A body needs the Content-Type application/json.');
   }
-}
-
-function send(reply: FastifyReply, { status, headers, body }: ApiAnswer): FastifyReply {
-  return reply
-    .status(status)
-    .headers(headers ?? {})
-    .send(body);
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { ApiAnswer } from '../kit/answer.ts';
 import { type AssociationType, defaultType, type End, requireType } from './associations.ts';
 import { batchAnswer, inputsOf } from './batch.ts';
-import { type ApiAnswer, type Context, checkQuery, limitIn, readBody, typeIn } from './call.ts';
+import { type Context, checkQuery, limitIn, readBody, typeIn } from './call.ts';
 import { HubSpotError, notFound } from './errors.ts';
 import type { ObjectType } from './object-types.ts';
 

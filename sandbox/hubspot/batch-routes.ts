@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { ApiAnswer } from '../kit/answer.ts';
 import { type AssociationType, objectBehind, requireType } from './associations.ts';
 import { checkDuplicates, foundRows, inputsOf, type RowResult, writeRows } from './batch.ts';
-import { type ApiAnswer, type Context, checkQuery, flagIn, readBody, typeIn } from './call.ts';
+import { type Context, checkQuery, flagIn, readBody, typeIn } from './call.ts';
 import { HubSpotError, invalidInput, rowNotFound } from './errors.ts';
 import type { ObjectType } from './object-types.ts';
 import type { StoredRecord } from './record-store.ts';

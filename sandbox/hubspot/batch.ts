@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { ApiAnswer } from '../kit/answer.ts';
 import { shuffled } from '../kit/random.ts';
-import type { ApiAnswer, Context } from './call.ts';
+import type { Context } from './call.ts';
 import { HubSpotError, invalidInput, rowNotFound } from './errors.ts';
 import type { ObjectType } from './object-types.ts';
 import type { StoredRecord } from './record-store.ts';

@@ -1,18 +1,11 @@
 import type { z } from 'zod';
+import { parseJson } from '../kit/answer.ts';
 import type { FaultPlan } from '../kit/faults.ts';
+import type { Caller } from './caller.ts';
 import { invalidInput } from './errors.ts';
-import type { Caller } from './grants.ts';
 import type { Limits } from './limits.ts';
 import { findObjectType, type ObjectType } from './object-types.ts';
 import type { World } from './world.ts';
-
-/** The answer to one call. */
-export interface ApiAnswer {
-  status: number;
-  headers?: Record<string, string>;
-  /** JSON value; absent for 204. */
-  body?: unknown;
-}
 
 /** What a handler works with. `parameters` are the decoded parts of the path. */
 export interface Context {
@@ -35,7 +28,11 @@ export interface Context {
 
 /** The JSON body in its shape. Throws HubSpotError 400, which names the places that are wrong but no value. */
 export function readBody<T>({ body }: Context, schema: z.ZodType<T>): T {
-  const result = schema.safeParse(parseJson(body));
+  const parsed = parseJson(body);
+  if (parsed === undefined) {
+    throw invalidInput('Invalid input JSON on line 1, column 1: it cannot be read.');
+  }
+  const result = schema.safeParse(parsed);
   if (!result.success) {
     const where = result.error.issues.map(({ path, code }) => `${path.join('.') || 'body'} (${code})`);
     throw invalidInput(`Invalid input JSON: ${where.join(', ')}`);
@@ -83,13 +80,5 @@ export function checkQuery(query: URLSearchParams, known: readonly string[]): vo
     if (!known.includes(name)) {
       throw invalidInput(`The query option '${name}' is not supported here.`);
     }
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalidInput('Invalid input JSON on line 1, column 1: it cannot be read.');
   }
 }

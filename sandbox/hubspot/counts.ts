@@ -14,15 +14,15 @@ export class HubSpotCounts {
 
   /** HTTP requests to the API, refused ones too; logins and tokens are not among them. */
   get httpRequests(): number {
-    return this.#sum((route) => route.startsWith('/crm/') || route.startsWith('/account-info/'));
+    return this.#counts.requests({ route: (route) => route.startsWith('/crm/') || route.startsWith('/account-info/') });
   }
 
   get searches(): number {
-    return this.#sum((route) => route.endsWith('/search'));
+    return this.#counts.requests({ route: (route) => route.endsWith('/search') });
   }
 
   get tokenRequests(): number {
-    return this.#sum((route) => route.startsWith('/oauth/') && route.endsWith('/token'));
+    return this.#counts.requests({ route: (route) => route.startsWith('/oauth/') && route.endsWith('/token') });
   }
 
   /** Requests about one kind of record that passed the limits. */
@@ -66,10 +66,5 @@ export class HubSpotCounts {
 
   reset(): void {
     this.#counts.reset();
-  }
-
-  #sum(fits: (route: string) => boolean): number {
-    const lines = this.#counts.snapshot().requests.filter((line) => fits(line.route));
-    return lines.reduce((total, line) => total + line.count, 0);
   }
 }

@@ -1,5 +1,5 @@
 export type { FaultRule } from '../kit/faults.ts';
-export type { PersonsAnswer } from './browser.ts';
+export type { PersonsAnswer } from '../kit/oauth/browser.ts';
 export type { RowOperation } from './counts.ts';
 export type { ObjectTypeName } from './object-types.ts';
 export type { Application, HubSpotSandboxOptions } from './options.ts';

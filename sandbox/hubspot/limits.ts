@@ -1,5 +1,5 @@
+import type { Caller } from './caller.ts';
 import { HubSpotError } from './errors.ts';
-import type { Caller } from './grants.ts';
 import type { ObjectType } from './object-types.ts';
 import type { World } from './world.ts';
 

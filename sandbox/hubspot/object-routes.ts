@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { ApiAnswer } from '../kit/answer.ts';
 import { createWithLinks, findLive, newRecordSchema, requireUnique, valuesSchema } from './batch-routes.ts';
-import { type ApiAnswer, type Context, checkQuery, flagIn, limitIn, listIn, readBody, typeIn } from './call.ts';
+import { type Context, checkQuery, flagIn, limitIn, listIn, readBody, typeIn } from './call.ts';
 import { HubSpotError, invalidInput, notFound } from './errors.ts';
 import { findObjectType, type ObjectType } from './object-types.ts';
 import type { StoredRecord } from './record-store.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { ApiAnswer } from '../kit/answer.ts';
 import { batchAnswer, inputsOf } from './batch.ts';
-import { type ApiAnswer, type Context, checkQuery, readBody, typeIn } from './call.ts';
+import { type Context, checkQuery, readBody, typeIn } from './call.ts';
 import { HubSpotError, invalidInput } from './errors.ts';
 import type { ObjectType } from './object-types.ts';
 import type { Property, PropertyOption, Sensitivity } from './property.ts';

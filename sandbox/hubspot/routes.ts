@@ -1,6 +1,7 @@
+import type { ApiAnswer } from '../kit/answer.ts';
 import * as associations from './association-routes.ts';
 import * as batches from './batch-routes.ts';
-import { type ApiAnswer, type Context, typeIn } from './call.ts';
+import { type Context, typeIn } from './call.ts';
 import * as objects from './object-routes.ts';
 import * as properties from './property-routes.ts';
 import { objectScope, schemaScopes } from './scopes.ts';

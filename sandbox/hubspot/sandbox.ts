@@ -1,60 +1,39 @@
-import fastify, { type FastifyInstance } from 'fastify';
-import { isAdminPath } from '../kit/admin.ts';
-import { acceptForms } from '../kit/form.ts';
+import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
 import { seededRandom } from '../kit/random.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { addApiRoutes } from './api.ts';
-import { Authorization } from './authorization.ts';
 import { bodyOfStatus } from './errors.ts';
-import { Grants } from './grants.ts';
 import { Limits } from './limits.ts';
-import { OAuthError } from './oauth-error.ts';
+import { hubSpotOAuth, standardErrorBody } from './oauth.ts';
 import { addOAuthRoutes } from './oauth-routes.ts';
 import { type HubSpotSandboxOptions, toSettings } from './options.ts';
 import { type HubSpotSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-/** Tokens and unique values in a path are long; the router's default of 100 characters would refuse them. */
-const MAX_PARAMETER_LENGTH = 4096;
-const BODY_LIMIT = 16 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** What a fault says that names no body. */
+const TRANSIENT = { error: 'temporarily_unavailable', code: 'ERROR', description: 'Fault injected by the sandbox.' };
 
 /** Starts the sandbox on loopback. Throws when the port is taken. */
 export async function startHubSpotSandbox(options: HubSpotSandboxOptions = {}): Promise<HubSpotSandbox> {
   const settings = toSettings(options);
-  const grants = new Grants(settings);
+  const oauth = hubSpotOAuth(settings);
   const kit = new SandboxKit({
     seed: settings.seed,
-    clientOf: ({ headers }) => grants.findCaller(headers.authorization)?.clientId,
-    faultBody: (status, path) =>
-      path.startsWith('/oauth/')
-        ? new OAuthError(status, 'temporarily_unavailable', 'ERROR', 'Fault injected by the sandbox.').toBody()
-        : bodyOfStatus(status),
+    clientOf: ({ headers }) => oauth.findCaller(headers.authorization)?.clientId,
+    faultBody: (status, path) => (path.startsWith('/oauth/') ? standardErrorBody(TRANSIENT) : bodyOfStatus(status)),
   });
   const world = new World(settings, kit.counts);
   const limits = new Limits(world);
-  const app = newApp();
+  const app = createApp({ bodyLimitBytes: BODY_LIMIT_BYTES });
   kit.install(app);
-  addOAuthRoutes(app, { settings, grants, authorization: new Authorization(settings) });
-  addApiRoutes(app, { world, limits, grants, faults: kit.faults, random: seededRandom(settings.seed) });
+  addOAuthRoutes(app, oauth, settings);
+  addApiRoutes(app, { world, limits, oauth, faults: kit.faults, random: seededRandom(settings.seed) });
   addAdminRoutes(app, () => sandbox);
   const server = await listen(app, settings.port);
-  const sandbox = toVerbs({ server, kit, world, settings, grants, limits });
+  const sandbox = toVerbs({ server, kit, world, settings, oauth, limits });
   return sandbox;
-}
-
-function newApp(): FastifyInstance {
-  const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-  });
-  acceptForms(app);
-  // The API reads its bodies itself, to refuse bad JSON in the vendor's words.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    done(null, isAdminPath(request.url) ? JSON.parse(String(body)) : body);
-  });
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  return app;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ApiAnswer, type Context, readBody, typeIn } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type Context, readBody, typeIn } from './call.ts';
 import { invalidInput } from './errors.ts';
 import { toResource } from './resource.ts';
 

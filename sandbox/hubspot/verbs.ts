@@ -1,14 +1,11 @@
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
-import type { Recording } from '../kit/recording.ts';
-import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { HubSpotCounts } from './counts.ts';
-import type { Grants } from './grants.ts';
 import type { Limits } from './limits.ts';
-import { AUTHORIZE_PATH } from './oauth-routes.ts';
+import { ADMINISTRATOR, AUTHORIZE_PATH, type HubSpotOAuth } from './oauth.ts';
 import { type ObjectTypeName, objectType } from './object-types.ts';
 import type { Application, FixedOption, HubSpotSandboxOptions, Settings } from './options.ts';
 import { PLAIN_SCOPES } from './scopes.ts';
@@ -21,7 +18,7 @@ export interface TokenWish {
 }
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. */
-export interface HubSpotSandbox extends RunningServer, ByHand {
+export interface HubSpotSandbox extends CommonVerbs<Omit<HubSpotSandboxOptions, FixedOption>>, ByHand {
   /** Root url of the API, to stand for `https://api.hubapi.com`. */
   apiUrl: string;
   /** Stands for `https://app.hubspot.com/oauth/authorize`. */
@@ -32,12 +29,6 @@ export interface HubSpotSandbox extends RunningServer, ByHand {
   /** The first app. */
   application: Application;
   counts: HubSpotCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs. */
-  configure(changes: Partial<Omit<HubSpotSandboxOptions, FixedOption>>): void;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** An access token by OAuth without any login. */
@@ -64,7 +55,7 @@ export interface SandboxParts {
   kit: SandboxKit;
   world: World;
   settings: Settings;
-  grants: Grants;
+  oauth: HubSpotOAuth;
   limits: Limits;
 }
 
@@ -72,19 +63,13 @@ export interface SandboxParts {
 export function toVerbs(parts: SandboxParts): HubSpotSandbox {
   const { server, kit, world, settings, limits } = parts;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     apiUrl: server.url,
     authorizeUrl: `${server.url}${AUTHORIZE_PATH}`,
     tokenUrl: `${server.url}/oauth/2026-03/token`,
     portalId: settings.portalId,
     application: settings.applications[0]!,
     counts: new HubSpotCounts(kit.counts),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...byHand(world),
     ...loginVerbs(parts),
     lock: (object, lengthMs) => limits.lock(objectType(object), lengthMs),
@@ -92,20 +77,19 @@ export function toVerbs(parts: SandboxParts): HubSpotSandbox {
   };
 }
 
-function loginVerbs({ settings, grants }: SandboxParts) {
+function loginVerbs({ settings, oauth }: SandboxParts) {
   const first = settings.applications[0]!;
   return {
     authorizeInBrowser,
-    issueAccessToken: ({ scopes, clientId }: TokenWish = {}): string =>
-      grants.issueAccessToken({
-        clientId: clientId ?? first.clientId,
-        user: 'admin@clinic.example',
-        scopes: scopes ?? [...PLAIN_SCOPES],
-      }).token,
-    issuePrivateToken: (scopes?: string[]): string => grants.issuePrivateToken(scopes ?? [...PLAIN_SCOPES]),
-    expireAccessTokens: (): void => grants.expireAccessTokens(),
-    uninstall: (clientId?: string): void => grants.uninstall(clientId ?? first.clientId),
-    revokePrivateToken: (token: string): void => grants.revokePrivateToken(token),
-    reduceScopes: (token: string, scopes: string[]): void => grants.reduceScopes(token, scopes),
+    issueAccessToken: ({ scopes = [...PLAIN_SCOPES], clientId = first.clientId }: TokenWish = {}): string => {
+      const grant = { client: { clientId }, account: ADMINISTRATOR, scopes, isLasting: false };
+      return oauth.tokens.issueAccess(grant).token;
+    },
+    issuePrivateToken: (scopes: string[] = [...PLAIN_SCOPES]): string => oauth.privateApps.issue(scopes),
+    expireAccessTokens: (): void => oauth.tokens.expireAccess(),
+    uninstall: (clientId = first.clientId): void =>
+      oauth.tokens.endGrants(({ client }) => client.clientId === clientId),
+    revokePrivateToken: (token: string): void => oauth.privateApps.revoke(token),
+    reduceScopes: (token: string, scopes: string[]): void => oauth.privateApps.reduceScopes(token, scopes),
   };
 }

@@ -33,12 +33,12 @@ export class Counts {
   }
 
   /** How many requests ended so far, of those that fit the filter. */
-  requests(filter: { method?: string; route?: string; status?: number } = {}): number {
+  requests(filter: { method?: string; route?: string | ((route: string) => boolean); status?: number } = {}): number {
     let total = 0;
     for (const line of this.#requests.values()) {
       const fits =
         (filter.method === undefined || filter.method === line.method) &&
-        (filter.route === undefined || filter.route === line.route) &&
+        isRoute(line.route, filter.route) &&
         (filter.status === undefined || filter.status === line.status);
       total += fits ? line.count : 0;
     }
@@ -97,4 +97,8 @@ export class Counts {
       this.#maxInFlight.set(key, running);
     }
   }
+}
+
+function isRoute(route: string, wanted: string | ((route: string) => boolean) | undefined): boolean {
+  return typeof wanted === 'function' ? wanted(route) : wanted === undefined || wanted === route;
 }

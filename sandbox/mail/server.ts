@@ -2,8 +2,9 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { createCertificate } from '../kit/certificate.ts';
-import { Counts } from '../kit/counts.ts';
-import { type Fault, FaultPlan } from '../kit/faults.ts';
+import type { Fault } from '../kit/faults.ts';
+import { SandboxKit } from '../kit/kit.ts';
+import { startDesk } from './desk.ts';
 import type { MailSandbox, MailSandboxOptions, TakenMail } from './types.ts';
 
 /** A reply other than success, as smtp-server reads it from an error. */
@@ -40,27 +41,42 @@ export async function startMailSandbox(options: MailSandboxOptions = {}): Promis
     server.listen(options.port ?? 0, '127.0.0.1', resolve);
   });
   const address = server.server.address();
+  const { certificate } = madeCertificate;
+  const mails = (to?: string): TakenMail[] => state.mails.filter((mail) => to === undefined || mail.to.includes(to));
+  const clear = (): void => void state.mails.splice(0);
+  const closeServer = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+  const desk =
+    options.httpPort === undefined
+      ? undefined
+      : await startDesk({ kit: state.kit, certificate, mails, clear }, options.httpPort).catch(
+          async (error: unknown) => {
+            await closeServer();
+            throw error;
+          },
+        );
   return {
     host: 'localhost',
     port: typeof address === 'object' && address !== null ? address.port : 0,
-    certificate: madeCertificate.certificate,
-    faults: state.faults,
-    counts: state.counts,
-    mails: (to) => state.mails.filter((mail) => to === undefined || mail.to.includes(to)),
-    clear: () => void state.mails.splice(0),
-    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+    adminUrl: desk?.url,
+    certificate,
+    faults: state.kit.faults,
+    counts: state.kit.counts,
+    mails,
+    clear,
+    close: async () => {
+      await Promise.all([closeServer(), desk?.close()]);
+    },
   };
 }
 
 class State {
-  readonly faults: FaultPlan;
-  readonly counts = new Counts();
+  readonly kit: SandboxKit;
   readonly mails: TakenMail[] = [];
   readonly login: MailSandboxOptions['login'];
   readonly #sockets = new Map<number, Socket>();
 
   constructor({ seed, login }: MailSandboxOptions) {
-    this.faults = new FaultPlan(seed);
+    this.kit = new SandboxKit(seed === undefined ? {} : { seed });
     this.login = login;
   }
 
@@ -77,7 +93,7 @@ class State {
 
   /** The faults for a command. `path` of a rule's match is held against the address that the command names. */
   faultsFor(method: string, address: string): Fault[] {
-    return this.faults.next({ method, path: address }, KINDS);
+    return this.kit.faults.next({ method, path: address }, KINDS);
   }
 }
 
@@ -107,7 +123,7 @@ async function answer(
   address: string,
   callback: Callback,
 ): Promise<void> {
-  state.counts.add(command);
+  state.kit.counts.add(command);
   for (const fault of state.faultsFor(command, address)) {
     switch (fault.kind) {
       case 'latency':
@@ -145,9 +161,9 @@ async function takeMail(
   if (refused === undefined) {
     const from = session.envelope.mailFrom === false ? '' : session.envelope.mailFrom.address;
     state.mails.push({ from, to, raw: Buffer.concat(chunks), secure: session.secure, user: session.user ?? null });
-    for (const each of to) state.counts.add(`mail:${each}`);
+    for (const each of to) state.kit.counts.add(`mail:${each}`);
   }
-  state.counts.add('DATA');
+  state.kit.counts.add('DATA');
   for (const fault of faults) {
     if (fault.kind === 'latency') await delay(Number((fault as { ms?: unknown }).ms));
     else if (fault.kind === 'reply') return callback(refusalOf(fault));

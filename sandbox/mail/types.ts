@@ -5,6 +5,8 @@ import type { FaultPlan } from '../kit/faults.ts';
 export interface MailSandboxOptions {
   /** Default: a free one. */
   port?: number;
+  /** Tells over HTTP what came, and takes faults; 0 takes a free one. Default: not over HTTP. */
+  httpPort?: number;
   /** Default `starttls`: offered, and needed before a login. */
   security?: 'starttls' | 'tls' | 'none';
   /** Whom to let in; without it nobody needs to log in. */
@@ -29,6 +31,8 @@ export interface TakenMail {
 export interface MailSandbox {
   host: string;
   port: number;
+  /** The HTTP side, where there is one; its paths begin with `/__sandbox/`. */
+  adminUrl: string | undefined;
   /** Its certificate for `localhost`, PEM, to be trusted by a client. */
   certificate: string;
   faults: FaultPlan;

@@ -7,11 +7,25 @@ export interface Dialect {
   base: string;
   /** Makes the kinds of records with the fields that come with the CRM. */
   furnish(world: World): void;
-  /** Whether the request carries the login. */
-  isAllowed(request: FastifyRequest, token: string): boolean;
+  /** The header that carries the login; its name in lower case. */
+  login(token: string): Login;
+  /** A call that works at once. */
+  example: ExampleCall;
   addRoutes(app: FastifyInstance, world: World): void;
   /** The body of a refusal that has none of its own: bad login, limit, faults. */
   bodyOf(status: number): unknown;
+}
+
+/** A header that lets a request in. */
+export interface Login {
+  header: string;
+  value: string;
+}
+
+/** A GET, or with a body a POST. The path comes after `base`. */
+export interface ExampleCall {
+  path: string;
+  body?: object;
 }
 
 /** What a route answers. */

@@ -1,3 +1,4 @@
 export { DIALECT_NAMES, type DialectName, type RestCrmSandboxOptions } from './options.ts';
-export { type RestCrmSandbox, startRestCrmSandbox } from './sandbox.ts';
+export { startRestCrmSandbox } from './sandbox.ts';
 export type { StoredRecord } from './tables.ts';
+export type { RestCrmSandbox } from './types.ts';

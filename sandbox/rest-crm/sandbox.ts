@@ -1,42 +1,19 @@
 import fastify from 'fastify';
 import { isAdminPath } from '../kit/admin.ts';
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import { SandboxKit } from '../kit/kit.ts';
-import { listen, type RunningServer } from '../kit/listen.ts';
-import type { Recording } from '../kit/recording.ts';
+import { listen } from '../kit/listen.ts';
+import { addAdminRoutes } from './admin-routes.ts';
 import type { Dialect } from './dialect.ts';
 import { dolibarr } from './dialects/dolibarr.ts';
 import { espocrm } from './dialects/espocrm.ts';
 import { twenty } from './dialects/twenty.ts';
 import { zoho } from './dialects/zoho.ts';
-import { type DialectName, type RestCrmSandboxOptions, type Settings, toSettings } from './options.ts';
+import { type DialectName, type RestCrmSandboxOptions, toSettings } from './options.ts';
 import type { Field, StoredRecord, Table, Values } from './tables.ts';
+import type { RestCrmSandbox } from './types.ts';
 import { World } from './world.ts';
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = { dolibarr, espocrm, twenty, zoho };
-
-/** One CRM in memory, and what a person can do in it. */
-export interface RestCrmSandbox extends RunningServer {
-  /** Base address of the API. */
-  apiUrl: string;
-  /** The key or token that is let in. */
-  token: string;
-  counts: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  configure(changes: Partial<Pick<Settings, 'requestsPerMinute' | 'searchLagMs' | 'emptyListIs404'>>): void;
-  /** What a person sees, in the order of their making. @param kind as paths name it, such as `Contact` */
-  records(kind: string): StoredRecord[];
-  addByHand(kind: string, values: Values): StoredRecord;
-  editByHand(kind: string, id: string, values: Values): void;
-  deleteByHand(kind: string, id: string): void;
-  /** Makes a field, or changes one. */
-  addField(kind: string, name: string, field: Field): void;
-  removeField(kind: string, name: string): void;
-  /** The login is let in no more, but this one is. */
-  replaceToken(token: string): void;
-}
 
 /** Starts the sandbox on loopback. Throws when the port is taken. */
 export async function startRestCrmSandbox(options: RestCrmSandboxOptions): Promise<RestCrmSandbox> {
@@ -44,13 +21,14 @@ export async function startRestCrmSandbox(options: RestCrmSandboxOptions): Promi
   const dialect = DIALECTS[settings.dialect];
   const world = new World(settings);
   dialect.furnish(world);
-  const login = { token: world.token };
+  const current = { login: dialect.login(world.token) };
   const kit = new SandboxKit({ seed: settings.seed, faultBody: (status) => dialect.bodyOf(status) });
   const app = fastify({ exposeHeadRoutes: false, bodyLimit: 16 * 1024 * 1024, routerOptions: { maxParamLength: 500 } });
   kit.install(app);
   app.addHook('preHandler', async (request, reply) => {
     if (isAdminPath(request.url) || reply.sent) return;
-    if (!dialect.isAllowed(request, login.token)) return reply.status(401).send(dialect.bodyOf(401));
+    const { header, value } = current.login;
+    if (request.headers[header] !== value) return reply.status(401).send(dialect.bodyOf(401));
     const waitSeconds = world.throttle();
     if (waitSeconds === null) return;
     kit.counts.add('throttled');
@@ -63,20 +41,24 @@ export async function startRestCrmSandbox(options: RestCrmSandboxOptions): Promi
     },
     { prefix: dialect.base },
   );
+  addAdminRoutes(app, () => sandbox);
   const server = await listen(app, settings.port);
-  return {
+  const sandbox: RestCrmSandbox = {
     ...server,
     ...handsOn(world),
     apiUrl: `${server.url}${dialect.base}`,
-    token: login.token,
+    token: world.token,
+    login: current.login,
+    example: dialect.example,
     counts: kit.counts,
     faults: kit.faults,
     recording: kit.recording,
     configure: (changes) => void Object.assign(settings, changes),
     replaceToken: (token) => {
-      login.token = token;
+      current.login = dialect.login(token);
     },
   };
+  return sandbox;
 }
 
 function handsOn(world: World) {

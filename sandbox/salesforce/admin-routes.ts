@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { ADMIN_PREFIX } from '../kit/admin.ts';
+import { addAdminVerbs } from '../kit/admin-verbs.ts';
 import type { SalesforceSandbox } from './verbs.ts';
 
 const accessToken = z.object({ username: z.string().optional(), scopes: z.array(z.string()).optional() });
@@ -34,63 +34,38 @@ const binToo = z.object({ includeDeleted: z.stringbool().default(false) });
 
 /** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 404, what is refused 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => SalesforceSandbox): void {
-  const doing = (method: 'POST' | 'PUT' | 'DELETE', path: string, verb: (body: unknown) => void): void => {
-    app.route({
-      method,
-      url: `${ADMIN_PREFIX}${path}`,
-      handler: (request, reply) => {
-        verb(request.body);
-        return reply.status(204).send();
-      },
-    });
-  };
-  app.post(`${ADMIN_PREFIX}access-tokens`, async (request) => {
-    const { username, scopes } = accessToken.parse(request.body ?? {});
-    return { access_token: sandbox().issueAccessToken(username, scopes) };
-  });
-  app.post(`${ADMIN_PREFIX}move-instance`, async (request) => {
-    return { instance_url: await sandbox().moveInstance(move.parse(request.body ?? {}).old) };
-  });
-  doing('PUT', 'settings', (body) => sandbox().configure(settings.parse(body)));
-  doing('PUT', 'field-access', (body) => {
-    const { object, field, access } = fieldAccess.parse(body);
-    sandbox().setFieldAccess(object, field, access);
-  });
-  doing('POST', 'validation-rules', (body) => sandbox().addValidationRule(validationRule.parse(body)));
-  doing('POST', 'duplicate-rules', (body) => sandbox().addDuplicateRule(duplicateRule.parse(body)));
-  doing('DELETE', 'rules', () => sandbox().clearRules());
-  doing('POST', 'spend-api-calls', (body) => sandbox().spendApiCalls(spending.parse(body).calls));
-  doing('POST', 'end-sessions', () => sandbox().endSessions());
-  doing('PUT', 'refusals', (body) => {
-    const { username, description } = refusal.parse(body);
-    sandbox().refuseUser(username, description);
-  });
-  doing('DELETE', 'recycle-bin', () => sandbox().emptyRecycleBin());
-  addRecordRoutes(app, sandbox);
-}
-
-function addRecordRoutes(app: FastifyInstance, sandbox: () => SalesforceSandbox): void {
-  const objects = `${ADMIN_PREFIX}objects/:object/records`;
-  const record = `${ADMIN_PREFIX}records/:id`;
-  app.get(objects, async (request) => {
-    return { items: sandbox().records(ofObject.parse(request.params).object, binToo.parse(request.query)) };
-  });
-  app.post(objects, async (request) => {
-    return sandbox().addByHand(ofObject.parse(request.params).object, anyObject.parse(request.body));
-  });
-  app.patch(record, async (request) => {
-    return sandbox().editByHand(ofRecord.parse(request.params).id, anyObject.parse(request.body));
-  });
-  app.delete(record, (request, reply) => {
-    sandbox().deleteByHand(ofRecord.parse(request.params).id);
-    return reply.status(204).send();
-  });
-  app.post(`${record}/undelete`, (request, reply) => {
-    sandbox().undelete(ofRecord.parse(request.params).id);
-    return reply.status(204).send();
-  });
-  app.post(`${record}/merge`, async (request) => {
-    const { losers, fields } = merging.parse(request.body);
-    return sandbox().merge(ofRecord.parse(request.params).id, losers, fields);
+  addAdminVerbs(app, {
+    'POST access-tokens': ({ body }) => {
+      const { username, scopes } = accessToken.parse(body);
+      return { access_token: sandbox().issueAccessToken(username, scopes) };
+    },
+    'POST move-instance': async ({ body }) => ({ instance_url: await sandbox().moveInstance(move.parse(body).old) }),
+    'PUT settings': ({ body }) => sandbox().configure(settings.parse(body)),
+    'PUT field-access': ({ body }) => {
+      const { object, field, access } = fieldAccess.parse(body);
+      sandbox().setFieldAccess(object, field, access);
+    },
+    'POST validation-rules': ({ body }) => sandbox().addValidationRule(validationRule.parse(body)),
+    'POST duplicate-rules': ({ body }) => sandbox().addDuplicateRule(duplicateRule.parse(body)),
+    'DELETE rules': () => sandbox().clearRules(),
+    'POST spend-api-calls': ({ body }) => sandbox().spendApiCalls(spending.parse(body).calls),
+    'POST end-sessions': () => sandbox().endSessions(),
+    'PUT refusals': ({ body }) => {
+      const { username, description } = refusal.parse(body);
+      sandbox().refuseUser(username, description);
+    },
+    'DELETE recycle-bin': () => sandbox().emptyRecycleBin(),
+    'GET objects/:object/records': ({ params, query }) => {
+      return { items: sandbox().records(ofObject.parse(params).object, binToo.parse(query)) };
+    },
+    'POST objects/:object/records': ({ params, body }) =>
+      sandbox().addByHand(ofObject.parse(params).object, anyObject.parse(body)),
+    'PATCH records/:id': ({ params, body }) => sandbox().editByHand(ofRecord.parse(params).id, anyObject.parse(body)),
+    'DELETE records/:id': ({ params }) => sandbox().deleteByHand(ofRecord.parse(params).id),
+    'POST records/:id/undelete': ({ params }) => sandbox().undelete(ofRecord.parse(params).id),
+    'POST records/:id/merge': ({ params, body }) => {
+      const { losers, fields } = merging.parse(body);
+      return sandbox().merge(ofRecord.parse(params).id, losers, fields);
+    },
   });
 }

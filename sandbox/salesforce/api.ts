@@ -1,4 +1,5 @@
-import type { ApiAnswer, ApiCall } from './call.ts';
+import { type ApiAnswer, parseJson } from '../kit/answer.ts';
+import type { ApiCall } from './call.ts';
 import { COMPOSITE_PATH, runComposite } from './composite.ts';
 import { type ApiParts, finished, pathIn, start, toCall, toErrorAnswer } from './dispatch.ts';
 import { ApiError, malformedBody } from './errors.ts';
@@ -20,7 +21,7 @@ export interface ApiRequest {
 /** Answers one request to the API, errors included. Each is one API call, whatever it holds. */
 export async function answerRequest(parts: ApiParts, request: ApiRequest): Promise<ApiAnswer> {
   try {
-    const { username } = parts.grants.requireSession(request.headers.authorization);
+    const { account: username } = parts.oauth.requireSession(request.headers.authorization);
     if (request.url.length > MAX_URL_LENGTH) {
       throw new ApiError(414, 'URI_TOO_LONG', 'The length of the URI exceeds the limit.');
     }
@@ -50,9 +51,7 @@ function parseBody({ method, body }: ApiRequest): unknown {
   if (body === '' || method === 'GET' || method === 'DELETE') {
     return undefined;
   }
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw malformedBody('The body is not JSON.');
-  }
+  const parsed = parseJson(body);
+  if (parsed === undefined) throw malformedBody('The body is not JSON.');
+  return parsed;
 }

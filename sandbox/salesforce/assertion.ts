@@ -1,6 +1,7 @@
-import { verify, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { z } from 'zod';
-import { invalidGrant, OAuthError } from './oauth-error.ts';
+import { readJwt } from '../kit/oauth/jwt.ts';
+import { OAuthError } from '../kit/oauth/words.ts';
 import type { Application, Settings } from './options.ts';
 
 /** The vendor's login servers, which an assertion may name instead of the sandbox. */
@@ -20,22 +21,13 @@ export function readAssertion(
   assertion: string,
   origin: string,
 ): { application: Application; username: string } {
-  const [header = '', payload = '', signature = '', ...rest] = assertion.split('.');
-  const claims = claimsShape.safeParse(decode(payload)).data;
-  if (!claims || rest.length > 0) {
-    throw invalidGrant('invalid assertion');
-  }
+  const jwt = readJwt(assertion);
+  const claims = claimsShape.safeParse(jwt?.claims).data;
+  if (!jwt || !claims) throw invalidGrant('invalid assertion');
   const application = settings.applications.find(({ clientId }) => clientId === claims.iss);
-  if (!application) {
-    throw new OAuthError('invalid_client_id', 'client identifier invalid');
-  }
-  const signed = Buffer.from(`${header}.${payload}`);
-  const isSigned = application.certificates.some((pem) =>
-    verify('RSA-SHA256', signed, new X509Certificate(pem).publicKey, Buffer.from(signature, 'base64url')),
-  );
-  if (!isSigned || decode(header)?.alg !== 'RS256') {
-    throw invalidGrant('invalid assertion');
-  }
+  if (!application) throw new OAuthError({ error: 'invalid_client_id', description: 'client identifier invalid' });
+  const keys = application.certificates.map((pem) => new X509Certificate(pem).publicKey);
+  if (!keys.some((key) => jwt.isSignedBy(key))) throw invalidGrant('invalid assertion');
   if (![origin, ...LOGIN_SERVERS].includes(claims.aud)) {
     throw invalidGrant('audience is invalid');
   }
@@ -49,10 +41,6 @@ export function readAssertion(
   return { application, username: claims.sub };
 }
 
-function decode(part: string): Record<string, unknown> | undefined {
-  try {
-    return z.record(z.string(), z.unknown()).parse(JSON.parse(Buffer.from(part, 'base64url').toString()));
-  } catch {
-    return undefined;
-  }
+function invalidGrant(description: string): OAuthError {
+  return new OAuthError({ error: 'invalid_grant', description });
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ApiAnswer } from '../kit/answer.ts';
 import { malformedBody } from './errors.ts';
 import type { World } from './world.ts';
 
@@ -21,13 +22,6 @@ export interface ApiCall {
   username: string;
   /** Set by a composite that keeps all or nothing: counts for its collections too. */
   allOrNone?: boolean;
-}
-
-/** What the API answers; `body` is a JSON value. */
-export interface ApiAnswer {
-  status: number;
-  headers?: Record<string, string>;
-  body?: unknown;
 }
 
 /** A write that has begun: it has looked up its records and holds its locks. `finish()` writes and gives them back, once. */

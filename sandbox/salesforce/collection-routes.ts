@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ApiAnswer, type ApiCall, type BegunWrite, readBody } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type ApiCall, type BegunWrite, readBody } from './call.ts';
 import { ApiError, notFound, RowFailure, rolledBack } from './errors.ts';
 import { toBody } from './record-body.ts';
 import { removeRow, requireKeyField, writeOptions } from './record-routes.ts';

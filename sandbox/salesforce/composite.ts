@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type ApiAnswer, type ApiCall, readBody } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type ApiCall, readBody } from './call.ts';
 import { type ApiParts, finished, start, toCall, toErrorAnswer } from './dispatch.ts';
 import { ApiError } from './errors.ts';
 import { findRoute } from './routes.ts';

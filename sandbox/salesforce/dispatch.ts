@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiAnswer, ApiCall, BegunWrite } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import type { ApiCall, BegunWrite } from './call.ts';
 import { ApiError, notFound } from './errors.ts';
-import type { Grants } from './grants.ts';
+import type { SalesforceOAuth } from './oauth.ts';
 import { findRoute, type Route } from './routes.ts';
 import type { Usage } from './usage.ts';
 import type { World } from './world.ts';
@@ -9,7 +10,7 @@ import type { World } from './world.ts';
 /** What the API works with. */
 export interface ApiParts {
   world: World;
-  grants: Grants;
+  oauth: SalesforceOAuth;
   usage: Usage;
   routes: readonly Route[];
 }

@@ -1,6 +1,6 @@
 export type { CertificateWithKey } from '../kit/certificate.ts';
 export type { FaultRule } from '../kit/faults.ts';
-export type { PersonsAnswer } from './browser.ts';
+export type { PersonsAnswer } from '../kit/oauth/browser.ts';
 export type { SeenRecord } from './by-hand.ts';
 export type { FieldAccess, FieldOptions } from './fields.ts';
 export type { OldInstance } from './instance.ts';

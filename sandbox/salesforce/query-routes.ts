@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type ApiAnswer, type ApiCall, type Handler, header } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type ApiCall, type Handler, header } from './call.ts';
 import { ApiError } from './errors.ts';
 import { findRecords, shownBy } from './soql.ts';
 import { parseSoql } from './soql-parser.ts';

@@ -1,4 +1,5 @@
-import { type ApiAnswer, type ApiCall, type BegunWrite, header, objectBody } from './call.ts';
+import type { ApiAnswer } from '../kit/answer.ts';
+import { type ApiCall, type BegunWrite, header, objectBody } from './call.ts';
 import { ApiError, entityIsDeleted, notFound, RowFailure } from './errors.ts';
 import type { Field } from './fields.ts';
 import { toLongId } from './ids.ts';

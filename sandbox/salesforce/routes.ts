@@ -1,3 +1,4 @@
+import { bindSegments, segmentsOf } from '../kit/path.ts';
 import type { Handler } from './call.ts';
 import { createRows, removeRows, retrieveRows, updateRows, upsertRows } from './collection-routes.ts';
 import { describeGlobal, describeObject } from './describe.ts';
@@ -68,13 +69,11 @@ export function findRoute(
   method: string,
   path: string,
 ): { route: Route; params: Record<string, string> } | undefined {
-  const parts = path.replace(/\/$/, '').split('/');
+  const segments = segmentsOf(path.replace(/\/$/, ''));
   for (const route of table) {
-    const pattern = route.path.split('/');
-    const fits = pattern.every((each, at) => each === parts[at] || (each.startsWith(':') && (parts[at] ?? '') !== ''));
-    if (route.method === method && pattern.length === parts.length && fits) {
-      const named = pattern.flatMap((each, at) => (each.startsWith(':') ? [[each.slice(1), parts[at]!] as const] : []));
-      return { route, params: Object.fromEntries(named.map(([name, part]) => [name, decodeURIComponent(part)])) };
+    const params = route.method === method ? bindSegments(route.path.split('/'), segments) : undefined;
+    if (params) {
+      return { route, params };
     }
   }
   return undefined;

@@ -1,17 +1,15 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { isAdminPath } from '../kit/admin.ts';
-import { acceptForms } from '../kit/form.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendAnswer } from '../kit/answer.ts';
+import { createApp } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
 import { addAdminRoutes } from './admin-routes.ts';
 import { answerRequest, DATA_PATH, versions } from './api.ts';
-import { Authorization } from './authorization.ts';
 import { COMPOSITE_PATH } from './composite.ts';
 import type { ApiParts } from './dispatch.ts';
 import { bodyOfStatus } from './errors.ts';
-import { Grants } from './grants.ts';
 import { Instance } from './instance.ts';
-import { OAuthError } from './oauth-error.ts';
+import { oauthErrorBody, salesforceOAuth } from './oauth.ts';
 import { addOAuthRoutes } from './oauth-routes.ts';
 import { type SalesforceSandboxOptions, toSettings } from './options.ts';
 import { QueryRoutes } from './query-routes.ts';
@@ -20,53 +18,40 @@ import { Usage } from './usage.ts';
 import { type SalesforceSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-const MAX_PARAMETER_LENGTH = 4096;
 /** The vendor's bodies may be large; 200 rows of 2,000 characters are far below. */
-const BODY_LIMIT = 8 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** Long enough for an address that is refused in the vendor's words. */
 const MAX_HEADER_BYTES = 128 * 1024;
 
 /** Starts the sandbox on loopback. Throws when the port is taken, or a custom field is wrong. */
 export async function startSalesforceSandbox(options: SalesforceSandboxOptions = {}): Promise<SalesforceSandbox> {
   const settings = toSettings(options);
-  const grants = new Grants(settings);
   const kit = new SandboxKit({
     seed: settings.seed,
-    clientOf: ({ headers }) => grants.findSession(headers.authorization)?.username,
+    clientOf: ({ headers }): string | undefined => oauth.findSession(headers.authorization)?.account,
     faultBody: (status, path) =>
       path.startsWith(DATA_PATH)
         ? bodyOfStatus(status)
-        : new OAuthError('unknown_error', 'retry your request').toBody(),
+        : oauthErrorBody({ error: 'unknown_error', description: 'retry your request' }),
   });
   const world = new World(settings, kit.counts, kit.faults);
   const usage = new Usage(world);
   const queries = new QueryRoutes();
-  const api = { world, grants, usage, routes: routes(queries, usage) };
-  const app = newApp();
+  const app = createApp({
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    maxHeaderBytes: MAX_HEADER_BYTES,
+    ignoreTrailingSlash: true,
+  });
   const instance = new Instance((request, response) => app.routing(request, response));
+  const oauth = salesforceOAuth(world, instance);
+  const api = { world, oauth, usage, routes: routes(queries, usage) };
   kit.install(app);
-  addOAuthRoutes(app, { world, grants, authorization: new Authorization(settings), instance });
+  addOAuthRoutes(app, oauth, world);
   addApiRoutes(app, api, instance);
   addAdminRoutes(app, () => sandbox);
   const server = await listen(app, settings.port);
-  const sandbox = toVerbs({ server, kit, world, grants, usage, queries, instance });
+  const sandbox = toVerbs({ server, kit, world, oauth, usage, queries, instance });
   return sandbox;
-}
-
-function newApp(): FastifyInstance {
-  const app = fastify({
-    bodyLimit: BODY_LIMIT,
-    exposeHeadRoutes: false,
-    http: { maxHeaderSize: MAX_HEADER_BYTES },
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH, ignoreTrailingSlash: true },
-  });
-  acceptForms(app);
-  // The API reads its bodies itself, to refuse bad JSON in the vendor's words.
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    done(null, isAdminPath(request.url) ? JSON.parse(String(body)) : body);
-  });
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
-  return app;
 }
 
 /** Adds each route of the API as one of its own, so that the counts tell them apart. */
@@ -98,11 +83,7 @@ async function answer(
       return reply.status(401).send(bodyOfStatus(401));
     case undefined: {
       const body = typeof request.body === 'string' ? request.body : '';
-      const answered = await answerRequest(api, { method, url, headers, body });
-      return reply
-        .status(answered.status)
-        .headers(answered.headers ?? {})
-        .send(answered.body);
+      return sendAnswer(reply, await answerRequest(api, { method, url, headers, body }));
     }
   }
 }

@@ -1,15 +1,13 @@
 import { type CertificateWithKey, createCertificate } from '../kit/certificate.ts';
-import type { Counts } from '../kit/counts.ts';
-import type { FaultPlan } from '../kit/faults.ts';
 import type { SandboxKit } from '../kit/kit.ts';
 import type { RunningServer } from '../kit/listen.ts';
-import type { Recording } from '../kit/recording.ts';
-import { authorizeInBrowser, type PersonsAnswer } from './browser.ts';
+import { authorizeInBrowser, type PersonsAnswer } from '../kit/oauth/browser.ts';
+import { type CommonVerbs, commonVerbs } from '../kit/verbs.ts';
 import { type ByHand, byHand } from './by-hand.ts';
 import { SalesforceCounts } from './counts.ts';
 import type { FieldAccess } from './fields.ts';
-import type { Grants } from './grants.ts';
 import type { Instance, OldInstance } from './instance.ts';
+import { grantOf, PATHS, type SalesforceOAuth } from './oauth.ts';
 import type { Application, FixedOption, SalesforceSandboxOptions } from './options.ts';
 import type { QueryRoutes } from './query-routes.ts';
 import type { DuplicateRule, ValidationRule } from './rules.ts';
@@ -17,7 +15,7 @@ import type { Usage } from './usage.ts';
 import type { World } from './world.ts';
 
 /** A running sandbox: where it is, what it counted, and what a test does by hand. */
-export interface SalesforceSandbox extends RunningServer, ByHand {
+export interface SalesforceSandbox extends CommonVerbs<Omit<SalesforceSandboxOptions, FixedOption>>, ByHand {
   /** Stands for `https://login.salesforce.com`, and until the org moves for its instance. */
   loginUrl: string;
   authorizeUrl: string;
@@ -28,12 +26,6 @@ export interface SalesforceSandbox extends RunningServer, ByHand {
   /** The first application. */
   application: Application;
   counts: SalesforceCounts;
-  /** The kit's own figures: by method, route pattern and status. */
-  requests: Counts;
-  faults: FaultPlan;
-  recording: Recording;
-  /** Changes options while it runs. */
-  configure(changes: Partial<Omit<SalesforceSandboxOptions, FixedOption>>): void;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** An access token without any login; default: user `integration@clinic.example` and scope `api`. */
@@ -70,7 +62,7 @@ export interface SandboxParts {
   server: RunningServer;
   kit: SandboxKit;
   world: World;
-  grants: Grants;
+  oauth: SalesforceOAuth;
   usage: Usage;
   queries: QueryRoutes;
   instance: Instance;
@@ -83,45 +75,39 @@ export function toVerbs(parts: SandboxParts): SalesforceSandbox {
   const { server, kit, world, instance } = parts;
   const { settings } = world;
   return {
-    ...server,
+    ...commonVerbs(server, kit, settings),
     close: async () => {
       await Promise.all([server.close(), instance.close()]);
     },
     loginUrl: server.url,
-    authorizeUrl: `${server.url}/services/oauth2/authorize`,
-    tokenUrl: `${server.url}/services/oauth2/token`,
-    revokeUrl: `${server.url}/services/oauth2/revoke`,
+    authorizeUrl: `${server.url}${PATHS.authorize}`,
+    tokenUrl: `${server.url}${PATHS.token}`,
+    revokeUrl: `${server.url}${PATHS.revoke}`,
     apiVersion: `v${settings.newestVersion}.0`,
     application: settings.applications[0]!,
     counts: new SalesforceCounts(kit.counts),
-    requests: kit.counts,
-    faults: kit.faults,
-    recording: kit.recording,
-    configure: (changes) => {
-      Object.assign(settings, changes);
-    },
     ...byHand(world),
     ...loginVerbs(parts),
     ...orgVerbs(parts),
   };
 }
 
-function loginVerbs({ world, grants }: SandboxParts) {
+function loginVerbs({ world, oauth }: SandboxParts) {
   return {
     authorizeInBrowser,
     issueAccessToken: (username = DEFAULT_USER, scopes = ['api']): string => {
       world.user(username);
-      return grants.openSession(grants.add(username, world.settings.applications[0]!, scopes, false));
+      return oauth.tokens.issueAccess(grantOf(username, world.settings.applications[0]!, scopes)).token;
     },
-    liveGrants: (username: string): number => grants.live(username).filter(({ refreshToken }) => refreshToken).length,
-    revokeUser: (username: string): void => grants.revokeUser(username),
-    refuseUser: (username: string, description: string | undefined): void => grants.refuse(username, description),
-    endSessions: (): void => grants.endSessions(),
+    liveGrants: (username: string): number => oauth.tokens.countRefresh(({ account }) => account === username),
+    revokeUser: (username: string): void => oauth.tokens.endGrants(({ account }) => account === username),
+    refuseUser: (username: string, description: string | undefined): void => oauth.refuse(username, description),
+    endSessions: (): void => oauth.tokens.expireAccess(),
     createCertificate: (): CertificateWithKey => createCertificate(),
   };
 }
 
-function orgVerbs({ world, grants, usage, queries, instance }: SandboxParts) {
+function orgVerbs({ world, oauth, usage, queries, instance }: SandboxParts) {
   return {
     setFieldAccess: (object: string, field: string, access: FieldAccess): void =>
       world.schema.setAccess(object, field, access),
@@ -140,7 +126,7 @@ function orgVerbs({ world, grants, usage, queries, instance }: SandboxParts) {
     },
     moveInstance: async (old: OldInstance = 'unauthorized'): Promise<string> => {
       const url = await instance.move(old);
-      grants.endSessions();
+      oauth.tokens.expireAccess();
       return url;
     },
     spendApiCalls: (calls: number): void => usage.spend(calls),

@@ -1,8 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { acceptForms } from '../kit/form.ts';
+import { acceptForms } from '../kit/app.ts';
 import { SandboxKit } from '../kit/kit.ts';
 import { listen } from '../kit/listen.ts';
+import { addAdminRoutes } from './admin-routes.ts';
 import type { Message, SignedRequest, SmsSandbox, SmsSandboxOptions } from './types.ts';
 
 const E164 = /^\+[1-9]\d{6,14}$/;
@@ -28,8 +29,9 @@ export async function startSmsSandbox(options: SmsSandboxOptions = {}): Promise<
       ? reply.code(201).send(resource(account, answer.message))
       : refuse(reply, answer.status, answer.code, answer.text);
   });
+  addAdminRoutes(app, () => sandbox);
   const server = await listen(app, options.port);
-  return {
+  const sandbox: SmsSandbox = {
     ...server,
     accountSid: account.accountSid,
     authToken: account.authToken,
@@ -44,6 +46,7 @@ export async function startSmsSandbox(options: SmsSandboxOptions = {}): Promise<
     reply: (from, text, address) => takeReply(account, from, text, address),
     post: async ({ url, headers, body }) => (await fetch(url, { method: 'POST', headers, body })).status,
   };
+  return sandbox;
 }
 
 type Account = ReturnType<typeof newAccount>;

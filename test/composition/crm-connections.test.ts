@@ -157,7 +157,7 @@ describe('logins at Salesforce', () => {
   test('of a person ask for the API and for a lasting login, and know their place', async () => {
     const { sandbox, connection, desk, login } = await openSalesforce();
     expect(connection('crm').scopes).toEqual(['api', 'refresh_token']);
-    await login('crm', (url) => sandbox.authorizeInBrowser(url, { username: USER }));
+    await login('crm', (url) => sandbox.authorizeInBrowser(url, { account: USER }));
     expect(await readsSalesforce(sandbox, authorizerOf(connection('crm')))).toBe(200);
     expect(await logOut(desk, 'uno', 'crm', NEVER)).toBe('revoked');
     expect(sandbox.liveGrants(USER)).toBe(0);
@@ -176,7 +176,7 @@ describe('logins at Salesforce', () => {
   test('that nobody uses are refreshed well within 30 days, whatever the settings say', async () => {
     const monthly = 'tokens: { keepAliveAfterHours: 720 }\n';
     const { sandbox, connection, login, time } = await openSalesforce({}, monthly);
-    await login('crm', (url) => sandbox.authorizeInBrowser(url, { username: USER }));
+    await login('crm', (url) => sandbox.authorizeInBrowser(url, { account: USER }));
     const upkeep = connection('crm').tokens?.authorizer;
     time.now += 13 * DAY_MS;
     expect(await upkeep?.refreshIfDue(NEVER)).toBe(false);

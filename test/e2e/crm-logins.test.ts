@@ -21,7 +21,7 @@ test('logins of CRMs are made, shown, looked after and ended by the command line
   const { world, hubspot, salesforce } = await openWorld();
   const [atHubSpot, atSalesforce] = await Promise.all([
     logIn(world, 'hubspot', (url) => hubspot.authorizeInBrowser(url, { account: 'admin@clinic.example' })),
-    logIn(world, 'salesforce', (url) => salesforce.authorizeInBrowser(url, { username: USER })),
+    logIn(world, 'salesforce', (url) => salesforce.authorizeInBrowser(url, { account: USER })),
   ]);
   expect([atHubSpot.code, atSalesforce.code], atHubSpot.err + atSalesforce.err).toEqual([0, 0]);
 

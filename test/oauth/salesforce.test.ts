@@ -39,7 +39,7 @@ async function openSalesforce(options: SalesforceSandboxOptions = {}) {
   const worker = newWorker();
   const target: LoginTarget = { place: worker.place, server: worker.server, scopes: SCOPES, clock: Date.now };
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
-  const visit = async (url: URL) => void (await fetch(await sandbox.authorizeInBrowser(url.href, { username: USER })));
+  const visit = async (url: URL) => void (await fetch(await sandbox.authorizeInBrowser(url.href, { account: USER })));
   const login = () => loginOnLoopback(target, logins, (url) => void visit(url), NEVER);
   return { sandbox, worker, newWorker, login };
 }
@@ -221,7 +221,7 @@ describe('a login that Salesforce ended', () => {
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
     });
-    const back = new URL(await sandbox.authorizeInBrowser(url.href, { username: USER }));
+    const back = new URL(await sandbox.authorizeInBrowser(url.href, { account: USER }));
     await worker.server.exchangeCode(back, { state: 's', codeVerifier: verifier }, NEVER);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'login-ended' });
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: 'login-ended' });

@@ -32,7 +32,8 @@ const TYPES: Readonly<Record<Field['type'], (value: unknown) => boolean>> = {
 export const dolibarr: Dialect = {
   base: '/api/index.php',
   furnish: (world) => world.addTable('contacts', CONTACT, () => String(world.nextNumber())),
-  isAllowed: ({ headers }, token) => headers.dolapikey === token,
+  login: (token) => ({ header: 'dolapikey', value: token }),
+  example: { path: '/contacts', body: { lastname: 'Rossi' } },
   bodyOf: (status) => problem(status, 'refused').body,
   addRoutes(app, world) {
     const on = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, handler: Handler) =>

@@ -51,7 +51,8 @@ export const espocrm: Dialect = {
   furnish: (world) => {
     for (const [name, fields] of Object.entries(ENTITIES)) world.addTable(name, fields, () => world.hex(17));
   },
-  isAllowed: ({ headers }, token) => headers['x-api-key'] === token,
+  login: (token) => ({ header: 'x-api-key', value: token }),
+  example: { path: '/Contact' },
   bodyOf: () => '',
   addRoutes(app, world) {
     const on = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, handler: Handler) =>

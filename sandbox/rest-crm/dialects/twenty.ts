@@ -53,7 +53,8 @@ export const twenty: Dialect = {
   furnish: (world) => {
     for (const [name, { fields }] of Object.entries(OBJECTS)) world.addTable(name, fields, () => world.uuid());
   },
-  isAllowed: ({ headers }, token) => headers.authorization === `Bearer ${token}`,
+  login: (token) => ({ header: 'authorization', value: `Bearer ${token}` }),
+  example: { path: '/people' },
   bodyOf: (status) => problem(status, 'Refused').body,
   addRoutes(app, world) {
     const on = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, handler: Handler) =>

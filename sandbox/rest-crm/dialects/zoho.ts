@@ -51,7 +51,8 @@ export const zoho: Dialect = {
       world.addTable(name, fields, () => `55401800000${String(1_000_000 + world.nextNumber())}`);
     }
   },
-  isAllowed: ({ headers }, token) => headers.authorization === `Zoho-oauthtoken ${token}`,
+  login: (token) => ({ header: 'authorization', value: `Zoho-oauthtoken ${token}` }),
+  example: { path: '/Contacts', body: { data: [{ Last_Name: 'Rossi' }] } },
   bodyOf: codeOfStatus,
   addRoutes(app, world) {
     const on = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, handler: Handler) =>

@@ -88,7 +88,7 @@ export async function startSalesforce(): Promise<CrmVendor> {
     recorded: () => sandbox.recording.recorded(),
     purposeOf,
     counted: () => sandbox.counts.apiCalls,
-    authorize: (url) => sandbox.authorizeInBrowser(url, { username: USER }),
+    authorize: (url) => sandbox.authorizeInBrowser(url, { account: USER }),
     ...handsOn(sandbox),
     ...troublesAt(sandbox.faults, '/composite$'),
     close: () => sandbox.close(),

@@ -85,20 +85,21 @@ test('the front desk starts and stops, and admin calls are not counted', async (
   expect(body.total).toBe(0);
 });
 
-test('the command line prints one line of addresses and credentials and ends on a signal', async () => {
-  const child = spawn(
-    process.execPath,
-    ['sandbox/clinic/main.ts', '--tenants', '1', '--appointments', '50', '--seed', '3'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+test('as a process for programs it tells addresses and credentials in a line, and does what is ordered', async () => {
+  const given = ['--port', '0', '--auth-port', '0', '--tenants', '1', '--appointments', '50', '--seed', '3'];
+  const child = spawn(process.execPath, ['sandbox/main.ts', 'clinic', '--json', ...given], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   try {
-    const [line] = await once(createInterface({ input: child.stdout }), 'line');
-    const printed: Json = JSON.parse(String(line));
+    const lines = createInterface({ input: child.stdout });
+    const [line] = await once(lines, 'line');
+    const printed = JSON.parse(String(line));
     const clinic = await fetch(`${printed.baseUrl}/__sandbox/clinic`);
     expect(await clinic.json()).toMatchObject({ tenants: printed.tenants, users: printed.users });
     expect((await fetch(`${printed.authUrl}/.well-known/openid-configuration`)).status).toBe(200);
+    child.stdin.write(`${JSON.stringify({ tenantId: printed.tenantId, booked: 2 })}\n`);
+    const [done] = await once(lines, 'line');
+    expect(JSON.parse(String(done))).toHaveLength(2);
   } finally {
     const ended = once(child, 'exit');
     child.kill('SIGTERM');

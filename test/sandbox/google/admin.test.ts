@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { anEvent, startBench } from './support.ts';
 
@@ -38,20 +35,5 @@ describe('the sandbox’s own routes', () => {
     expect((await send(own('expire-sync-tokens'), 'POST')).status).toBe(204);
     expect((await send(own(`calendars/${encodeURIComponent(id)}`), 'DELETE')).status).toBe(204);
     expect(sandbox.requests.snapshot().total).toBe(1);
-  });
-});
-
-describe('main.ts', () => {
-  it('runs alone and ends on a signal', async () => {
-    const child = spawn(process.execPath, ['sandbox/google/main.ts', '--port', '0'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const ended = once(child, 'exit');
-    const lines = createInterface({ input: child.stdout });
-    const [first] = await once(lines, 'line');
-    const url = /http:\S+/.exec(String(first))?.[0];
-    expect((await send(`${url}/.well-known/openid-configuration`, 'GET')).body).toMatchObject({ issuer: url });
-    child.kill('SIGTERM');
-    expect((await ended)[0]).toBe(0);
   });
 });

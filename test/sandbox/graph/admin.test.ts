@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { anEvent, startBench } from './support.ts';
 
@@ -53,22 +50,5 @@ describe('the sandbox’s own routes', () => {
     expect(sandbox.recording.recorded()).toMatchObject([
       { method: 'POST', url: '/v1.0/me/events', body: expect.stringContaining('Seen') },
     ]);
-  });
-});
-
-describe('alone', () => {
-  it('says where it is, and ends when told to', async () => {
-    const main = new URL('../../../sandbox/graph/main.ts', import.meta.url).pathname;
-    const child = spawn(process.execPath, [main, '--port', '0', '--mailbox', NURSE], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const lines = createInterface({ input: child.stdout });
-    const [first] = await once(lines, 'line');
-    const url = /http:\S+(?=\/v1\.0)/.exec(String(first))?.[0];
-    const { body } = await send(`${url}/__sandbox/mailboxes/${NURSE}/calendars`, 'GET');
-    expect(body.items).toMatchObject([{ name: 'Calendar' }]);
-    child.kill('SIGTERM');
-    const [code] = await once(child, 'exit');
-    expect(code).toBe(0);
   });
 });

@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { CONTACTS, KEY, startBench } from './support.ts';
 
@@ -70,24 +67,5 @@ describe('the sandbox’s own routes', () => {
     expect(sandbox.counts.failedRows('contacts')).toBe(1);
     sandbox.counts.reset();
     expect(sandbox.counts.httpRequests).toBe(0);
-  });
-});
-
-describe('alone', () => {
-  it('says where it is, and ends when told to', async () => {
-    const main = new URL('../../../sandbox/hubspot/main.ts', import.meta.url).pathname;
-    const child = spawn(process.execPath, [main, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const lines: string[] = [];
-    const reader = createInterface({ input: child.stdout });
-    reader.on('line', (line) => lines.push(line));
-    while (lines.length < 2) {
-      await once(reader, 'line');
-    }
-    const [url = '', token = ''] = lines.slice(0, 2).map((line) => line.slice(line.indexOf(': ') + 2));
-    const answer = await fetch(`${url}${CONTACTS}`, { headers: { authorization: `Bearer ${token}` } });
-    expect(await answer.json()).toEqual({ results: [] });
-    child.kill('SIGTERM');
-    const [code] = await once(child, 'exit');
-    expect(code).toBe(0);
   });
 });

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import fastify from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
+import { acceptForms } from '../../../sandbox/kit/app.ts';
 import type { Fault, FaultRule } from '../../../sandbox/kit/faults.ts';
-import { acceptForms } from '../../../sandbox/kit/form.ts';
 import { SandboxKit } from '../../../sandbox/kit/kit.ts';
 import { listen, listenNode, type RunningServer } from '../../../sandbox/kit/listen.ts';
 

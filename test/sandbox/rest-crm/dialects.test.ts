@@ -41,6 +41,18 @@ describe.each(Object.keys(DIALECTS) as DialectName[])('the dialect %s', (dialect
     expect(sandbox.recording.recorded()).toHaveLength(1);
   });
 
+  test('has an example that works at once, and shows over HTTP what a person sees', async () => {
+    const { sandbox, call } = await open(dialect);
+    const { path, body } = sandbox.example;
+    expect((await call(body === undefined ? 'GET' : 'POST', path, body)).status).toBeLessThan(300);
+    const records = `${sandbox.url}/__sandbox/objects/${DIALECTS[dialect].path.slice(1)}/records`;
+    const before = sandbox.records(DIALECTS[dialect].path.slice(1)).length;
+    const made = await fetch(records, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+    const { id } = (await made.json()) as { id: string };
+    expect(await (await fetch(records)).json()).toMatchObject({ items: { length: before + 1 } });
+    expect((await fetch(`${records}/${id}`, { method: 'DELETE' })).status).toBe(204);
+  });
+
   test('asks for patience above its limit', async () => {
     const { sandbox, call } = await open(dialect);
     sandbox.configure({ requestsPerMinute: 1 });

@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { contact, KEY, startBench } from './support.ts';
 
@@ -64,22 +61,5 @@ describe('the sandbox’s own routes', () => {
     expect(bodies[1]).toContain('planted too');
     expect(sandbox.requests.requests({ method: 'PATCH', status: 200 })).toBe(1);
     expect(sandbox.requests.requests({ route: '/services/data/:version/composite/sobjects/:object/:field' })).toBe(2);
-  });
-});
-
-describe('alone', () => {
-  it('says where it is, and ends when told to', async () => {
-    const main = new URL('../../../sandbox/salesforce/main.ts', import.meta.url).pathname;
-    const child = spawn(process.execPath, [main, '--port', '0', '--person-accounts'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const lines = createInterface({ input: child.stdout });
-    const [line] = await once(lines, 'line');
-    const url = /http:\S+(?=\/services)/.exec(String(line))?.[0];
-    const { body } = await send(`${url}/__sandbox/objects/RecordType/records`, 'GET');
-    expect(body.items).toHaveLength(2);
-    child.kill('SIGTERM');
-    const [code] = await once(child, 'exit');
-    expect(code).toBe(0);
   });
 });

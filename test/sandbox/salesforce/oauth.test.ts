@@ -44,7 +44,7 @@ async function logIn(sandbox: SalesforceSandbox, { parameters = {}, answer = {},
     state: 'the-state',
     ...parameters,
   });
-  const final = await sandbox.authorizeInBrowser(url.href, { username: USER, ...answer });
+  const final = await sandbox.authorizeInBrowser(url.href, { account: USER, ...answer });
   return oidc.authorizationCodeGrant(configuration, new URL(final), {
     pkceCodeVerifier: verifier ?? pkceCodeVerifier,
     expectedState: 'the-state',
@@ -78,7 +78,7 @@ describe('a login', () => {
     const verifier = oidc.randomPKCECodeVerifier();
     await expect(logIn(sandbox, { verifier })).rejects.toMatchObject({ error: 'invalid_grant' });
     await expect(logIn(sandbox, { parameters: { scope: 'all' } })).rejects.toMatchObject({ error: 'invalid_scope' });
-    const open = (query: string) => sandbox.authorizeInBrowser(`${sandbox.authorizeUrl}?${query}`, { username: USER });
+    const open = (query: string) => sandbox.authorizeInBrowser(`${sandbox.authorizeUrl}?${query}`, { account: USER });
     const query = 'client_id=sandbox-client&response_type=code&redirect_uri=';
     expect(await open(query + encodeURIComponent(REDIRECT))).toContain('error=invalid_request');
     await expect(open(`${query}https://app.example/cb`)).rejects.toThrow('redirect_uri_mismatch');
@@ -96,7 +96,7 @@ describe('a login', () => {
     const { sandbox } = await withApplication({ requirePkce: false, redirectUris: ['https://app.example/cb'] });
     const query = 'client_id=sandbox-client&response_type=code&redirect_uri=https://app.example/cb';
     const codeOf = async (): Promise<string> => {
-      const final = await sandbox.authorizeInBrowser(`${sandbox.authorizeUrl}?${query}`, { username: USER });
+      const final = await sandbox.authorizeInBrowser(`${sandbox.authorizeUrl}?${query}`, { account: USER });
       return new URL(final).searchParams.get('code') ?? '';
     };
     const form = { grant_type: 'authorization_code', code: await codeOf(), redirect_uri: 'https://app.example/cb' };
@@ -155,7 +155,7 @@ describe('a refresh', () => {
       others.push(await logIn(sandbox));
     }
     expect((await refresh(sandbox, first.refresh_token)).status).toBe(200);
-    await logIn(sandbox, { answer: { username: 'other@clinic.example' } });
+    await logIn(sandbox, { answer: { account: 'other@clinic.example' } });
     expect(sandbox.liveGrants(USER)).toBe(5);
     await logIn(sandbox);
     expect(sandbox.liveGrants(USER)).toBe(5);
