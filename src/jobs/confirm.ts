@@ -1,9 +1,9 @@
 import type { StreamName } from '../model/streams.ts';
+import { type Cycle, listedIn } from '../sync/plan.ts';
+import type { Confirmations } from '../sync/views.ts';
 import { confirmAbsence, type Misses, missesAfter } from './absence.ts';
-import { type Cycle, listedIn } from './plan.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /** Reads absent records of each stream alone. @param missing by target */
 export async function confirmAll(

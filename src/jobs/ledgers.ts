@@ -1,11 +1,11 @@
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Ledger } from '../sync/derive.ts';
+import type { Confirmations } from '../sync/views.ts';
 import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
 import type { History, Taken } from './stream-memory.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /** A ledger, and what it has taken. */
 interface Kept {

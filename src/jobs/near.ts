@@ -4,16 +4,16 @@ import type { Lease } from '../state/leases.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetLook } from '../state/targets.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
+import { type Cycle, missingFrom, type TargetPlan } from '../sync/plan.ts';
+import { planTargets } from '../sync/plan-targets.ts';
+import type { Confirmations } from '../sync/views.ts';
 import { nothingMissing } from './absence.ts';
 import { basisOf } from './basis.ts';
 import { openStates } from './open-states.ts';
 import { isNearDue, paceOf } from './pace.ts';
-import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
-import { planTargets } from './plan-targets.ts';
 import { NO_STREAMS } from './streams.ts';
 import { type Reading, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /**
  * Calendars that the cycle that begins now may plan by the next two days alone, as the pace and the targets let it.

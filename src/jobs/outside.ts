@@ -1,5 +1,5 @@
 import { outlying, type TargetState } from '../sync/diff.ts';
-import { listedIn, snapshotOf } from './plan.ts';
+import { listedIn, snapshotOf } from '../sync/plan.ts';
 import { type Survey, windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

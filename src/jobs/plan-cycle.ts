@@ -3,6 +3,9 @@ import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { type Cycle, missingFrom, type TargetPlan } from '../sync/plan.ts';
+import { planTargets } from '../sync/plan-targets.ts';
+import type { Confirmations } from '../sync/views.ts';
 import { type Basis, basisOf } from './basis.ts';
 import { confirmAll } from './confirm.ts';
 import { gapsOf } from './gaps.ts';
@@ -10,15 +13,12 @@ import { keepLedgers } from './ledgers.ts';
 import { isDecided, nearCalendars, planNear } from './near.ts';
 import { openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
-import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
 import { absentReminded, REMINDERS, remindedReading } from './plan-reminders.ts';
-import { planTargets } from './plan-targets.ts';
 import { plannedBefore, remember } from './settled.ts';
 import { readAllStreams } from './stream-readers.ts';
 import { lookAtStreams } from './streams.ts';
 import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
 const PINNED_READ_ALONE = 50;

@@ -1,9 +1,9 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
+import type { Cycle, TargetPlan } from '../sync/plan.ts';
 import type { Confirmation } from './absence.ts';
 import { AWAITING } from './open-states.ts';
 import { paceOf } from './pace.ts';
-import type { Cycle, TargetPlan } from './plan.ts';
 import { streamsRead } from './streams.ts';
 import type { OpenTenant } from './tenant.ts';
 

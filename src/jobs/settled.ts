@@ -1,8 +1,8 @@
 import type { Lease } from '../state/leases.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { type Cycle, NOTHING_PLANNED, type TargetPlan } from '../sync/plan.ts';
 import { settledUntil } from '../sync/settled.ts';
 import type { Basis } from './basis.ts';
-import { type Cycle, NOTHING_PLANNED, type TargetPlan } from './plan.ts';
 import { windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

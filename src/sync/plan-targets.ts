@@ -1,12 +1,12 @@
+import { computesFromHistory } from '../jobs/streams.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
-import type { TargetState } from '../sync/diff.ts';
-import { holdAll } from '../sync/guard.ts';
-import { replacesNearlyAll } from '../sync/replaced.ts';
+import type { TargetState } from './diff.ts';
+import { holdAll } from './guard.ts';
 import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
-import { computesFromHistory } from './streams.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { replacesNearlyAll } from './replaced.ts';
 import { type Known, writtenSoon } from './views.ts';
 
 /** What came of planning the targets of one cycle. */

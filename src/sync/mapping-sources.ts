@@ -1,9 +1,9 @@
+import type { Survey } from '../jobs/survey.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
-import type { SourceRecord } from '../sync/diff.ts';
-import type { MappingSource } from '../sync/mapping/contract.ts';
-import type { Survey } from './survey.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { SourceRecord } from './diff.ts';
+import type { MappingSource } from './mapping/contract.ts';
 
 /** What a patient's contact is mapped from. */
 export function patientSource(

@@ -1,10 +1,10 @@
+import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
 import type { GenerationLook } from '../state/generations.ts';
 import type { TargetRecord } from '../state/targets.ts';
-import { absentCandidates, type TargetState } from '../sync/diff.ts';
-import { type ReadingRecords, rewrites } from '../sync/replaced.ts';
-import type { OpenTarget } from './tenant.ts';
+import { absentCandidates, type TargetState } from './diff.ts';
+import { type ReadingRecords, rewrites } from './replaced.ts';
 
 /** What the verdict on a whole reading goes by. */
 export interface ReadingFor {

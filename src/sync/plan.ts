@@ -1,21 +1,21 @@
+import { type Confirmation, evidenceOf } from '../jobs/absence.ts';
+import type { Basis } from '../jobs/basis.ts';
+import { inPieces } from '../jobs/in-pieces.ts';
+import { restoring } from '../jobs/marks.ts';
+import { type Reach, type Survey, windowOf, windowRead } from '../jobs/survey.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { HOLD_KINDS, type Hold, type PlannedChange } from '../model/plan.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { HOUR_MS, hasLeft, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
-import { absentCandidates, type Diff, type TargetState, type TimedLink } from '../sync/diff.ts';
-import { deletionClass, type GoneReason, guard } from '../sync/guard.ts';
-import { replacesNearlyAll } from '../sync/replaced.ts';
-import { type Confirmation, evidenceOf } from './absence.ts';
-import type { Basis } from './basis.ts';
+import { absentCandidates, type Diff, type TargetState, type TimedLink } from './diff.ts';
 import { givenUp } from './given-up.ts';
-import { inPieces } from './in-pieces.ts';
-import { restoring } from './marks.ts';
+import { deletionClass, type GoneReason, guard } from './guard.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
-import { type ReadingVerdict, readingVerdict } from './replaced.ts';
-import { type Reach, type Survey, windowOf, windowRead } from './survey.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { type ReadingVerdict, readingVerdict } from './reading-verdict.ts';
+import { replacesNearlyAll } from './replaced.ts';
 import { type Confirmations, type Known, viewOf } from './views.ts';
 
 /** What one cycle means to do to one target. */

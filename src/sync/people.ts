@@ -1,6 +1,6 @@
+import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Hold, HoldKind, PlannedChange } from '../model/plan.ts';
-import type { TargetState } from '../sync/diff.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { TargetState } from './diff.ts';
 import type { Known } from './views.ts';
 
 type DoubtKnown = Pick<Known, 'doubt' | 'survey' | 'confirmations'>;

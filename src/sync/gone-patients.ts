@@ -1,8 +1,8 @@
+import type { Confirmation } from '../jobs/absence.ts';
+import type { Survey } from '../jobs/survey.ts';
+import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Patient } from '../model/records.ts';
-import type { TargetState } from '../sync/diff.ts';
-import type { Confirmation } from './absence.ts';
-import type { Survey } from './survey.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { TargetState } from './diff.ts';
 
 /** What a cycle knows, as far as it tells who is gone. */
 interface Known {

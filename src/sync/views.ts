@@ -1,3 +1,7 @@
+import type { Confirmation } from '../jobs/absence.ts';
+import { inPieces } from '../jobs/in-pieces.ts';
+import type { Survey } from '../jobs/survey.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { CrmItem } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
@@ -7,16 +11,13 @@ import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, overlaps, type TimeWindow } from '../model/time.ts';
 import type { GenerationLook } from '../state/generations.ts';
 import type { Doubt } from '../state/protection.ts';
-import type { AgendaIndex } from '../sync/agenda-index.ts';
-import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from '../sync/diff.ts';
-import { describeAppointment, exclusionOf } from '../sync/feed.ts';
-import { isSameContent } from '../sync/identity.ts';
-import type { KnownFingerprints } from '../sync/known-fingerprints.ts';
-import type { Mapped, MappingSource } from '../sync/mapping/contract.ts';
-import { project } from '../sync/project.ts';
-import type { Confirmation } from './absence.ts';
+import type { AgendaIndex } from './agenda-index.ts';
+import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord, type TargetState } from './diff.ts';
+import { describeAppointment, exclusionOf } from './feed.ts';
 import { gonePatients } from './gone-patients.ts';
-import { inPieces } from './in-pieces.ts';
+import { isSameContent } from './identity.ts';
+import type { KnownFingerprints } from './known-fingerprints.ts';
+import type { Mapped, MappingSource } from './mapping/contract.ts';
 import {
   activitySource,
   describeInvoice,
@@ -25,8 +26,7 @@ import {
   patientSource,
   startOfInvoice,
 } from './mapping-sources.ts';
-import type { Survey } from './survey.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { project } from './project.ts';
 
 /** What reading absent records alone told, by stream. */
 export interface Confirmations {
