@@ -3,14 +3,15 @@ import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetLook } from '../state/targets.ts';
+import { type Confirmations, nothingMissing } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
-import { type Cycle, missingFrom, type TargetPlan } from '../sync/plan.ts';
-import { planTargets } from '../sync/plan-targets.ts';
-import type { Confirmations } from '../sync/views.ts';
-import { nothingMissing } from './absence.ts';
-import { basisOf } from './basis.ts';
-import { openStates } from './open-states.ts';
+import { missingFrom } from '../sync/shown.ts';
+import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
+import type { Cycle } from './cycle.ts';
+import { lookAround, openAll } from './load.ts';
+import { inputOf } from './load-input.ts';
 import { isNearDue, paceOf } from './pace.ts';
+import { planInput } from './plan-input.ts';
 import { NO_STREAMS } from './streams.ts';
 import { type Reading, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -80,39 +81,21 @@ export async function planNear(
   if (survey.snapshot.completeness === 'partial') return null;
   progress('planning the next two days');
   const byAgenda = indexByAgenda(survey.snapshot.records.values());
-  const wentBackAt = await tenant.protection.wentBackAt();
-  const basis = await basisOf(tenant, known, { survey, byAgenda, wentBackAt, gaps: new Map() });
-  const { states, left } = await openStates(tenant, known, { survey, lease, wentBackAt }, signal);
-  for (const [target, state] of states) {
-    if (missingFrom(survey, target, state, new Set()).length > 0) return null;
-  }
+  const basis = await lookAround(tenant, known, { survey, byAgenda, gaps: new Map() });
+  const { opened, left } = await openAll(tenant, known, { basis, lease }, signal);
+  if (opened.some(({ target, state }) => missingFrom(survey, target, state, new Set()).length > 0)) return null;
   if ((await tenant.protection.doubt({ lookOnly: lease === null })) !== null) return null;
   const confirmations: Confirmations = {
     appointments: nothingMissing(),
     patients: nothingMissing(),
     invoices: nothingMissing(),
   };
-  const missing = new Map<string, string[]>();
   const isForgotten = await tenant.tombstones.load();
-  const input = {
-    survey,
-    byAgenda,
-    states,
-    isForgotten,
-    confirmations,
-    absent: missing,
-    missing,
-    doubt: null,
-  };
-  const { plans } = await planTargets(tenant, input, signal);
+  const shown = { survey, byAgenda, confirmations, isForgotten, isDoubted: false };
+  const input = await inputOf(tenant, opened, shown, signal);
+  const { plans } = await planInput(tenant, { input, basis }, signal);
   if (!plans.every(isOfSomeNews)) return null;
-  const answers = { survey, basis, confirmations, missing, doubt: null, gaps: basis.gaps };
-  return { ...answers, plans, settled: [], left, isPlain: true };
-}
-
-/** Whether a plan leaves nothing to a person or to another reading. */
-export function isDecided({ held, postponed, replaced, doubtsReading }: TargetPlan): boolean {
-  return !replaced && !doubtsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
+  return { survey, basis, confirmations, missing: new Map(), doubt: null, plans, settled: [], left, isPlain: true };
 }
 
 /** Rows of somebody else come under unknown ids, or under known ones with other contents: they would confirm next to nothing. */

@@ -8,11 +8,14 @@ import type { TargetRecord } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
-import { type Cycle, snapshotOf } from '../sync/plan.ts';
+import { snapshotOf } from '../sync/shown.ts';
+import { neededBy, streamsOf } from '../sync/streams.ts';
+import { windowOf } from '../sync/windows.ts';
+import type { Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
-import { neededBy, type Streams, streamsOf } from './streams.ts';
-import { type Survey, windowOf } from './survey.ts';
+import type { Streams } from './streams.ts';
+import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Code of a target that is left as it is since what it follows is yet to be read: no failure. */
@@ -35,9 +38,9 @@ export async function openStates(
   targets: readonly OpenTarget[],
   opening: Opening,
   signal: AbortSignal,
-): Promise<{ states: Map<OpenTarget, TargetState>; left: Cycle['left'] }> {
+): Promise<{ states: Map<OpenTarget, TargetState>; left: readonly Left[] }> {
   const states = new Map<OpenTarget, TargetState>();
-  const left: { target: string; code: string }[] = [];
+  const left: Left[] = [];
   for (const target of targets) {
     const unread = unreadFor(target, opening.survey.streams);
     if (unread !== null) {

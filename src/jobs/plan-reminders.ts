@@ -40,14 +40,17 @@ export function remindedReading({ rules }: OpenReminders, now: Instant): Reading
 }
 
 /** Puts back jobs that were lost, by asking for each again: a known one is left as it is. */
-export async function resumeReminders({ reminders, configuration }: OpenTenant): Promise<void> {
+export async function resumeReminders({
+  reminders,
+  configuration,
+}: Pick<OpenTenant, 'reminders' | 'configuration'>): Promise<void> {
   if (reminders === null || configuration.paused) return;
   await reminders.alarms.set(await reminders.ledger.open());
 }
 
 /** Appointments of waiting reminders that a complete list did not show. @param isSeen also of rows that can't be used */
 export async function absentReminded(
-  { reminders, clock }: OpenTenant,
+  { reminders, clock }: Pick<OpenTenant, 'reminders' | 'clock'>,
   isSeen: (recordId: string) => boolean,
 ): Promise<string[]> {
   if (reminders === null) return [];

@@ -367,7 +367,7 @@ async function noteSettled(tenant: OpenTenant, target: OpenTarget): Promise<void
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');
   const held = isOpen || (await approvedUnplanned(tenant, target.id, holds)) > 0;
   const isKnown = record.plannedAsOf !== null && record.gaps === null;
-  const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant, target));
+  const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant.links, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
   await tenant.records.write(target.id, { trouble: null, pausedUntil: null, ...settled });
 }

@@ -1,12 +1,13 @@
 import type { Progress } from '../model/progress.ts';
 import { overlaps } from '../model/time.ts';
 import type { JournalEffect, JournalEntry } from '../state/journal.ts';
-import { snapshotOf } from '../sync/plan.ts';
-import { agrees, type Confirmations } from '../sync/views.ts';
-import type { Confirmation } from './absence.ts';
-import { confirmAll } from './confirm.ts';
+import type { Confirmation, Confirmations } from '../sync/absence.ts';
+import { agrees } from '../sync/crm-rules.ts';
+import { snapshotOf } from '../sync/shown.ts';
+import { windowOf } from '../sync/windows.ts';
+import { confirmAll } from './absence.ts';
 import { readAllStreams } from './stream-readers.ts';
-import { type Survey, surveyClinic, windowOf } from './survey.ts';
+import { type Survey, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**

@@ -1,14 +1,95 @@
-import type { Survey } from '../jobs/survey.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import type { ClinicShown, CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { SourceRecord } from './diff.ts';
-import type { MappingSource } from './mapping/contract.ts';
+import { exclusionOf } from './feed.ts';
+import type { Mapped, MappingSource } from './mapping/contract.ts';
 
-/** What a patient's contact is mapped from. */
+/** A record to be mapped. */
+export interface Mappable {
+  id: string;
+  source: MappingSource;
+}
+
+/** What a plan maps of a target's records, to be mapped ahead where the mapping holds expressions. */
+export function* mappables(
+  target: TargetSetup,
+  pinned: ReadonlySet<string>,
+  { survey, confirmations }: Pick<CycleInput, 'survey' | 'confirmations'>,
+): Generator<Mappable> {
+  switch (target.stream) {
+    case 'patients': {
+      if (!isComputable(target, survey)) return;
+      const sourceOf = patientSource(target, survey);
+      for (const patient of shownOf(survey.streams.patients, confirmations.patients.found)) {
+        yield { id: patient.id, source: sourceOf(patient) };
+      }
+      return;
+    }
+    case 'appointments': {
+      const sourceOf = activitySource(survey);
+      const exclusion = activityExclusion(target, pinned);
+      for (const appointment of shownOf(survey, confirmations.appointments.found)) {
+        if (exclusion(appointment) === null) yield { id: appointment.id, source: sourceOf(appointment) };
+      }
+      return;
+    }
+    case 'invoices': {
+      for (const invoice of shownOf(survey.streams.invoices, confirmations.invoices.found)) {
+        yield { id: invoice.id, source: invoiceSource(invoice) };
+      }
+    }
+  }
+}
+
+/** Every record that is known to be there: those of the list, and those that were read alone. */
+export function* shownOf<Source>(
+  list: { snapshot: { records: ReadonlyMap<string, Source> } } | null,
+  found: Iterable<Source>,
+): Generator<Source> {
+  if (list !== null) yield* list.snapshot.records.values();
+  yield* found;
+}
+
+/** How a target's records are mapped: at once, or as they were mapped ahead. */
+export function mapperOf<Source extends { id: string }>(
+  { target: { crm }, mapped }: Pick<TargetInput, 'target' | 'mapped'>,
+  sourceOf: (record: Source) => MappingSource,
+): (record: Source) => Mapped {
+  return (record) => {
+    const ahead = mapped?.get(record.id);
+    if (ahead !== undefined) return ahead;
+    return mapped === null && crm !== null ? crm.mapping.mapNow(sourceOf(record)) : { fault: 'not-mapped' };
+  };
+}
+
+/** Whether all was read that derived properties are computed from: the past, and what is ahead in the target's window. */
+export function isComputable(
+  { crm, configuration }: TargetSetup,
+  { startedAt }: Pick<ClinicShown, 'startedAt'>,
+): boolean {
+  // The end of the window moves on with each cycle; readings that broke off for less than a day lack next to nothing.
+  const aheadUntil = startedAt + (configuration.window.futureDays - 1) * DAY_MS;
+  return crm?.ledger?.covers(startedAt, aheadUntil) ?? true;
+}
+
+/** What keeps an appointment out of a target of activities; null when nothing does. */
+export function activityExclusion(
+  { configuration }: Pick<TargetSetup, 'configuration'>,
+  pinned: ReadonlySet<string>,
+): (appointment: Appointment) => string | null {
+  return (appointment) => {
+    const { id, status, patientId } = appointment;
+    if (status === 'cancelled') return 'status';
+    if (pinned.has(id)) return null;
+    if (patientId === null) return 'blocked-time';
+    return exclusionOf(appointment, configuration) ?? (configuration.statuses.includes(status) ? null : 'status');
+  };
+}
+
 export function patientSource(
-  { crm }: OpenTarget,
-  { startedAt }: Pick<Survey, 'startedAt'>,
+  { crm }: TargetSetup,
+  { startedAt }: Pick<ClinicShown, 'startedAt'>,
 ): (patient: Patient) => MappingSource {
   const ledger = crm?.ledger ?? null;
   return (patient) => ({
@@ -19,7 +100,7 @@ export function patientSource(
 }
 
 /** What an appointment's activity is mapped from. */
-export function activitySource({ directory }: Survey): (appointment: Appointment) => MappingSource {
+export function activitySource({ directory }: ClinicShown): (appointment: Appointment) => MappingSource {
   const { agendas, locations, treatments } = directory;
   return (appointment) => {
     const agenda = agendas.get(appointment.agendaId);

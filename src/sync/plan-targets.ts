@@ -1,49 +1,50 @@
-import { computesFromHistory } from '../jobs/streams.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { asMirrorError } from '../model/errors.ts';
-import type { Hold, PlannedChange } from '../model/plan.ts';
-import type { TargetState } from './diff.ts';
+import { asMirrorError, type MirrorError } from '../model/errors.ts';
+import type { Pieces } from '../model/pieces.ts';
+import type { PlannedChange } from '../model/plan.ts';
+import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
+import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { holdAll } from './guard.ts';
-import type { Cycle, TargetPlan } from './plan.ts';
 import { planTarget } from './plan.ts';
 import { replacesNearlyAll } from './replaced.ts';
-import { type Known, writtenSoon } from './views.ts';
+import { computesFromHistory } from './streams.ts';
+import type { TargetPlan } from './target-plan.ts';
 
 /** What came of planning the targets of one cycle. */
 export interface PlannedTargets {
+  /** In the order of the input. */
   plans: TargetPlan[];
-  /** Targets in CRMs whose plan could not be made: they are left as they are. */
-  failed: Cycle['left'];
+  /** By id: targets in CRMs whose plan could not be made: they are left as they are. */
+  failed: ReadonlyMap<string, MirrorError>;
+  /** By target of contacts: patients who were found to be gone since the list of patients was read, those known before among them. */
+  gone: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
- * Plans every target that could be read. Contacts come first, since what belongs to them goes by what becomes of them. A CRM's target
- * that can't be planned (its expressions can't be worked out now) keeps no other from its work.
+ * Plans every target of a cycle. Pure: the same input gives the same plans, in pieces or at once, and nothing of it is changed. Contacts
+ * come first, since what belongs to them goes by what becomes of them. A CRM's target that can't be planned (its expressions can't be
+ * worked out now) keeps no other from its work.
  */
-export async function planTargets(
-  tenant: OpenTenant,
-  input: Omit<Known, 'heldContacts' | 'comingContacts' | 'holds' | 'generation'>,
-  signal: AbortSignal,
-): Promise<PlannedTargets> {
-  const holds = await tenant.holds.list();
-  const heldContacts = contactsIn(holds, tenant);
-  const comingContacts = new Map<string, ReadonlySet<string>>();
-  const known = { ...input, holds, heldContacts, comingContacts, generation: await tenant.generation.look() };
-  const plans = new Map<OpenTarget, TargetPlan>();
-  const failed: { target: string; code: string }[] = [];
-  const configured = [...input.states.keys()];
-  const contacts = configured.filter(({ stream }) => stream === 'patients');
-  for (const group of [contacts, configured.filter((target) => !contacts.includes(target))]) {
-    const planned = await planGroup(tenant, group, known, failed, signal);
+export function* planTargets(cycle: CycleInput): Pieces<PlannedTargets> {
+  const contacts = contactsBefore(cycle);
+  const plans = new Map<string, TargetPlan>();
+  const failed = new Map<string, MirrorError>();
+  const isOfContacts = ({ target }: TargetInput) => target.stream === 'patients';
+  const ofContacts = cycle.targets.filter(isOfContacts);
+  for (const group of [ofContacts, cycle.targets.filter((input) => !isOfContacts(input))]) {
+    const planned = yield* planGroup(group, cycle, contacts, failed);
     for (const plan of keepDoubted(planned)) {
-      plans.set(plan.target, plan);
-      if (plan.target.stream !== 'patients') continue;
-      heldContacts.set(plan.target.id, heldIn(plan));
-      comingContacts.set(plan.target.id, comingIn(plan, input.states.get(plan.target)));
+      const { id } = plan.target;
+      plans.set(id, plan);
+      const before = contacts.get(id);
+      if (before !== undefined) contacts.set(id, contactsAfter(before, plan));
     }
   }
-  // As they are configured, whatever the order in which they were planned.
-  return { plans: keepComputed(configured.flatMap((target) => plans.get(target) ?? [])), failed };
+  return {
+    // As they are configured, whatever the order in which they were planned.
+    plans: keepComputed(cycle.targets.flatMap(({ target }) => plans.get(target.id) ?? [])),
+    failed,
+    gone: new Map([...contacts].map(([id, { gone }]) => [id, gone])),
+  };
 }
 
 /** What a contact's properties are computed from may be somebody else's too. */
@@ -54,25 +55,21 @@ function keepComputed(plans: TargetPlan[]): TargetPlan[] {
   );
 }
 
-async function planGroup(
-  tenant: OpenTenant,
-  targets: readonly OpenTarget[],
-  known: Known,
-  failed: { target: string; code: string }[],
-  signal: AbortSignal,
-): Promise<TargetPlan[]> {
+function* planGroup(
+  targets: readonly TargetInput[],
+  cycle: CycleInput,
+  contacts: ReadonlyMap<string, Contacts>,
+  failed: Map<string, MirrorError>,
+): Pieces<TargetPlan[]> {
   const plans: TargetPlan[] = [];
-  for (const target of targets) {
-    const state = known.states.get(target);
-    if (state === undefined) continue;
+  for (const input of targets) {
+    const { target, fault } = input;
     try {
-      plans.push(await planTarget(tenant, target, known, state, signal));
+      if (fault !== null) throw fault;
+      plans.push(yield* planTarget(input, cycle, contacts));
     } catch (error) {
-      signal.throwIfAborted();
       if (target.crm === null) throw error;
-      const { code, actor } = asMirrorError(error);
-      tenant.log.warn({ target: target.id, code, actor }, 'a target could not be planned');
-      failed.push({ target: target.id, code });
+      failed.set(target.id, asMirrorError(error));
     }
   }
   return plans;
@@ -115,26 +112,4 @@ function withoutReading(plan: TargetPlan): TargetPlan {
     refused: isRefused ? [...plan.refused, ...kept] : plan.refused,
     replaced: true,
   };
-}
-
-/** As of the last plan, for contacts that this cycle does not plan. */
-function contactsIn(holds: readonly Hold[], { targets }: OpenTenant): Map<string, ReadonlySet<string>> {
-  const held = new Map<string, ReadonlySet<string>>();
-  for (const { target, state, recordIds } of holds) {
-    if (targets.get(target)?.stream !== 'patients' || state === 'approved') continue;
-    held.set(target, new Set([...(held.get(target) ?? []), ...recordIds]));
-  }
-  return held;
-}
-
-/** What waits already is still written, unless the plan gives it up. */
-function comingIn({ passed, abandoned }: TargetPlan, state: TargetState | undefined): ReadonlySet<string> {
-  const coming = writtenSoon(state?.pending.values() ?? []);
-  for (const recordId of abandoned) coming.delete(recordId);
-  for (const { recordId, wanted } of passed) if (wanted.want === 'present') coming.add(recordId);
-  return coming;
-}
-
-function heldIn({ held, refused }: TargetPlan): ReadonlySet<string> {
-  return new Set([...Object.values(held).flat(), ...refused].map(({ recordId }) => recordId));
 }

@@ -1,0 +1,149 @@
+import type { Progress } from '../model/progress.ts';
+import type { Lease } from '../state/leases.ts';
+import type { Doubt } from '../state/protection.ts';
+import type { Confirmations } from '../sync/absence.ts';
+import { indexByAgenda } from '../sync/agenda-index.ts';
+import type { CycleInput } from '../sync/cycle-input.ts';
+import { missingFrom } from '../sync/shown.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
+import { confirmAll } from './absence.ts';
+import type { Basis, Left } from './cycle.ts';
+import { gapsOf } from './gaps.ts';
+import { keepLedgers } from './ledgers.ts';
+import { inputOf, type Opened, targetInputs } from './load-input.ts';
+import { openStates } from './open-states.ts';
+import { nextOutside } from './outside.ts';
+import { absentReminded, REMINDERS } from './plan-reminders.ts';
+import { plannedBefore } from './settled.ts';
+import type { Survey } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** All that a plan goes by, and what was found on the way to it. */
+export interface Loaded {
+  input: CycleInput;
+  basis: Basis;
+  /** Calendars for which the same was planned before as would be planned now, with that plan: their states are not opened. */
+  resting: ReadonlyMap<OpenTarget, TargetPlan>;
+  left: readonly Left[];
+  doubt: Doubt | null;
+}
+
+/** How a cycle is loaded. */
+export interface Loading {
+  survey: Survey;
+  /** Null to look only: nothing at all is written, adoption included. */
+  lease: Lease | null;
+  progress: Progress;
+}
+
+/** Reads what a plan goes by beside what the clinic showed: the state, and what the clinic says of absent records. */
+export async function loadCycle(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  { survey, lease, progress }: Loading,
+  signal: AbortSignal,
+): Promise<Loaded> {
+  progress('reading the targets');
+  const byAgenda = indexByAgenda(survey.snapshot.records.values(), tenant.memory.byAgenda);
+  tenant.memory.byAgenda = byAgenda;
+  const gaps = gapsOf(targets, tenant.reminders, survey);
+  const basis = await lookAround(tenant, targets, { survey, byAgenda, gaps });
+  // Whoever only looks gives the same answer by itself.
+  let resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, basis);
+  const moving = targets.filter((target) => !resting.has(target));
+  let { opened, left } = await openAll(tenant, moving, { basis, lease }, signal);
+  opened = await withUnlisted(tenant, opened, { survey, note: lease !== null });
+  const asked = new Map(opened.map(({ target, missing }) => [target.id, missing]));
+  asked.set(REMINDERS, await remindersMissing(tenant, survey));
+  const questions = new Set([...asked.values()].flat()).size;
+  if (questions > 0) progress('reading absent records alone', 0, questions);
+  const confirmations = await confirmAll(tenant, survey, asked, signal);
+  progress('planning');
+  await keepLedgers(tenant, survey, confirmations, signal);
+  // After the targets were opened: what was found there may tell that the state was lost.
+  const doubt = await tenant.protection.doubt({ lookOnly: lease === null });
+  const isForgotten = await tenant.tombstones.load();
+  if (resting.size > 0 && (isForgotten.version !== basis.forgotten || saysMore(confirmations))) {
+    const rest = await openAll(tenant, [...resting.keys()], { basis, lease }, signal);
+    opened = [...opened, ...rest.opened];
+    left = [...left, ...rest.left];
+    resting = new Map();
+  }
+  const known = { survey, byAgenda, confirmations, isForgotten, isDoubted: doubt !== null };
+  return { input: await inputOf(tenant, opened, known, signal), basis, resting, left, doubt };
+}
+
+/** The same with the states of all, for when more turns out than the lists tell. */
+export async function withResting(
+  tenant: OpenTenant,
+  { input, basis, resting, left, doubt }: Loaded,
+  lease: Lease | null,
+  signal: AbortSignal,
+): Promise<Loaded> {
+  const rest = await openAll(tenant, [...resting.keys()], { basis, lease }, signal);
+  const targets = [...input.targets, ...(await targetInputs(tenant, rest.opened, input, signal))];
+  return { input: { ...input, targets }, basis, resting: new Map(), left: [...left, ...rest.left], doubt };
+}
+
+/** Looks at the state of all targets in one go. */
+export async function lookAround(
+  { tombstones, holds, records, protection }: Pick<OpenTenant, 'tombstones' | 'holds' | 'records' | 'protection'>,
+  targets: readonly OpenTarget[],
+  known: Pick<Basis, 'survey' | 'byAgenda' | 'gaps'>,
+): Promise<Basis> {
+  return {
+    ...known,
+    wentBackAt: await protection.wentBackAt(),
+    forgotten: (await tombstones.load()).version,
+    holds: await holds.list(),
+    looks: await records.look(targets.map(({ id }) => id)),
+  };
+}
+
+/** Opens the states of targets. Of their records none is known to be absent yet. */
+export async function openAll(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  { basis: { survey, wentBackAt }, lease }: { basis: Basis; lease: Lease | null },
+  signal: AbortSignal,
+): Promise<{ opened: Opened[]; left: readonly Left[] }> {
+  const { states, left } = await openStates(tenant, targets, { survey, lease, wentBackAt }, signal);
+  const opened: Opened[] = [];
+  for (const [target, state] of states) {
+    const pinned = await tenant.journal.pinned(target.id, tenant.clock());
+    opened.push({ target, state, pinned, absent: [], missing: [] });
+  }
+  return { opened, left };
+}
+
+/** Absent records by target: those that the lists should show, and with them those that are read alone in this cycle. */
+async function withUnlisted(
+  { records }: Pick<OpenTenant, 'records'>,
+  opened: readonly Opened[],
+  { survey, note }: { survey: Survey; note: boolean },
+): Promise<Opened[]> {
+  const found: Opened[] = [];
+  for (const one of opened) {
+    const { target, state, pinned } = one;
+    const absent = missingFrom(survey, target, state, pinned);
+    const beyond = await nextOutside(records, target, { survey, state, targets: opened.length, note }, absent);
+    found.push({ ...one, absent, missing: [...absent, ...beyond] });
+  }
+  return found;
+}
+
+/** Whether reading records alone told of any appointment: what it tells may belong to every target. */
+export function saysMore({ appointments }: Confirmations): boolean {
+  const { found, unusable, vanished, missedOnce, kept } = appointments;
+  return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
+}
+
+/** Appointments that wait for a reminder and that a complete list did not show. */
+async function remindersMissing(
+  tenant: Pick<OpenTenant, 'reminders' | 'clock'>,
+  { snapshot }: Survey,
+): Promise<string[]> {
+  if (snapshot.completeness !== 'complete') return [];
+  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
+  return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
+}
