@@ -5,7 +5,7 @@ import { surveyClinic } from '../src/jobs/survey.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';
 import type { RunReport } from '../src/state/runs.ts';
-import type { Reach } from '../src/sync/windows.ts';
+import type { Reach } from '../src/sync/cycle-input.ts';
 import { startRedis } from '../tools/redis.ts';
 import { openCycleWorld } from './cycle/world.ts';
 import { atMost, type Figure, shareOf } from './figure.ts';

@@ -5,7 +5,7 @@ import type { Appointment } from '../model/records.ts';
 import { hasLeft, type Instant } from '../model/time.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
-import { windowOf } from '../sync/windows.ts';
+import { windowOf } from '../sync/followed.ts';
 import { type Estate, requireTenant } from './estate.ts';
 import type { DriftPolicy } from './status.ts';
 

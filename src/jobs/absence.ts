@@ -4,7 +4,7 @@ import type { Lookup } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { TargetStore } from '../state/targets.ts';
 import { type Confirmation, type Confirmations, type Misses, missesAfter, nothingMissing } from '../sync/absence.ts';
-import { listedIn } from '../sync/shown.ts';
+import { listedIn } from '../sync/followed.ts';
 import type { Cycle } from './cycle.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';

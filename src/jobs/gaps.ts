@@ -2,7 +2,7 @@ import { lazily } from '../model/lazily.ts';
 import type { SetAside } from '../model/records.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
-import { streamsOf } from '../sync/streams.ts';
+import { streamsOf } from '../sync/followed.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTarget } from './tenant.ts';

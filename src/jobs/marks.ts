@@ -2,7 +2,8 @@ import type { Link } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { DriftReport, TargetStore } from '../state/targets.ts';
-import { fieldsByHand, restoring } from '../sync/audit.ts';
+import { fieldsByHand } from '../sync/audit.ts';
+import { restoring } from '../sync/diff.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** What is known to be done by hand at a moment. */

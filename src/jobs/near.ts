@@ -1,17 +1,13 @@
-import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
-import type { Lease } from '../state/leases.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetLook } from '../state/targets.ts';
 import { type Confirmations, nothingMissing } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
-import { missingFrom } from '../sync/shown.ts';
+import { missingFrom } from '../sync/followed.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
-import type { Cycle } from './cycle.ts';
-import { lookAround, openAll } from './load.ts';
-import { inputOf } from './load-input.ts';
+import { inputOf, type Loaded, type Loading, lookAround, openAll } from './load.ts';
+
 import { isNearDue, paceOf } from './pace.ts';
-import { planInput } from './plan-input.ts';
 import { NO_STREAMS } from './streams.ts';
 import { type Reading, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -52,10 +48,8 @@ function needsWhole(
   return plannedUnder !== now.number || comparableUnder !== now.number || wentBackAt !== now.wentBackAt;
 }
 
-/** What a cycle over the next two days goes by. */
-export interface NearOptions {
-  lease: Lease | null;
-  progress: Progress;
+/** How a cycle over the next two days is loaded. */
+export interface NearOptions extends Omit<Loading, 'survey'> {
   /** Calendars that may be planned so. */
   known: readonly OpenTarget[];
   /** What is read for others than targets. */
@@ -64,18 +58,18 @@ export interface NearOptions {
 }
 
 /**
- * Plans calendars by the next two days alone: what is new or other there. It removes nothing and judges nothing. Whatever asks more than that
- * (an end that is not proved, a record that is not where its link says, a removal, a target that is changed in more places than it is
- * confirmed in) is left to a reading of all.
+ * Reads what calendars are planned by for the next two days alone: what is new or other there. Such a plan removes nothing and judges
+ * nothing. Whatever asks more than that (an end that is not proved, a record that is not where its link says, a doubt) is left to a
+ * reading of all.
  * @param targets all that are not paused: what of the catalogue is read depends on all of them
  * @returns null when all must be read
  */
-export async function planNear(
+export async function loadNear(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
   { lease, progress, known, besides, last }: NearOptions,
   signal: AbortSignal,
-): Promise<Cycle | null> {
+): Promise<Loaded | null> {
   const wanted = { besides, ...(last && { last }), reach: 'near', streams: NO_STREAMS } as const;
   const survey = await surveyClinic(tenant, targets, wanted, signal);
   if (survey.snapshot.completeness === 'partial') return null;
@@ -92,14 +86,14 @@ export async function planNear(
   };
   const isForgotten = await tenant.tombstones.load();
   const shown = { survey, byAgenda, confirmations, isForgotten, isDoubted: false };
-  const input = await inputOf(tenant, opened, shown, signal);
-  const { plans } = await planInput(tenant, { input, basis }, signal);
-  if (!plans.every(isOfSomeNews)) return null;
-  return { survey, basis, confirmations, missing: new Map(), doubt: null, plans, settled: [], left, isPlain: true };
+  return { input: await inputOf(tenant, opened, shown, signal), basis, resting: new Map(), left, doubt: null };
 }
 
-/** Rows of somebody else come under unknown ids, or under known ones with other contents: they would confirm next to nothing. */
-function isOfSomeNews(plan: TargetPlan): boolean {
+/**
+ * Whether a plan by two days alone can stand: a removal, and a target that is changed in more places than it is confirmed in, are left to a
+ * reading of all. Rows of somebody else come under unknown ids, or under known ones with other contents: they would confirm next to nothing.
+ */
+export function canStand(plan: TargetPlan): boolean {
   const { passed, refused, unchanged } = plan;
   const isWrittenOnly = passed.every(({ wanted }) => wanted.want === 'present') && refused.length === 0;
   return isDecided(plan) && isWrittenOnly && passed.length <= unchanged;

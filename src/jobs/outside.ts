@@ -1,7 +1,6 @@
 import type { TargetStore } from '../state/targets.ts';
 import { outlying, type TargetState } from '../sync/diff.ts';
-import { listedIn, snapshotOf } from '../sync/shown.ts';
-import { windowOf } from '../sync/windows.ts';
+import { listedIn, snapshotOf, windowOf } from '../sync/followed.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTarget } from './tenant.ts';
 

@@ -2,12 +2,13 @@ import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { CycleInput, TargetSetup } from '../sync/cycle-input.ts';
+import { windowOf } from '../sync/followed.ts';
+import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
-import { windowOf } from '../sync/windows.ts';
-import type { Cycle } from './cycle.ts';
+import type { Cycle, Left } from './cycle.ts';
+import { inPieces } from './in-pieces.ts';
 import { type Loaded, loadCycle, saysMore, withResting } from './load.ts';
-import { nearCalendars, planNear } from './near.ts';
-import { planInput } from './plan-input.ts';
+import { canStand, loadNear, type NearOptions, nearCalendars } from './near.ts';
 import { remindedReading } from './plan-reminders.ts';
 import { remember } from './settled.ts';
 import { readAllStreams } from './stream-readers.ts';
@@ -32,28 +33,41 @@ export interface PlanOptions {
  * by a job of its own, and what of it is not there is left out of the cycle. Whoever only looks reads all by itself.
  */
 export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
-  const configured = activeTargets(tenant);
-  const { lease, progress, pacedAt: startedAt } = options;
+  const targets = activeTargets(tenant);
+  const { lease, progress } = options;
   progress('reading the clinic');
-  const besides = await readingsBesides(tenant, configured);
+  const besides = await readingsBesides(tenant, targets);
   const [last] = await tenant.runs.list(1);
-  const known = startedAt === undefined ? null : await nearCalendars(tenant, configured, { startedAt, last });
-  const near = known && (await planNear(tenant, configured, { ...options, known, besides, last }, signal));
+  const near = await planNear(tenant, targets, { ...options, besides, last }, signal);
   if (near !== null) return near;
   const streams =
     lease === null
-      ? await readAllStreams(tenant, configured, progress, signal)
-      : (await lookAtStreams(tenant, configured, last && { lastRun: last })).streams;
-  const survey = await surveyClinic(tenant, configured, { besides, streams, ...(last && { last }) }, signal);
-  const loaded = await loadCycle(tenant, configured, { survey, lease, progress }, signal);
-  const cycle = await planLoaded(tenant, configured, loaded, lease, signal);
+      ? await readAllStreams(tenant, targets, progress, signal)
+      : (await lookAtStreams(tenant, targets, last && { lastRun: last })).streams;
+  const survey = await surveyClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
+  const loaded = await loadCycle(tenant, targets, { survey, lease, progress }, signal);
+  const cycle = await planWhole(tenant, targets, loaded, lease, signal);
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
   if ([...loaded.basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
   return cycle;
 }
 
+/** @returns null when all must be read */
+async function planNear(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  { pacedAt: startedAt, ...options }: PlanOptions & Omit<NearOptions, 'known'>,
+  signal: AbortSignal,
+): Promise<Cycle | null> {
+  if (startedAt === undefined) return null;
+  const known = await nearCalendars(tenant, targets, { startedAt, last: options.last });
+  const loaded = known && (await loadNear(tenant, targets, { ...options, known }, signal));
+  const planned = loaded && (await planInput(tenant, loaded, signal));
+  return loaded && planned?.plans.every(canStand) === true ? cycleOf(targets, loaded, planned) : null;
+}
+
 /** Plans the targets that may have something to do, and all of them where that casts doubt on the others. */
-async function planLoaded(
+async function planWhole(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
   some: Loaded,
@@ -63,22 +77,43 @@ async function planLoaded(
   const first = await planInput(tenant, some, signal);
   const isEnough = some.resting.size === 0 || !first.plans.some(isDoubted);
   const loaded = isEnough ? some : await withResting(tenant, some, lease, signal);
-  const { plans, failed } = isEnough ? first : await planInput(tenant, loaded, signal);
-  const { input, basis, resting, left, doubt } = loaded;
-  const { confirmations } = input;
+  const planned = isEnough ? first : await planInput(tenant, loaded, signal);
+  const { input, basis } = loaded;
+  const states = new Map(input.targets.map(({ target, state }) => [target.id, state]));
+  const plans = new Map(planned.plans.map((plan) => [plan.target.id, plan]));
   for (const target of targets) {
-    const plan = plans.find((one) => one.target === target);
-    const state = input.targets.find((one) => one.target === target)?.state ?? null;
-    if (plan !== undefined) remember(target, plan, saysMore(confirmations) ? null : state, basis);
+    const plan = plans.get(target.id);
+    const state = saysMore(input.confirmations) ? null : (states.get(target.id) ?? null);
+    if (plan !== undefined) remember(target, plan, state, basis);
   }
-  const planned = new Map([
-    ...plans.map((plan) => [plan.target.id, plan] as const),
-    ...[...resting].map(([{ id }, plan]) => [id, plan] as const),
-  ]);
+  return cycleOf(targets, loaded, planned);
+}
+
+/** Plans, and targets whose plan could not be made. */
+interface Planned {
+  plans: TargetPlan[];
+  failed: Left[];
+}
+
+/** Has the plan made of what was loaded, and keeps for the next cycle who was found to be gone. */
+async function planInput(
+  { log }: Pick<OpenTenant, 'log'>,
+  { input, basis }: Loaded,
+  signal: AbortSignal,
+): Promise<Planned> {
+  const { plans, failed, gone } = await inPieces(planTargets(input), signal);
+  for (const [contacts, patients] of gone) basis.survey.streams.patients?.gone.set(contacts, patients);
+  for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'a target could not be planned');
+  return { plans, failed: [...failed].map(([target, { code }]) => ({ target, code })) };
+}
+
+function cycleOf(targets: readonly OpenTarget[], loaded: Loaded, { plans, failed }: Planned): Cycle {
+  const { input, basis, resting, left, doubt } = loaded;
+  const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
   return {
-    ...{ survey: basis.survey, basis, confirmations, doubt },
+    ...{ survey: basis.survey, basis, confirmations: input.confirmations, doubt },
     missing: new Map(input.targets.map(({ target, missing }) => [target.id, missing])),
-    plans: targets.flatMap(({ id }) => planned.get(id) ?? []),
+    plans: targets.flatMap((target) => planned.get(target.id) ?? resting.get(target) ?? []),
     settled: [...resting.keys()],
     left: [...left, ...failed],
     isPlain: doubt === null && isPlain(input, plans),

@@ -1,8 +1,8 @@
 import type { Lease } from '../state/leases.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { windowOf } from '../sync/followed.ts';
 import { settledUntil } from '../sync/settled.ts';
 import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
-import { windowOf } from '../sync/windows.ts';
 import type { Basis, Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

@@ -1,7 +1,7 @@
 import type { MirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RunReport, StreamsRead } from '../state/runs.ts';
-import { computesFromHistory, type Follower, type SlowStream, streamsOf } from '../sync/streams.ts';
+import { computesFromHistory, type Follower, type SlowStream, streamsOf } from '../sync/followed.ts';
 import type { FailedReading, StreamMemory, StreamReadings } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

@@ -5,9 +5,9 @@ import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
+import type { Reach } from '../sync/cycle-input.ts';
+import { commonWindow, computesFromHistory, nearWindow, windowOf } from '../sync/followed.ts';
 import type { Directory } from '../sync/project.ts';
-import { computesFromHistory } from '../sync/streams.ts';
-import { commonWindow, nearWindow, type Reach, windowOf } from '../sync/windows.ts';
 import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

@@ -3,7 +3,6 @@ import type { Link, RemoteItem } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
 import { hasLeft, type TimeWindow } from '../model/time.ts';
-import type { TargetConfiguration } from '../settings/configuration.ts';
 import { linkOf } from './adopt.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
@@ -50,18 +49,6 @@ export interface Audit {
   ambiguous: number;
   /** Those of them that carry a key of their record and were shown together with its other object, as links. */
   surplus: Link[];
-}
-
-/**
- * Tells whether what a person did to a record's object is undone: under `repair`, unless the object had to be restored too often today.
- * Two programs fight over such a one; tomorrow it is tried again.
- * @param restorations how often today, by record
- */
-export function restoring(
-  { drift, rewritesPerDay }: Pick<TargetConfiguration['audit'], 'drift' | 'rewritesPerDay'>,
-  restorations: ReadonlyMap<string, number>,
-): (recordId: string) => boolean {
-  return (recordId) => drift === 'repair' && (restorations.get(recordId) ?? 0) <= rewritesPerDay;
 }
 
 /**

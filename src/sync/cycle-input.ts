@@ -14,7 +14,6 @@ import type { TargetIdentity } from './identity.ts';
 import type { FingerprintMemory } from './known-fingerprints.ts';
 import type { Mapped, Mapping } from './mapping/contract.ts';
 import type { Directory } from './project.ts';
-import type { Reach } from './windows.ts';
 
 /**
  * Everything that the plan of a cycle goes by. It is loaded before: planning asks nobody, and changes nothing of it. Instants are epoch
@@ -42,6 +41,9 @@ export interface CycleInput {
   /** By id: targets of contacts that others' records belong to and that are not planned in this cycle. */
   restingContacts: ReadonlyMap<string, ContactsInput>;
 }
+
+/** How far a reading of the appointments reaches: over all that the targets show, or over the next two days of it. */
+export type Reach = 'whole' | 'near';
 
 /** What the clinic showed in one cycle, as far as a plan goes by it. */
 export interface ClinicShown {

@@ -3,6 +3,7 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import type { ClinicShown, CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { SourceRecord } from './diff.ts';
 import { exclusionOf } from './feed.ts';
+import { shownOf } from './followed.ts';
 import type { Mapped, MappingSource } from './mapping/contract.ts';
 
 /** A record to be mapped. */
@@ -40,15 +41,6 @@ export function* mappables(
       }
     }
   }
-}
-
-/** Every record that is known to be there: those of the list, and those that were read alone. */
-export function* shownOf<Source>(
-  list: { snapshot: { records: ReadonlyMap<string, Source> } } | null,
-  found: Iterable<Source>,
-): Generator<Source> {
-  if (list !== null) yield* list.snapshot.records.values();
-  yield* found;
 }
 
 /** How a target's records are mapped: at once, or as they were mapped ahead. */

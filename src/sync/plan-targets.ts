@@ -3,10 +3,10 @@ import type { Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
+import { computesFromHistory } from './followed.ts';
 import { holdAll } from './guard.ts';
 import { planTarget } from './plan.ts';
 import { replacesNearlyAll } from './replaced.ts';
-import { computesFromHistory } from './streams.ts';
 import type { TargetPlan } from './target-plan.ts';
 
 /** What came of planning the targets of one cycle. */

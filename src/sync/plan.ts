@@ -2,18 +2,16 @@ import type { Pieces } from '../model/pieces.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import { hasLeft, type TimeWindow } from '../model/time.ts';
 import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts';
-import { restoring } from './audit.ts';
 import type { Contacts } from './contacts.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
-import type { Diff, TargetState } from './diff.ts';
+import { type Diff, restoring, type TargetState } from './diff.ts';
+import { beginningIn, listedIn, snapshotOf, windowOf, windowRead } from './followed.ts';
 import { givenUp } from './given-up.ts';
 import { deletionClass, guard } from './guard.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
 import { type ReadingVerdict, readingVerdict, replacesNearlyAll } from './replaced.ts';
-import { beginningIn, listedIn, snapshotOf } from './shown.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 import { type TargetView, viewOf } from './views.ts';
-import { windowOf, windowRead } from './windows.ts';
 
 /** Plans one target: what differs, less what the guard keeps back. @param contacts by id, as far as activities and deals go by them */
 export function* planTarget(

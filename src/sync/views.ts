@@ -7,8 +7,9 @@ import { activityRule, contactRule, dealRule } from './crm-rules.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord } from './diff.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
+import { shownOf } from './followed.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
-import { describeInvoice, describePatient, shownOf } from './mapping-sources.ts';
+import { describeInvoice, describePatient } from './mapping-sources.ts';
 import { project } from './project.ts';
 
 /** The comparison of one target, but for what it compares with. */

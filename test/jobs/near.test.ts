@@ -8,7 +8,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
-import { nearWindow, windowOf } from '../../src/sync/windows.ts';
+import { nearWindow, windowOf } from '../../src/sync/followed.ts';
 import { openEstate } from '../control/open-estate.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
