@@ -16,7 +16,7 @@ import { gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { keepLedgers } from './ledgers.ts';
 import { restorationsOf } from './marks.ts';
-import { openStates } from './open-states.ts';
+import { type Opener, openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { absentReminded, REMINDERS } from './plan-reminders.ts';
 import { plannedBefore } from './settled.ts';
@@ -85,7 +85,7 @@ export async function loadCycle(
 
 /** The same with the states of all, for when more turns out than the lists tell. */
 export async function withResting(
-  tenant: OpenTenant,
+  tenant: Opener & Pick<OpenTenant, 'journal'>,
   { input, basis, resting, left, doubt }: Loaded,
   lease: Lease | null,
   signal: AbortSignal,
@@ -112,7 +112,7 @@ export async function lookAround(
 
 /** Opens the states of targets. Of their records none is known to be absent yet. */
 export async function openAll(
-  tenant: OpenTenant,
+  tenant: Opener & Pick<OpenTenant, 'journal'>,
   targets: readonly OpenTarget[],
   { basis: { survey, wentBackAt }, lease }: { basis: Basis; lease: Lease | null },
   signal: AbortSignal,

@@ -63,7 +63,10 @@ export async function absentReminded(
  * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted. Says
  * nothing of an appointment that the cycle did not see.
  */
-export async function planReminders(tenant: OpenTenant, learned: Learned): Promise<ReminderPlan> {
+export async function planReminders(
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'log' | 'reminders' | 'tombstones'>,
+  learned: Learned,
+): Promise<ReminderPlan> {
   const { reminders } = tenant;
   if (reminders === null) return { planned: 0, withdrawn: 0 };
   const now = tenant.clock();
@@ -80,7 +83,7 @@ export async function planReminders(tenant: OpenTenant, learned: Learned): Promi
 }
 
 function wantedOf(
-  { configuration }: OpenTenant,
+  { configuration }: Pick<OpenTenant, 'configuration'>,
   reminders: OpenReminders,
   appointments: Iterable<Appointment>,
   place: Place,
