@@ -7,7 +7,7 @@ import { type Confirmation, type Confirmations, type Misses, missesAfter, nothin
 import { listedIn } from '../sync/followed.ts';
 import type { Cycle } from './cycle.ts';
 import type { Survey } from './survey.ts';
-import type { OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Absent records of a stream that are read alone in one cycle; more wait for the next. */
 const CONFIRMATIONS_PER_CYCLE = 200;
@@ -17,6 +17,9 @@ const SECOND_LOOKS_PER_CYCLE = 100;
 const KEPT_LOOKS_PER_CYCLE = 20;
 /** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
 const FAILURES_IN_TURN = 3;
+
+/** Asks the clinic for one record. */
+type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
 
 /** What the questions need of a tenant. */
 type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs'> & { holds: Pick<OpenTenant['holds'], 'list'> };
@@ -28,26 +31,18 @@ export async function confirmAll(
   missing: ReadonlyMap<string, readonly string[]>,
   signal: AbortSignal,
 ): Promise<Confirmations> {
-  const { clinic } = tenant;
-  const streamOf = (target: string) => tenant.targets.get(target)?.stream ?? 'appointments';
-  const of = (stream: StreamName) => new Map([...missing].filter(([target]) => streamOf(target) === stream));
-  const before = (stream: StreamName) => missesBefore(tenant.records, survey, stream);
+  const { clinic, records, targets } = tenant;
+  const streamOf = (target: string) => targets.get(target)?.stream ?? 'appointments';
+  async function confirm<Source extends { id: string }>(stream: StreamName, readAlone: ReadAlone<Source>) {
+    const asked = [...missing].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
+    if (asked.length === 0) return nothingMissing<Source>();
+    return confirmAbsence(tenant, new Map(asked), await missesBefore(records, survey, stream), readAlone, signal);
+  }
+  const withDoctors = tellsDoctors(targets.values());
   return {
-    appointments: await confirmAbsence(
-      tenant,
-      of('appointments'),
-      await before('appointments'),
-      clinic.readAppointment,
-      signal,
-    ),
-    patients: await confirmAbsence(tenant, of('patients'), await before('patients'), clinic.readPatient, signal),
-    invoices: await confirmAbsence(
-      tenant,
-      of('invoices'),
-      await before('invoices'),
-      (id, reading) => clinic.readInvoice(id, { withDoctors: tellsDoctors(tenant) }, reading),
-      signal,
-    ),
+    appointments: await confirm('appointments', clinic.readAppointment),
+    patients: await confirm('patients', clinic.readPatient),
+    invoices: await confirm('invoices', (id, reading) => clinic.readInvoice(id, { withDoctors }, reading)),
   };
 }
 
@@ -74,8 +69,8 @@ export async function noteMisses(
   }
 }
 
-function tellsDoctors({ targets }: Pick<OpenTenant, 'targets'>): boolean {
-  return [...targets.values()].some(({ crm }) => crm?.mapping.needs.doctors === true);
+function tellsDoctors(targets: Iterable<OpenTarget>): boolean {
+  return [...targets].some(({ crm }) => crm?.mapping.needs.doctors === true);
 }
 
 /**
@@ -88,7 +83,7 @@ export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
   missing: ReadonlyMap<string, readonly string[]>,
   { known, readAt }: Misses,
-  readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
+  readAlone: ReadAlone<Source>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
@@ -120,7 +115,7 @@ export async function confirmAbsence<Source extends { id: string }>(
 /** Asks until the clinic fails too often in turn; null: no answer. */
 function asker<Source>(
   tenant: Questioner,
-  readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
+  readAlone: ReadAlone<Source>,
   signal: AbortSignal,
 ): (recordId: string) => Promise<Lookup<Source> | null> {
   let failedInTurn = 0;
