@@ -33,8 +33,11 @@ export interface Loaded {
   doubt: Doubt | null;
 }
 
-/** A target whose state was opened, before the rest is read that its plan goes by. */
-interface Opened extends Pick<TargetInput, 'state' | 'pinned' | 'absent' | 'missing'> {
+/** What is known of a target before the last of it is read. */
+type Known = Omit<TargetInput, 'stored' | 'gone' | 'restorations'>;
+
+/** A target whose state was opened. */
+interface Opened extends Known {
   target: OpenTarget;
 }
 
@@ -59,11 +62,11 @@ export async function loadCycle(
   const gaps = gapsOf(targets, tenant.reminders, survey);
   const basis = await lookAround(tenant, targets, { survey, byAgenda, gaps });
   // Whoever only looks gives the same answer by itself.
-  let resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, basis);
+  const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, basis);
   const moving = targets.filter((target) => !resting.has(target));
-  let { opened, left } = await openAll(tenant, moving, { basis, lease }, signal);
-  opened = await withUnlisted(tenant, opened, { survey, note: lease !== null });
-  const asked = new Map(opened.map(({ target, missing }) => [target.id, missing]));
+  const some = await openAll(tenant, moving, { basis, lease }, signal);
+  const unlisted = await withUnlisted(tenant, some.opened, { survey, note: lease !== null });
+  const asked = new Map(unlisted.map(({ target, missing }) => [target.id, missing]));
   asked.set(REMINDERS, await remindersMissing(tenant, survey));
   const questions = new Set([...asked.values()].flat()).size;
   if (questions > 0) progress('reading absent records alone', 0, questions);
@@ -73,26 +76,27 @@ export async function loadCycle(
   // After the targets were opened: what was found there may tell that the state was lost.
   const doubt = await tenant.protection.doubt({ lookOnly: lease === null });
   const isForgotten = await tenant.tombstones.load();
-  if (resting.size > 0 && (isForgotten.version !== basis.forgotten || saysMore(confirmations))) {
-    const rest = await openAll(tenant, [...resting.keys()], { basis, lease }, signal);
-    opened = [...opened, ...rest.opened];
-    left = [...left, ...rest.left];
-    resting = new Map();
-  }
-  const known = { survey, byAgenda, confirmations, isForgotten, isDoubted: doubt !== null };
-  return { input: await inputOf(tenant, opened, known, signal), basis, resting, left, doubt };
+  const isMore = isForgotten.version !== basis.forgotten || saysMore(confirmations);
+  const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis, lease }, signal);
+  const cycle = { survey, byAgenda, confirmations, isForgotten, isDoubted: doubt !== null };
+  const opened = [...(await withMapped(unlisted, cycle, signal)), ...others.opened];
+  return {
+    ...{ input: await inputOf(tenant, opened, cycle), basis, doubt },
+    resting: isMore ? new Map() : resting,
+    left: [...some.left, ...others.left],
+  };
 }
 
 /** The same with the states of all, for when more turns out than the lists tell. */
 export async function withResting(
-  tenant: Opener & Pick<OpenTenant, 'journal'>,
+  tenant: Opener & Stores,
   { input, basis, resting, left, doubt }: Loaded,
   lease: Lease | null,
   signal: AbortSignal,
 ): Promise<Loaded> {
   const rest = await openAll(tenant, [...resting.keys()], { basis, lease }, signal);
-  const targets = [...input.targets, ...(await targetInputs(tenant, rest.opened, input, signal))];
-  return { input: { ...input, targets }, basis, resting: new Map(), left: [...left, ...rest.left], doubt };
+  const all = await inputOf(tenant, [...input.targets, ...rest.opened], input);
+  return { input: all, basis, resting: new Map(), left: [...left, ...rest.left], doubt };
 }
 
 /** Looks at the state of all targets in one go. */
@@ -121,7 +125,7 @@ export async function openAll(
   const opened: Opened[] = [];
   for (const [target, state] of states) {
     const pinned = await tenant.journal.pinned(target.id, tenant.clock());
-    opened.push({ target, state, pinned, absent: [], missing: [] });
+    opened.push({ target, state, pinned, absent: [], missing: [], mapped: null, fault: null });
   }
   return { opened, left };
 }
@@ -158,88 +162,79 @@ async function remindersMissing(
   return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
 }
 
-/** What a cycle knows before it reads the last of what it plans by. */
-type Known = Omit<CycleInput, 'now' | 'generation' | 'holds' | 'locale' | 'targets' | 'restingContacts'>;
+/** Expressions are worked out in a thread of their own, so what they give is part of what a plan goes by. */
+async function withMapped(opened: readonly Opened[], cycle: Seen, signal: AbortSignal): Promise<Opened[]> {
+  const mapped: Opened[] = [];
+  for (const one of opened) {
+    try {
+      mapped.push({ ...one, mapped: await mappedAhead(one, cycle, signal) });
+    } catch (error) {
+      signal.throwIfAborted();
+      mapped.push({ ...one, fault: asMirrorError(error) });
+    }
+  }
+  return mapped;
+}
 
+/** @returns null where the mapping holds no expressions */
+async function mappedAhead(
+  { target, pinned }: Opened,
+  cycle: Seen,
+  signal: AbortSignal,
+): Promise<TargetInput['mapped']> {
+  const { crm } = target;
+  if (crm === null || crm.mapping.isPlain) return null;
+  const ids: string[] = [];
+  const sources: MappingSource[] = [];
+  const gathering = eachInPieces(mappables(target, pinned, cycle), ({ id, source }) => {
+    ids.push(id);
+    sources.push(source);
+  });
+  await inPieces(gathering, signal);
+  const mapped = await crm.mapping.mapAll(sources, signal);
+  return new Map(mapped.map((each, index) => [ids[index] ?? '', each]));
+}
+
+/** What was seen of the clinic. */
+type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isDoubted' | 'isForgotten' | 'survey'>;
+
+/** What the last of it is read from. */
 type Stores = Pick<
   OpenTenant,
   'clock' | 'configuration' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'records' | 'targets'
 >;
 
 /** Reads the last of what a plan goes by: what is decided from then on counts in the next cycle. */
-export async function inputOf(
-  tenant: Stores,
-  opened: readonly Opened[],
-  known: Known,
-  signal: AbortSignal,
-): Promise<CycleInput> {
-  const { language, zone } = tenant.configuration;
+export async function inputOf(tenant: Stores, known: readonly Known[], seen: Seen): Promise<CycleInput> {
+  const { configuration, records } = tenant;
   const now = tenant.clock();
-  return {
-    ...known,
-    now,
-    generation: await tenant.generation.look(),
-    holds: await tenant.holds.list(),
-    locale: { language, zone },
-    targets: await targetInputs(tenant, opened, { ...known, now }, signal),
-    restingContacts: await restingContacts(tenant, opened),
-  };
-}
-
-/** What of each target a plan goes by. */
-async function targetInputs(
-  { records }: Pick<OpenTenant, 'records'>,
-  opened: readonly Opened[],
-  cycle: Pick<CycleInput, 'survey' | 'confirmations' | 'now'>,
-  signal: AbortSignal,
-): Promise<TargetInput[]> {
-  const inputs: TargetInput[] = [];
-  for (const one of opened) {
+  const generation = await tenant.generation.look();
+  // Before what is noted of targets: an approval is a hold's first.
+  const holds = await tenant.holds.list();
+  const targets: TargetInput[] = [];
+  for (const one of known) {
     const { id } = one.target;
     const [{ firstRunApprovedAt, comparableUnder }, gone, restorations] = await Promise.all([
       records.read(id),
-      records.gone(id, cycle.now),
-      restorationsOf(records, one.target, cycle.now),
+      records.gone(id, now),
+      restorationsOf(records, one.target, now),
     ]);
-    const stored = { firstRunApprovedAt, comparableUnder };
-    inputs.push({ ...one, stored, gone, restorations, ...(await mappedAhead(one, cycle, signal)) });
+    targets.push({ ...one, stored: { firstRunApprovedAt, comparableUnder }, gone, restorations });
   }
-  return inputs;
-}
-
-/** Expressions are worked out in a thread of their own, so what they give is part of what a plan goes by. */
-async function mappedAhead(
-  { target, pinned }: Opened,
-  cycle: Pick<CycleInput, 'survey' | 'confirmations'>,
-  signal: AbortSignal,
-): Promise<Pick<TargetInput, 'mapped' | 'fault'>> {
-  const { crm } = target;
-  if (crm === null || crm.mapping.isPlain) return { mapped: null, fault: null };
-  const ids: string[] = [];
-  const sources: MappingSource[] = [];
-  try {
-    const gathering = eachInPieces(mappables(target, pinned, cycle), ({ id, source }) => {
-      ids.push(id);
-      sources.push(source);
-    });
-    await inPieces(gathering, signal);
-    const mapped = await crm.mapping.mapAll(sources, signal);
-    return { mapped: new Map(mapped.map((each, index) => [ids[index] ?? '', each])), fault: null };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { mapped: null, fault: asMirrorError(error) };
-  }
+  const locale = { language: configuration.language, zone: configuration.zone };
+  return { ...seen, now, generation, holds, locale, targets, unplannedContacts: await contactsBeside(tenant, known) };
 }
 
 /** Contacts that are paused, or could not be read now, as far as others' records go by them. */
-async function restingContacts(tenant: Stores, opened: readonly Opened[]): Promise<Map<string, ContactsInput>> {
-  const isOpen = new Set(opened.map(({ target }) => target.id));
-  const resting = new Map<string, ContactsInput>();
-  for (const { configuration } of opened.map((one) => one.target)) {
-    const target = tenant.targets.get(configuration.crm?.contacts ?? '');
-    if (target === undefined || isOpen.has(target.id) || resting.has(target.id)) continue;
-    const state = { links: await tenant.links.read(target.id), pending: await tenant.outbox.pending(target.id) };
-    resting.set(target.id, { target, state, pinned: await tenant.journal.pinned(target.id, tenant.clock()) });
+async function contactsBeside(tenant: Stores, known: readonly Known[]): Promise<Map<string, ContactsInput>> {
+  const planned = new Set(known.map(({ target }) => target.id));
+  const beside = new Map<string, ContactsInput>();
+  for (const { target } of known) {
+    const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
+    if (contacts === undefined || planned.has(contacts.id) || beside.has(contacts.id)) continue;
+    const { id } = contacts;
+    const state = { links: await tenant.links.read(id), pending: await tenant.outbox.pending(id) };
+    beside.set(id, { target: contacts, state, pinned: await tenant.journal.pinned(id, tenant.clock()) });
   }
-  return resting;
+  return beside;
 }

@@ -86,7 +86,7 @@ export async function loadNear(
   };
   const isForgotten = await tenant.tombstones.load();
   const shown = { survey, byAgenda, confirmations, isForgotten, isDoubted: false };
-  return { input: await inputOf(tenant, opened, shown, signal), basis, resting: new Map(), left, doubt: null };
+  return { input: await inputOf(tenant, opened, shown), basis, resting: new Map(), left, doubt: null };
 }
 
 /**

@@ -15,11 +15,11 @@ export interface Contacts extends ContactsInput {
 }
 
 /** Targets of contacts by id, as of the last plan. */
-export function contactsBefore({ targets, restingContacts, holds, survey }: CycleInput): Map<string, Contacts> {
+export function contactsBefore({ targets, unplannedContacts, holds, survey }: CycleInput): Map<string, Contacts> {
   const open = targets.filter(({ target }) => target.stream === 'patients');
   const all = [
     ...open.map((one) => [one, true] as const),
-    ...[...restingContacts.values()].map((one) => [one, false] as const),
+    ...[...unplannedContacts.values()].map((one) => [one, false] as const),
   ];
   return new Map(
     all.map(([{ target, state, pinned }, isOpen]) => {

@@ -39,7 +39,7 @@ export interface CycleInput {
   /** What is to be planned, in the order of the configuration. */
   targets: readonly TargetInput[];
   /** By id: targets of contacts that others' records belong to and that are not planned in this cycle. */
-  restingContacts: ReadonlyMap<string, ContactsInput>;
+  unplannedContacts: ReadonlyMap<string, ContactsInput>;
 }
 
 /** How far a reading of the appointments reaches: over all that the targets show, or over the next two days of it. */

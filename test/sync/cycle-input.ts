@@ -246,7 +246,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
     holds: choice.holds.map((hold, index) => ({ id: `h${index}`, ...hold, ...times })),
     locale: { language: 'en', zone: 'Europe/Rome' },
     targets: inputs.filter((input) => !isResting(input)),
-    restingContacts: new Map(inputs.filter(isResting).map((input) => [input.target.id, input])),
+    unplannedContacts: new Map(inputs.filter(isResting).map((input) => [input.target.id, input])),
   };
 }
 
