@@ -36,7 +36,7 @@ export interface CycleInput {
   holds: readonly Hold[];
   /** How texts and local times of the tenant are written. */
   locale: Pick<TenantConfiguration, 'language' | 'zone'>;
-  /** What is to be planned, in the order of the configuration. */
+  /** What is to be planned. Plans come in the same order. */
   targets: readonly TargetInput[];
   /** By id: targets of contacts that others' records belong to and that are not planned in this cycle. */
   unplannedContacts: ReadonlyMap<string, ContactsInput>;
