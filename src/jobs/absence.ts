@@ -1,13 +1,8 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Lookup } from '../model/snapshots.ts';
-import type { StreamName } from '../model/streams.ts';
-import type { TargetStore } from '../state/targets.ts';
-import { type Confirmation, type Confirmations, type Misses, missesAfter, nothingMissing } from '../sync/absence.ts';
-import { listedIn } from '../sync/followed.ts';
-import type { Cycle } from './cycle.ts';
-import type { Survey } from './survey.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { type Confirmation, type Misses, nothingMissing } from '../sync/absence.ts';
+import type { OpenTenant } from './tenant.ts';
 
 /** Absent records of a stream that are read alone in one cycle; more wait for the next. */
 const CONFIRMATIONS_PER_CYCLE = 200;
@@ -19,59 +14,12 @@ const KEPT_LOOKS_PER_CYCLE = 20;
 const FAILURES_IN_TURN = 3;
 
 /** Asks the clinic for one record. */
-type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
+export type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
 
 /** What the questions need of a tenant. */
-type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs'> & { holds: Pick<OpenTenant['holds'], 'list'> };
-
-/** Reads absent records of each stream alone. @param missing by target */
-export async function confirmAll(
-  tenant: Questioner & Pick<OpenTenant, 'clinic' | 'records' | 'targets'>,
-  survey: Survey,
-  missing: ReadonlyMap<string, readonly string[]>,
-  signal: AbortSignal,
-): Promise<Confirmations> {
-  const { clinic, records, targets } = tenant;
-  const streamOf = (target: string) => targets.get(target)?.stream ?? 'appointments';
-  async function confirm<Source extends { id: string }>(stream: StreamName, readAlone: ReadAlone<Source>) {
-    const asked = [...missing].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
-    if (asked.length === 0) return nothingMissing<Source>();
-    return confirmAbsence(tenant, new Map(asked), await missesBefore(records, survey, stream), readAlone, signal);
-  }
-  const withDoctors = tellsDoctors(targets.values());
-  return {
-    appointments: await confirm('appointments', clinic.readAppointment),
-    patients: await confirm('patients', clinic.readPatient),
-    invoices: await confirm('invoices', (id, reading) => clinic.readInvoice(id, { withDoctors }, reading)),
-  };
-}
-
-async function missesBefore(
-  records: Pick<TargetStore, 'misses'>,
-  { streams, startedAt }: Survey,
-  stream: StreamName,
-): Promise<Misses> {
-  const readAt = stream === 'appointments' ? startedAt : (streams[stream]?.readAt ?? startedAt);
-  return { known: await records.misses(stream), readAt };
-}
-
-/** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
-export async function noteMisses(
-  records: Pick<TargetStore, 'misses' | 'keepMisses'>,
-  { survey, confirmations }: Pick<Cycle, 'survey' | 'confirmations'>,
-): Promise<void> {
-  for (const stream of ['appointments', 'patients', 'invoices'] as const) {
-    const snapshot = stream === 'appointments' ? survey.snapshot : survey.streams[stream]?.snapshot;
-    if (snapshot === undefined) continue;
-    const misses = await missesBefore(records, survey, stream);
-    const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
-    if (misses.known.size + next.size > 0) await records.keepMisses(stream, next);
-  }
-}
-
-function tellsDoctors(targets: Iterable<OpenTarget>): boolean {
-  return [...targets].some(({ crm }) => crm?.mapping.needs.doctors === true);
-}
+export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs'> & {
+  holds: Pick<OpenTenant['holds'], 'list'>;
+};
 
 /**
  * Reads records alone that a complete snapshot should have shown and did not. One that is gone is believed to be gone when a reading

@@ -5,7 +5,7 @@ import type { Doubt } from '../state/protection.ts';
 import { snapshotOf, streamsOf } from '../sync/followed.ts';
 import { deletionClass, type GoneReason } from '../sync/guard.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { noteMisses } from './absence.ts';
+import { noteMisses } from './confirm.ts';
 import type { Cycle } from './cycle.ts';
 import { differsByHand } from './marks.ts';
 import { type Learned, planReminders } from './plan-reminders.ts';

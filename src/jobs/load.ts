@@ -10,7 +10,7 @@ import { missingFrom } from '../sync/followed.ts';
 import type { MappingSource } from '../sync/mapping/contract.ts';
 import { mappables } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { confirmAll } from './absence.ts';
+import { confirmAll } from './confirm.ts';
 import type { Basis, Left } from './cycle.ts';
 import { gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';

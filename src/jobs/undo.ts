@@ -4,7 +4,7 @@ import type { JournalEffect, JournalEntry } from '../state/journal.ts';
 import type { Confirmation, Confirmations } from '../sync/absence.ts';
 import { agrees } from '../sync/crm-rules.ts';
 import { snapshotOf, windowOf } from '../sync/followed.ts';
-import { confirmAll } from './absence.ts';
+import { confirmAll } from './confirm.ts';
 import { readAllStreams } from './stream-readers.ts';
 import { type Survey, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';

@@ -9,7 +9,8 @@ import { beginningIn, listedIn, snapshotOf, windowOf, windowRead } from './follo
 import { givenUp } from './given-up.ts';
 import { deletionClass, guard } from './guard.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
-import { type ReadingVerdict, readingVerdict, replacesNearlyAll } from './replaced.ts';
+import { type ReadingVerdict, readingVerdict } from './reading-verdict.ts';
+import { replacesNearlyAll } from './replaced.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 import { type TargetView, viewOf } from './views.ts';
 

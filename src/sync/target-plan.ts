@@ -1,7 +1,7 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Reach, TargetSetup } from './cycle-input.ts';
 import type { TimedLink } from './diff.ts';
-import type { ReadingVerdict } from './replaced.ts';
+import type { ReadingVerdict } from './reading-verdict.ts';
 
 /** What one cycle means to do to one target. */
 export interface TargetPlan {
