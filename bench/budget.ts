@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isNearDue, paceOf } from '../src/jobs/pace.ts';
 import { NO_STREAMS } from '../src/jobs/streams.ts';
-import { type Reach, surveyClinic } from '../src/jobs/survey.ts';
+import { surveyClinic } from '../src/jobs/survey.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';
 import type { RunReport } from '../src/state/runs.ts';
+import type { Reach } from '../src/sync/cycle-input.ts';
 import { startRedis } from '../tools/redis.ts';
 import { openCycleWorld } from './cycle/world.ts';
 import { atMost, type Figure, shareOf } from './figure.ts';

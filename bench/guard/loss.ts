@@ -1,8 +1,9 @@
-import { confirmAbsence, evidenceOf, missesAfter } from '../../src/jobs/absence.ts';
+import { confirmAbsence } from '../../src/jobs/absence.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import type { Instant } from '../../src/model/time.ts';
 import type { TargetStore } from '../../src/state/targets.ts';
+import { evidenceOf, missesAfter } from '../../src/sync/absence.ts';
 import { type GuardVerdict, guard } from '../../src/sync/guard.ts';
 
 /** The limits that a target has unless it is told. */

@@ -1,4 +1,3 @@
-import { windowOf } from '../jobs/survey.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
@@ -6,6 +5,7 @@ import type { Appointment } from '../model/records.ts';
 import { hasLeft, type Instant } from '../model/time.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
+import { windowOf } from '../sync/followed.ts';
 import { type Estate, requireTenant } from './estate.ts';
 import type { DriftPolicy } from './status.ts';
 

@@ -1,35 +1,9 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Lookup } from '../model/snapshots.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
-import { type AbsenceEvidence, goneShareOf } from '../sync/guard.ts';
+import type { Instant } from '../model/time.ts';
+import { type Confirmation, type Misses, nothingMissing } from '../sync/absence.ts';
 import type { OpenTenant } from './tenant.ts';
-
-/** What reading absent records of one stream alone told. */
-export interface Confirmation<Source> {
-  /** They are there after all; the list did not show them. */
-  found: Source[];
-  /** They are there and can't be used. */
-  unusable: Set<string>;
-  /** They are gone: 404 or 410 for the record itself, by two readings; by one where a person approved the removal. */
-  vanished: Set<string>;
-  /** They are gone for the first time: believed when a later reading finds the same. */
-  missedOnce: Set<string>;
-  /** A hold keeps them wherever they are missing: nothing new is said of them. */
-  kept: Set<string>;
-  /** Asked for by chance, and answered: they tell of those that nobody asked for. */
-  sampled: Set<string>;
-  /** Absent records that nothing can be done about yet: missed once, unusable, or not asked for. */
-  unconfirmed: number;
-}
-
-/** What is known of absent records from the readings before. */
-export interface Misses {
-  /** Records that were gone when they were read alone: when the first reading began that missed them. */
-  known: ReadonlyMap<string, Instant>;
-  /** When the reading began that misses them now. */
-  readAt: Instant;
-}
 
 /** Absent records of a stream that are read alone in one cycle; more wait for the next. */
 const CONFIRMATIONS_PER_CYCLE = 200;
@@ -39,20 +13,14 @@ const SECOND_LOOKS_PER_CYCLE = 100;
 const KEPT_LOOKS_PER_CYCLE = 20;
 /** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
 const FAILURES_IN_TURN = 3;
-/** A first miss that is older is forgotten: what is missed then is missed again. */
-const MISS_LIFE_MS = 7 * DAY_MS;
+
+/** Asks the clinic for one record. */
+export type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
 
 /** What the questions need of a tenant. */
-type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedBetween'> & {
+export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedBetween'> & {
   holds: Pick<OpenTenant['holds'], 'list'>;
 };
-
-/** Nothing was missing. */
-export function nothingMissing<Source>(): Confirmation<Source> {
-  const none = () => new Set<string>();
-  const sets = { unusable: none(), vanished: none(), missedOnce: none(), kept: none(), sampled: none() };
-  return { found: [], ...sets, unconfirmed: 0 };
-}
 
 /**
  * Reads records alone that a complete snapshot should have shown and did not. One that is gone is believed to be gone when a reading
@@ -64,7 +32,7 @@ export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
   missing: ReadonlyMap<string, readonly string[]>,
   { known, readAt }: Misses,
-  readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
+  readAlone: ReadAlone<Source>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
@@ -95,47 +63,10 @@ export async function confirmAbsence<Source extends { id: string }>(
   return confirmation;
 }
 
-/**
- * Tells, for one target, what its absent records are.
- * @param isWritten whether the target is known to hold the record: what only may have been written is taken back at the first miss, so
- *   that nothing is written of it meanwhile
- */
-export function evidenceOf(
-  { vanished, missedOnce, kept, sampled }: Confirmation<unknown>,
-  missing: readonly string[],
-  isWritten: (recordId: string) => boolean,
-): AbsenceEvidence {
-  const isGone = (id: string) => vanished.has(id) || missedOnce.has(id);
-  const asked = missing.filter((id) => sampled.has(id));
-  return {
-    isProven: (id) => vanished.has(id) || (missedOnce.has(id) && !isWritten(id)),
-    isUnknown: (id) => !isGone(id) && !kept.has(id),
-    goneShare: goneShareOf(asked.length, asked.filter(isGone).length),
-  };
-}
-
-/**
- * The misses that the next cycle should know. One that was seen, or is there, is no miss any more.
- * @param isSeen whether the reading shows a row of it
- */
-export function missesAfter(
-  { known, readAt }: Misses,
-  { found, unusable, missedOnce }: Confirmation<{ id: string }>,
-  isSeen: (recordId: string) => boolean,
-): Map<string, Instant> {
-  const isThere = new Set([...found.map(({ id }) => id), ...unusable]);
-  const lasting = [...known].filter(
-    ([id, missedAt]) => !isSeen(id) && !isThere.has(id) && missedAt > readAt - MISS_LIFE_MS,
-  );
-  const next = new Map(lasting);
-  for (const id of missedOnce) if (!next.has(id)) next.set(id, readAt);
-  return next;
-}
-
 /** Asks until the clinic fails too often in turn; null: no answer. */
 function asker<Source>(
   tenant: Questioner,
-  readAlone: (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>,
+  readAlone: ReadAlone<Source>,
   signal: AbortSignal,
 ): (recordId: string) => Promise<Lookup<Source> | null> {
   let failedInTurn = 0;

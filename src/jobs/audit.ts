@@ -3,11 +3,11 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, TargetRecord } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
+import { windowOf } from '../sync/followed.ts';
 import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
 import { countMarks, type Marks } from './marks.ts';
-import { windowOf } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**

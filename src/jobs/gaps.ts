@@ -2,9 +2,10 @@ import { lazily } from '../model/lazily.ts';
 import type { SetAside } from '../model/records.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
-import { streamsOf } from './streams.ts';
+import { streamsOf } from '../sync/followed.ts';
+import type { OpenReminders } from './open-reminders.ts';
 import type { Survey } from './survey.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget } from './tenant.ts';
 
 /** Most rows' codes, ids and suggestions that are told. */
 const TOLD = 5;
@@ -14,14 +15,14 @@ type Part = 'agenda' | 'treatment';
 
 /** What of each target, and of each rule of reminders (`reminders/<rule>`), this reading could not tell. Only those with gaps. */
 export function gapsOf(
-  tenant: OpenTenant,
   targets: readonly OpenTarget[],
+  reminders: OpenReminders | null,
   survey: Survey,
 ): ReadonlyMap<string, readonly TargetGap[]> {
   const check = checkerOf(survey);
   const gaps = new Map<string, TargetGap[]>();
   for (const target of targets) gaps.set(target.id, [...unreadOf(target, survey), ...check(target.configuration)]);
-  for (const [id, rule] of tenant.reminders?.rules.rules ?? []) gaps.set(`reminders/${id}`, check(rule));
+  for (const [id, rule] of reminders?.rules.rules ?? []) gaps.set(`reminders/${id}`, check(rule));
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 

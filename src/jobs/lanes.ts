@@ -8,7 +8,11 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 export { laneLease };
 
 /** Remembers what keeps a whole target from going on, and lets it rest. */
-export async function noteTrouble(tenant: OpenTenant, target: OpenTarget, error: MirrorError): Promise<number> {
+export async function noteTrouble(
+  tenant: Pick<OpenTenant, 'clock' | 'log' | 'random' | 'records'>,
+  target: OpenTarget,
+  error: MirrorError,
+): Promise<number> {
   // That is no trouble of the target, and whoever is superseded notes nothing.
   if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
@@ -40,7 +44,10 @@ export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
  * Ends waits that a clock dated which ran ahead and has been put back since, or another machine's: what began in a time to come. Else a
  * target would stand still until then.
  */
-export async function endImpossibleWaits(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<void> {
+export async function endImpossibleWaits(
+  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'records'>,
+  targets: readonly OpenTarget[],
+): Promise<void> {
   const now = tenant.clock();
   for (const [target, { record, pending }] of await tenant.records.look(targets.map(({ id }) => id))) {
     const { pausedUntil, pausedAt } = record;
@@ -57,20 +64,20 @@ export async function endImpossibleWaits(tenant: OpenTenant, targets: readonly O
  * @returns null when there is nothing to write to before the next cycle
  */
 export async function openCalendar(
-  tenant: OpenTenant,
+  { links, log, outbox, records }: Pick<OpenTenant, 'links' | 'log' | 'outbox' | 'records'>,
   target: OpenTarget,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { container: known } = await tenant.records.read(target.id);
+  const { container: known } = await records.read(target.id);
   if (known !== null && target.preparedContainer === known) return known;
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
   if (known === container) return container;
   if (known !== null) {
-    await tenant.links.clear(target.id, lease);
-    await tenant.outbox.clear(target.id);
-    tenant.log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
+    await links.clear(target.id, lease);
+    await outbox.clear(target.id);
+    log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
   }
   // Whatever was known of freshness and trouble was known of the other calendar.
   const unknown = {
@@ -81,6 +88,6 @@ export async function openCalendar(
     trouble: null,
     pausedUntil: null,
   };
-  await tenant.records.write(target.id, { container, ...unknown });
+  await records.write(target.id, { container, ...unknown });
   return null;
 }

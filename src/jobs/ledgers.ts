@@ -1,11 +1,12 @@
+import type { Logger } from '../log/logger.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import type { Confirmations } from '../sync/absence.ts';
 import type { Ledger } from '../sync/derive.ts';
 import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
 import type { History, Taken } from './stream-memory.ts';
 import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /** A ledger, and what it has taken. */
 interface Kept {
@@ -15,16 +16,16 @@ interface Kept {
 
 /** Carries what a cycle read into the ledgers from which derived properties are computed. */
 export async function keepLedgers(
-  tenant: OpenTenant,
+  { targets, log }: Pick<OpenTenant, 'targets' | 'log'>,
   { snapshot, streams, startedAt }: Survey,
   { appointments }: Confirmations,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { crm } of tenant.targets.values()) {
+  for (const { crm } of targets.values()) {
     if (crm === null || crm.ledger === null) continue;
     const kept = { ledger: crm.ledger, taken: crm.taken };
     await putHistory(kept, streams.history, signal);
-    await putWindow(tenant, kept, { snapshot, appointments, startedAt }, signal);
+    await putWindow(log, kept, { snapshot, appointments, startedAt }, signal);
     await putInvoices(kept, streams.invoices, startedAt, signal);
     crm.ledger.prune(startedAt);
   }
@@ -42,7 +43,7 @@ async function putHistory({ ledger, taken }: Kept, history: History | null, sign
 
 /** A list that broke off, or that shows far fewer appointments than before, tells of what it shows alone. */
 async function putWindow(
-  tenant: OpenTenant,
+  log: Logger,
   { ledger, taken }: Kept,
   { snapshot, appointments, startedAt }: Pick<Survey, 'snapshot' | 'startedAt'> & Pick<Confirmations, 'appointments'>,
   signal: AbortSignal,
@@ -50,7 +51,7 @@ async function putWindow(
   const isWhole = snapshot.completeness === 'complete' && snapshot.agendaIds === null;
   const isBelieved = !isWhole || isBelievable(sizeOf(taken, snapshot.window), snapshot.records.size, startedAt);
   if (!isBelieved) {
-    tenant.log.warn({ records: snapshot.records.size }, 'far fewer appointments than before: derived properties wait');
+    log.warn({ records: snapshot.records.size }, 'far fewer appointments than before: derived properties wait');
   }
   if (isWhole && isBelieved) {
     const present = new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? []));

@@ -1,30 +1,38 @@
 import type { Link } from '../model/operations.ts';
-import type { DriftReport } from '../state/targets.ts';
+import type { Instant } from '../model/time.ts';
+import type { LinkStore } from '../state/links.ts';
+import type { DriftReport, TargetStore } from '../state/targets.ts';
 import { fieldsByHand } from '../sync/audit.ts';
+import { restoring } from '../sync/diff.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** What is known to be done by hand at a moment. */
 export type Marks = Pick<DriftReport, 'edited' | 'removed' | 'fields' | 'churning' | 'churningFields'>;
 
-/**
- * Whether what a person did to a record's object is undone: under `repair`, unless the object had to be restored too often today.
- * Two programs fight over such a one; tomorrow it is tried again.
- */
-export async function restoring(tenant: OpenTenant, target: OpenTarget): Promise<(recordId: string) => boolean> {
-  const { drift, rewritesPerDay } = target.configuration.audit;
-  if (drift !== 'repair') return () => false;
-  const counts = await tenant.records.restorations(target.id, tenant.clock());
-  return (recordId) => (counts.get(recordId) ?? 0) <= rewritesPerDay;
+/** How often each object was restored today, by record; nothing where none is. */
+export async function restorationsOf(
+  records: Pick<TargetStore, 'restorations'>,
+  { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
+  now: Instant,
+): Promise<ReadonlyMap<string, number>> {
+  return configuration.audit.drift === 'repair' ? records.restorations(id, now) : new Map();
 }
 
 /** Whether the target is known to differ from what it was given, and its policy does not accept that (`keep` does). */
-export async function differsByHand(tenant: OpenTenant, target: OpenTarget): Promise<boolean> {
-  return target.configuration.audit.drift !== 'keep' && (await tenant.links.marked(target.id)).length > 0;
+export async function differsByHand(
+  links: Pick<LinkStore, 'marked'>,
+  { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
+): Promise<boolean> {
+  return configuration.audit.drift !== 'keep' && (await links.marked(id)).length > 0;
 }
 
 /** Counts marks. */
-export async function countMarks(tenant: OpenTenant, target: OpenTarget, marked: readonly Link[]): Promise<Marks> {
-  const restores = await restoring(tenant, target);
+export async function countMarks(
+  { records, clock }: Pick<OpenTenant, 'records' | 'clock'>,
+  target: OpenTarget,
+  marked: readonly Link[],
+): Promise<Marks> {
+  const restores = restoring(target.configuration.audit, await restorationsOf(records, target, clock()));
   const isRepaired = target.configuration.audit.drift === 'repair';
   const churning = isRepaired ? marked.filter(({ recordId }) => !restores(recordId)) : [];
   const edited = marked.filter(({ drift }) => drift === 'edited');

@@ -1,19 +1,16 @@
-import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
-import type { Lease } from '../state/leases.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetLook } from '../state/targets.ts';
+import { type Confirmations, nothingMissing } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
-import { nothingMissing } from './absence.ts';
-import { basisOf } from './basis.ts';
-import { openStates } from './open-states.ts';
+import { missingFrom } from '../sync/followed.ts';
+import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
+import { inputOf, type Loaded, type Loading, lookAround, openAll } from './load.ts';
+
 import { isNearDue, paceOf } from './pace.ts';
-import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
-import { planTargets } from './plan-targets.ts';
 import { NO_STREAMS } from './streams.ts';
 import { type Reading, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /**
  * Calendars that the cycle that begins now may plan by the next two days alone, as the pace and the targets let it.
@@ -51,10 +48,8 @@ function needsWhole(
   return plannedUnder !== now.number || comparableUnder !== now.number || wentBackAt !== now.wentBackAt;
 }
 
-/** What a cycle over the next two days goes by. */
-export interface NearOptions {
-  lease: Lease | null;
-  progress: Progress;
+/** How a cycle over the next two days is loaded. */
+export interface NearOptions extends Omit<Loading, 'survey'> {
   /** Calendars that may be planned so. */
   known: readonly OpenTarget[];
   /** What is read for others than targets. */
@@ -63,60 +58,42 @@ export interface NearOptions {
 }
 
 /**
- * Plans calendars by the next two days alone: what is new or other there. It removes nothing and judges nothing. Whatever asks more than that
- * (an end that is not proved, a record that is not where its link says, a removal, a target that is changed in more places than it is
- * confirmed in) is left to a reading of all.
+ * Reads what calendars are planned by for the next two days alone: what is new or other there. Such a plan removes nothing and judges
+ * nothing. Whatever asks more than that (an end that is not proved, a record that is not where its link says, a doubt) is left to a
+ * reading of all.
  * @param targets all that are not paused: what of the catalogue is read depends on all of them
  * @returns null when all must be read
  */
-export async function planNear(
+export async function loadNear(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
   { lease, progress, known, besides, last }: NearOptions,
   signal: AbortSignal,
-): Promise<Cycle | null> {
+): Promise<Loaded | null> {
   const wanted = { besides, ...(last && { last }), reach: 'near', streams: NO_STREAMS } as const;
   const survey = await surveyClinic(tenant, targets, wanted, signal);
   if (survey.snapshot.completeness === 'partial') return null;
   progress('planning the next two days');
   const byAgenda = indexByAgenda(survey.snapshot.records.values());
-  const wentBackAt = await tenant.protection.wentBackAt();
-  const basis = await basisOf(tenant, known, { survey, byAgenda, wentBackAt, gaps: new Map() });
-  const { states, left } = await openStates(tenant, known, { survey, lease, wentBackAt }, signal);
-  for (const [target, state] of states) {
-    if (missingFrom(survey, target, state, new Set()).length > 0) return null;
-  }
+  const basis = await lookAround(tenant, known, { survey, byAgenda, gaps: new Map() });
+  const { opened, left } = await openAll(tenant, known, { basis, lease }, signal);
+  if (opened.some(({ target, state }) => missingFrom(survey, target, state, new Set()).length > 0)) return null;
   if ((await tenant.protection.doubt({ lookOnly: lease === null })) !== null) return null;
   const confirmations: Confirmations = {
     appointments: nothingMissing(),
     patients: nothingMissing(),
     invoices: nothingMissing(),
   };
-  const missing = new Map<string, string[]>();
   const isForgotten = await tenant.tombstones.load();
-  const input = {
-    survey,
-    byAgenda,
-    states,
-    isForgotten,
-    confirmations,
-    absent: missing,
-    missing,
-    doubt: null,
-  };
-  const { plans } = await planTargets(tenant, input, signal);
-  if (!plans.every(isOfSomeNews)) return null;
-  const answers = { survey, basis, confirmations, missing, doubt: null, gaps: basis.gaps };
-  return { ...answers, plans, settled: [], left, isPlain: true };
+  const shown = { survey, byAgenda, confirmations, isForgotten, isDoubted: false };
+  return { input: await inputOf(tenant, opened, shown), basis, resting: new Map(), left, doubt: null };
 }
 
-/** Whether a plan leaves nothing to a person or to another reading. */
-export function isDecided({ held, postponed, replaced, doubtsReading }: TargetPlan): boolean {
-  return !replaced && !doubtsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
-}
-
-/** Rows of somebody else come under unknown ids, or under known ones with other contents: they would confirm next to nothing. */
-function isOfSomeNews(plan: TargetPlan): boolean {
+/**
+ * Whether a plan by two days alone can stand: a removal, and a target that is changed in more places than it is confirmed in, are left to a
+ * reading of all. Rows of somebody else come under unknown ids, or under known ones with other contents: they would confirm next to nothing.
+ */
+export function canStand(plan: TargetPlan): boolean {
   const { passed, refused, unchanged } = plan;
   const isWrittenOnly = passed.every(({ wanted }) => wanted.want === 'present') && refused.length === 0;
   return isDecided(plan) && isWrittenOnly && passed.length <= unchanged;

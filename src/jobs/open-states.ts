@@ -4,19 +4,27 @@ import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/epoch.ts';
 import type { Lease } from '../state/leases.ts';
+import type { LinkStore } from '../state/links.ts';
 import type { TargetRecord } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/followed.ts';
+import type { Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
-import { type Cycle, snapshotOf } from './plan.ts';
-import { neededBy, type Streams, streamsOf } from './streams.ts';
-import { type Survey, windowOf } from './survey.ts';
+import type { Streams } from './streams.ts';
+import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Code of a target that is left as it is since what it follows is yet to be read: no failure. */
 export const AWAITING = 'awaiting-streams';
+
+/** What opening needs of a tenant. */
+export type Opener = Pick<
+  OpenTenant,
+  'clock' | 'leases' | 'links' | 'log' | 'outbox' | 'protection' | 'random' | 'records' | 'targets'
+>;
 
 /** How the states of targets are opened. */
 export interface Opening {
@@ -31,13 +39,13 @@ export interface Opening {
  * target whose own objects can't be read is left out of this cycle; the others go on.
  */
 export async function openStates(
-  tenant: OpenTenant,
+  tenant: Opener,
   targets: readonly OpenTarget[],
   opening: Opening,
   signal: AbortSignal,
-): Promise<{ states: Map<OpenTarget, TargetState>; left: Cycle['left'] }> {
+): Promise<{ states: Map<OpenTarget, TargetState>; left: readonly Left[] }> {
   const states = new Map<OpenTarget, TargetState>();
-  const left: { target: string; code: string }[] = [];
+  const left: Left[] = [];
   for (const target of targets) {
     const unread = unreadFor(target, opening.survey.streams);
     if (unread !== null) {
@@ -69,7 +77,7 @@ function unreadFor(target: OpenTarget, { failed, awaited }: Streams): string | n
 
 /** @returns null while the target, which must be read first, asked to be left alone or is being written to */
 async function openState(
-  tenant: OpenTenant,
+  tenant: Opener,
   target: OpenTarget,
   opening: Opening,
   signal: AbortSignal,
@@ -86,10 +94,10 @@ async function openState(
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }
-  if (lease === null && record.container === null) return await lookForState(tenant, target, survey, signal);
+  if (lease === null && record.container === null) return await lookForState(tenant.links, target, survey, signal);
   if (record.trouble?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
   if (lease === null)
-    return { links: await readOwnLinks(tenant, target, record.container, survey, signal), pending: new Map() };
+    return { links: await readOwnLinks(tenant.links, target, record.container, survey, signal), pending: new Map() };
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return null;
   try {
@@ -105,7 +113,7 @@ async function openState(
  * While it can't be told, the links are believed.
  */
 async function isReplaced(
-  tenant: OpenTenant,
+  tenant: Omit<Opener, 'protection' | 'targets'>,
   target: OpenTarget,
   { trouble, pausedUntil }: TargetRecord,
   signal: AbortSignal,
@@ -134,7 +142,7 @@ async function isReplaced(
 
 /** Reads the target's own objects into the link table, with the lane kept out. */
 async function rebuildLinks(
-  tenant: OpenTenant,
+  tenant: Omit<Opener, 'leases' | 'random'>,
   target: OpenTarget,
   known: string | null,
   { survey, wentBackAt }: Opening,
@@ -143,10 +151,10 @@ async function rebuildLinks(
 ): Promise<TargetState> {
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
-  const { links, adopted, ambiguous, revision } = await readOwn(tenant, target, container, survey, signal);
+  const { links, adopted, ambiguous, revision } = await readOwn(tenant.links, target, container, survey, signal);
   // Else every write would find a later one in the target, and give way to it.
   await tenant.outbox.raiseRevision(target.id, revision, lane);
-  await tenant.links.fit(target.id, Math.max(links.size, expectedLinks(tenant, target, survey)), lane);
+  await tenant.links.fit(target.id, Math.max(links.size, expectedLinks(target, tenant.targets.size, survey)), lane);
   const marked = [...links.values()].filter(({ drift }) => drift !== null);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   await tenant.links.writeAll(target.id, [...links.values()], lane);
@@ -167,9 +175,9 @@ async function rebuildLinks(
 }
 
 /** How many records a target may come to hold: all of its stream, or its share of the appointments. */
-function expectedLinks(tenant: OpenTenant, target: OpenTarget, survey: Survey): number {
+function expectedLinks(target: OpenTarget, targets: number, survey: Survey): number {
   const records = snapshotOf(survey, target)?.records.size ?? 0;
-  return target.crm === null ? records / tenant.targets.size : records;
+  return target.crm === null ? records / targets : records;
 }
 
 /**
@@ -178,14 +186,14 @@ function expectedLinks(tenant: OpenTenant, target: OpenTarget, survey: Survey): 
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
 async function lookForState(
-  tenant: OpenTenant,
+  stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
   survey: Survey,
   signal: AbortSignal,
 ): Promise<TargetState> {
   try {
     const container = (await target.connector.locate?.(signal)) ?? null;
-    return { links: await readOwnLinks(tenant, target, container, survey, signal), pending: new Map() };
+    return { links: await readOwnLinks(stored, target, container, survey, signal), pending: new Map() };
   } catch (error) {
     signal.throwIfAborted();
     if (asMirrorError(error).code === IDENTITY_KEY_CHANGED) throw error;
@@ -195,18 +203,18 @@ async function lookForState(
 
 /** For a look only: no calendar is made, nothing is written. */
 async function readOwnLinks(
-  tenant: OpenTenant,
+  stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
   container: string | null,
   survey: Survey,
   signal: AbortSignal,
 ): Promise<Map<string, Link>> {
-  return container === null ? new Map() : (await readOwn(tenant, target, container, survey, signal)).links;
+  return container === null ? new Map() : (await readOwn(stored, target, container, survey, signal)).links;
 }
 
 /** Links as the objects tell. Where a link survived, it tells what was written, so what a person changed is known for that. */
 async function readOwn(
-  tenant: OpenTenant,
+  stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
   container: string,
   survey: Survey,
@@ -217,7 +225,7 @@ async function readOwn(
   const { fromAt } = windowOf(target, survey.startedAt);
   const { links: found, ambiguous, revision } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
   const links = new Map(found.map((link) => [link.recordId, link]));
-  for (const survivor of (await tenant.links.read(target.id)).values()) {
+  for (const survivor of (await stored.read(target.id)).values()) {
     const asFound = links.get(survivor.recordId);
     links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : asItStands(survivor, asFound));
   }
@@ -225,12 +233,17 @@ async function readOwn(
 }
 
 /** The table is laid out again only while the lane is out of it; when it is busy a later cycle does it. */
-async function makeRoom(tenant: OpenTenant, target: OpenTarget, expected: number, lease: Lease): Promise<void> {
-  if (!(await tenant.links.isCrowded(target.id, expected))) return;
-  const lane = await tenant.leases.tryTake(laneLease(target.id));
+async function makeRoom(
+  { leases, links }: Pick<OpenTenant, 'leases' | 'links'>,
+  target: OpenTarget,
+  expected: number,
+  lease: Lease,
+): Promise<void> {
+  if (!(await links.isCrowded(target.id, expected))) return;
+  const lane = await leases.tryTake(laneLease(target.id));
   if (lane === null) return;
   try {
-    await tenant.links.fit(target.id, expected, lease);
+    await links.fit(target.id, expected, lease);
   } finally {
     await lane.release();
   }

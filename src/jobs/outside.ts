@@ -1,7 +1,8 @@
+import type { TargetStore } from '../state/targets.ts';
 import { outlying, type TargetState } from '../sync/diff.ts';
-import { listedIn, snapshotOf } from './plan.ts';
-import { type Survey, windowOf } from './survey.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import { listedIn, snapshotOf, windowOf } from '../sync/followed.ts';
+import type { Survey } from './survey.ts';
+import type { OpenTarget } from './tenant.ts';
 
 /** Records outside the windows that are read alone in one cycle, over all targets of a tenant; they must leave room for absent ones. */
 const LOOKS_PER_CYCLE = 20;
@@ -13,7 +14,7 @@ const LOOKS_PER_CYCLE = 20;
  * @param absent records that are read alone already
  */
 export async function nextOutside(
-  tenant: OpenTenant,
+  records: Pick<TargetStore, 'read' | 'write'>,
   target: OpenTarget,
   cycle: { survey: Survey; state: TargetState; targets: number; note: boolean },
   absent: readonly string[],
@@ -26,9 +27,9 @@ export async function nextOutside(
   const all = outlying(state, windowOf(target, survey.startedAt));
   const ids = all.filter((id) => !isListed(id) && !asked.has(id));
   if (ids.length === 0) return [];
-  const { lookedOutsideTo } = await tenant.records.read(target.id);
+  const { lookedOutsideTo } = await records.read(target.id);
   const next = inTurn(ids, lookedOutsideTo, Math.ceil(LOOKS_PER_CYCLE / targets));
-  if (note) await tenant.records.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
+  if (note) await records.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
   return next;
 }
 

@@ -1,24 +1,20 @@
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import { indexByAgenda } from '../sync/agenda-index.ts';
-import type { TargetState } from '../sync/diff.ts';
-import { type Basis, basisOf } from './basis.ts';
-import { confirmAll } from './confirm.ts';
-import { gapsOf } from './gaps.ts';
-import { keepLedgers } from './ledgers.ts';
-import { isDecided, nearCalendars, planNear } from './near.ts';
-import { openStates } from './open-states.ts';
-import { nextOutside } from './outside.ts';
-import { type Cycle, missingFrom, type TargetPlan } from './plan.ts';
-import { absentReminded, REMINDERS, remindedReading } from './plan-reminders.ts';
-import { planTargets } from './plan-targets.ts';
-import { plannedBefore, remember } from './settled.ts';
+import type { CycleInput, TargetSetup } from '../sync/cycle-input.ts';
+import { windowOf } from '../sync/followed.ts';
+import { planTargets } from '../sync/plan-targets.ts';
+import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
+import type { Cycle, Left } from './cycle.ts';
+import { inPieces } from './in-pieces.ts';
+import { type Loaded, loadCycle, saysMore, withResting } from './load.ts';
+import { canStand, loadNear, type NearOptions, nearCalendars } from './near.ts';
+import { remindedReading } from './plan-reminders.ts';
+import { remember } from './settled.ts';
 import { readAllStreams } from './stream-readers.ts';
 import { lookAtStreams } from './streams.ts';
-import { type Reading, type Survey, surveyClinic, windowOf } from './survey.ts';
+import { type Reading, surveyClinic } from './survey.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
-import type { Confirmations } from './views.ts';
 
 /** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
 const PINNED_READ_ALONE = 50;
@@ -37,125 +33,105 @@ export interface PlanOptions {
  * by a job of its own, and what of it is not there is left out of the cycle. Whoever only looks reads all by itself.
  */
 export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
-  const configured = activeTargets(tenant);
-  options.progress('reading the clinic');
-  const besides = await readingsBesides(tenant, configured);
-  const { pacedAt: startedAt } = options;
+  const targets = activeTargets(tenant);
+  const { lease, progress } = options;
+  progress('reading the clinic');
+  const besides = await readingsBesides(tenant, targets);
   // Somebody asked: what the clinic did not tell by itself is wanted too.
-  if (startedAt === undefined) tenant.memory.appointments.doubt();
+  if (options.pacedAt === undefined) tenant.memory.appointments.doubt();
   const [last] = await tenant.runs.list(1);
-  const known = startedAt === undefined ? null : await nearCalendars(tenant, configured, { startedAt, last });
-  const near = known && (await planNear(tenant, configured, { ...options, known, besides, last }, signal));
+  const near = await planNear(tenant, targets, { ...options, besides, last }, signal);
   if (near !== null) return near;
-  const lastRun = last && { lastRun: last };
   const streams =
-    options.lease === null
-      ? await readAllStreams(tenant, configured, options.progress, signal)
-      : (await lookAtStreams(tenant, configured, lastRun)).streams;
-  const survey = await surveyClinic(tenant, configured, { besides, streams, ...(last && { last }) }, signal);
-  options.progress('reading the targets');
-  const basis = await lookAround(tenant, configured, survey);
-  // Whoever only looks gives the same answer by itself.
-  const settled =
-    options.lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, configured, basis);
-  const cycle = await planMoving(tenant, configured, { ...options, basis, settled }, signal);
+    lease === null
+      ? await readAllStreams(tenant, targets, progress, signal)
+      : (await lookAtStreams(tenant, targets, last && { lastRun: last })).streams;
+  const survey = await surveyClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
+  const loaded = await loadCycle(tenant, targets, { survey, lease, progress }, signal);
+  const cycle = await planWhole(tenant, targets, loaded, lease, signal);
   // What was missed is looked for again by a reading of all.
   if (cycle.confirmations.appointments.unconfirmed > 0) tenant.memory.appointments.doubt();
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
-  if ([...basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
+  if ([...loaded.basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
   return cycle;
 }
 
-async function lookAround(tenant: OpenTenant, targets: readonly OpenTarget[], survey: Survey): Promise<Basis> {
-  const byAgenda = indexByAgenda(survey.snapshot.records.values(), tenant.memory.byAgenda);
-  tenant.memory.byAgenda = byAgenda;
-  const wentBackAt = await tenant.protection.wentBackAt();
-  return basisOf(tenant, targets, { survey, byAgenda, wentBackAt, gaps: gapsOf(tenant, targets, survey) });
-}
-
-interface Moving extends PlanOptions {
-  basis: Basis;
-  /** Targets for which nothing is to be planned unless more turns out than the lists tell. */
-  settled: ReadonlyMap<OpenTarget, TargetPlan>;
+/** @returns null when all must be read */
+async function planNear(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  { pacedAt: startedAt, ...options }: PlanOptions & Omit<NearOptions, 'known'>,
+  signal: AbortSignal,
+): Promise<Cycle | null> {
+  if (startedAt === undefined) return null;
+  const known = await nearCalendars(tenant, targets, { startedAt, last: options.last });
+  const loaded = known && (await loadNear(tenant, targets, { ...options, known }, signal));
+  const planned = loaded && (await planInput(tenant, loaded, signal));
+  return loaded && planned?.plans.every(canStand) === true ? cycleOf(targets, loaded, planned) : null;
 }
 
 /** Plans the targets that may have something to do, and all of them where that casts doubt on the others. */
-async function planMoving(
+async function planWhole(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { lease, progress, basis, settled }: Moving,
+  some: Loaded,
+  lease: Lease | null,
   signal: AbortSignal,
 ): Promise<Cycle> {
-  const { survey, byAgenda, wentBackAt } = basis;
-  const open = (some: readonly OpenTarget[]) => openStates(tenant, some, { survey, lease, wentBackAt }, signal);
-  const { states, left } = await open(targets.filter((target) => !settled.has(target)));
-  const { absent, missing } = await unlistedIn(tenant, survey, states, lease);
-  const asked = new Map(missing).set(REMINDERS, await remindersMissing(tenant, survey));
-  const questions = new Set([...asked.values()].flat()).size;
-  if (questions > 0) progress('reading absent records alone', 0, questions);
-  const confirmations = await confirmAll(tenant, survey, asked, signal);
-  progress('planning');
-  await keepLedgers(tenant, survey, confirmations, signal);
-  // After the targets were opened: what was found there may tell that the state was lost.
-  const doubt = await tenant.protection.doubt({ lookOnly: lease === null });
-  const isForgotten = await tenant.tombstones.load();
-  const known = { survey, byAgenda, confirmations, absent, missing, states, isForgotten, doubt };
-  const leftOut = [...left];
-  let resting = settled;
-  const openResting = async () => {
-    const rest = await open([...resting.keys()]);
-    for (const [target, state] of rest.states) states.set(target, state);
-    leftOut.push(...rest.left);
-    resting = new Map();
-  };
-  if (resting.size > 0 && (isForgotten.version !== basis.forgotten || saysMore(confirmations))) await openResting();
-  let planned = await planTargets(tenant, known, signal);
-  if (resting.size > 0 && planned.plans.some(isDoubted)) {
-    await openResting();
-    planned = await planTargets(tenant, known, signal);
+  const first = await planInput(tenant, some, signal);
+  const isEnough = some.resting.size === 0 || !first.plans.some(isDoubted);
+  const loaded = isEnough ? some : await withResting(tenant, some, lease, signal);
+  const planned = isEnough ? first : await planInput(tenant, loaded, signal);
+  const { input, basis } = loaded;
+  const states = new Map(input.targets.map(({ target, state }) => [target.id, state]));
+  const plans = new Map(planned.plans.map((plan) => [plan.target.id, plan]));
+  for (const target of targets) {
+    const plan = plans.get(target.id);
+    const state = saysMore(input.confirmations) ? null : (states.get(target.id) ?? null);
+    if (plan !== undefined) remember(target, plan, state, basis);
   }
-  for (const plan of planned.plans)
-    remember(plan, saysMore(confirmations) ? null : (states.get(plan.target) ?? null), basis);
-  const plans = new Map([...planned.plans.map((plan) => [plan.target, plan] as const), ...resting]);
+  return cycleOf(targets, loaded, planned);
+}
+
+/** Plans, and targets whose plan could not be made. */
+interface Planned {
+  plans: TargetPlan[];
+  failed: Left[];
+}
+
+/** Has the plan made of what was loaded, and keeps for the next cycle who was found to be gone. */
+async function planInput(
+  { log }: Pick<OpenTenant, 'log'>,
+  { input, basis }: Loaded,
+  signal: AbortSignal,
+): Promise<Planned> {
+  const { plans, failed, gone } = await inPieces(planTargets(input), signal);
+  for (const [contacts, patients] of gone) basis.survey.streams.patients?.gone.set(contacts, patients);
+  for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'a target could not be planned');
+  return { plans, failed: [...failed].map(([target, { code }]) => ({ target, code })) };
+}
+
+function cycleOf(targets: readonly OpenTarget[], loaded: Loaded, { plans, failed }: Planned): Cycle {
+  const { input, basis, resting, left, doubt } = loaded;
+  const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
   return {
-    ...{ survey, basis, confirmations, missing, doubt, gaps: basis.gaps },
-    plans: targets.flatMap((target) => plans.get(target) ?? []),
+    ...{ survey: basis.survey, basis, confirmations: input.confirmations, doubt },
+    missing: new Map(input.targets.map(({ target, missing }) => [target.id, missing])),
+    plans: targets.flatMap((target) => planned.get(target.id) ?? resting.get(target) ?? []),
     settled: [...resting.keys()],
-    left: [...leftOut, ...planned.failed],
-    isPlain: doubt === null && isPlain(survey, absent, planned.plans),
+    left: [...left, ...failed],
+    isPlain: doubt === null && isPlain(input, plans),
   };
-}
-
-/** Absent records by target: those that the lists should show, and with them those that are read alone in this cycle. */
-async function unlistedIn(
-  tenant: OpenTenant,
-  survey: Survey,
-  states: ReadonlyMap<OpenTarget, TargetState>,
-  lease: Lease | null,
-) {
-  const absent = new Map<string, string[]>();
-  const missing = new Map<string, string[]>();
-  for (const [target, state] of states) {
-    const pinned = await tenant.journal.pinned(target.id, tenant.clock());
-    const unlisted = missingFrom(survey, target, state, pinned);
-    const outside = { survey, state, targets: states.size, note: lease !== null };
-    absent.set(target.id, unlisted);
-    missing.set(target.id, [...unlisted, ...(await nextOutside(tenant, target, outside, unlisted))]);
-  }
-  return { absent, missing };
-}
-
-/** Whether reading records alone told of any appointment: what it tells may belong to every target. */
-function saysMore({ appointments }: Confirmations): boolean {
-  const { found, unusable, vanished, missedOnce, kept } = appointments;
-  return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
 }
 
 /** Of calendars: what belongs to CRMs is never planned by less than all. */
-function isPlain({ snapshot }: Survey, absent: ReadonlyMap<string, readonly string[]>, plans: readonly TargetPlan[]) {
-  const calendars = plans.filter(({ target }) => target.crm === null);
-  const isUndoubted = (plan: TargetPlan) => isDecided(plan) && (absent.get(plan.target.id) ?? []).length === 0;
-  return snapshot.completeness === 'complete' && calendars.every(isUndoubted);
+function isPlain({ survey, targets }: CycleInput, plans: readonly TargetPlan[]): boolean {
+  const isCalendar = ({ target }: { target: TargetSetup }) => target.crm === null;
+  return (
+    survey.snapshot.completeness === 'complete' &&
+    plans.filter(isCalendar).every(isDecided) &&
+    targets.filter(isCalendar).every(({ absent }) => absent.length === 0)
+  );
 }
 
 /** Whether a plan asks if the reading can be believed, which is a question about all targets. */
@@ -164,19 +140,15 @@ function isDoubted({ replaced, doubtsReading, reading }: TargetPlan): boolean {
 }
 
 /** What reminders need, and every agenda where many records were put back whose own agendas may feed no target. */
-async function readingsBesides(tenant: OpenTenant, targets: readonly OpenTarget[]): Promise<Reading[]> {
-  const now = tenant.clock();
-  const readings = tenant.reminders === null ? [] : [remindedReading(tenant.reminders, now)];
+async function readingsBesides(
+  { clock, reminders, journal }: Pick<OpenTenant, 'clock' | 'reminders' | 'journal'>,
+  targets: readonly OpenTarget[],
+): Promise<Reading[]> {
+  const now = clock();
+  const readings = reminders === null ? [] : [remindedReading(reminders, now)];
   for (const target of targets) {
-    const { size } = await tenant.journal.pinned(target.id, now);
+    const { size } = await journal.pinned(target.id, now);
     if (size > PINNED_READ_ALONE) readings.push({ window: windowOf(target, now), agendas: 'all' });
   }
   return readings;
-}
-
-/** Appointments that wait for a reminder and that a complete list did not show. */
-async function remindersMissing(tenant: OpenTenant, { snapshot }: Survey): Promise<string[]> {
-  if (snapshot.completeness !== 'complete') return [];
-  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
-  return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
 }

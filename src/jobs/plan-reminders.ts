@@ -40,14 +40,17 @@ export function remindedReading({ rules }: OpenReminders, now: Instant): Reading
 }
 
 /** Puts back jobs that were lost, by asking for each again: a known one is left as it is. */
-export async function resumeReminders({ reminders, configuration }: OpenTenant): Promise<void> {
+export async function resumeReminders({
+  reminders,
+  configuration,
+}: Pick<OpenTenant, 'reminders' | 'configuration'>): Promise<void> {
   if (reminders === null || configuration.paused) return;
   await reminders.alarms.set(await reminders.ledger.open());
 }
 
 /** Appointments of waiting reminders that a complete list did not show. @param isSeen also of rows that can't be used */
 export async function absentReminded(
-  { reminders, clock }: OpenTenant,
+  { reminders, clock }: Pick<OpenTenant, 'reminders' | 'clock'>,
   isSeen: (recordId: string) => boolean,
 ): Promise<string[]> {
   if (reminders === null) return [];
@@ -60,7 +63,10 @@ export async function absentReminded(
  * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted. Says
  * nothing of an appointment that the cycle did not see.
  */
-export async function planReminders(tenant: OpenTenant, learned: Learned): Promise<ReminderPlan> {
+export async function planReminders(
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'log' | 'reminders' | 'tombstones'>,
+  learned: Learned,
+): Promise<ReminderPlan> {
   const { reminders } = tenant;
   if (reminders === null) return { planned: 0, withdrawn: 0 };
   const now = tenant.clock();
@@ -77,7 +83,7 @@ export async function planReminders(tenant: OpenTenant, learned: Learned): Promi
 }
 
 function wantedOf(
-  { configuration }: OpenTenant,
+  { configuration }: Pick<OpenTenant, 'configuration'>,
   reminders: OpenReminders,
   appointments: Iterable<Appointment>,
   place: Place,

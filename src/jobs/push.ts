@@ -55,12 +55,17 @@ export async function pushTarget(
   }
 }
 
+/** What tells whether a target was planned lately. */
+type Planned = Pick<OpenTenant, 'clock' | 'generation' | 'planLifeMs' | 'protection' | 'records'>;
+
 /**
  * Whether a plan under the configuration of today, and not too old a one, stands behind what waits. Else the next cycle comes first: it
  * replaces what was decided before a pause or a time away, under other titles, or, after the state was lost, of somebody who may have been forgotten.
  */
-async function isPlanned(tenant: OpenTenant, { id }: OpenTarget): Promise<boolean> {
-  const { generation, planLifeMs, clock, records, protection } = tenant;
+async function isPlanned(
+  { generation, planLifeMs, clock, records, protection }: Planned,
+  { id }: OpenTarget,
+): Promise<boolean> {
   const doubt = await protection.doubt();
   const { lastPlannedAt, plannedUnder } = await records.read(id);
   if (doubt !== null && (lastPlannedAt ?? 0) < doubt.sinceAt) return false;
@@ -68,12 +73,16 @@ async function isPlanned(tenant: OpenTenant, { id }: OpenTarget): Promise<boolea
 }
 
 /** A person asked for them: they wait for no plan. */
-async function hasErasures({ outbox }: OpenTenant, { id }: OpenTarget): Promise<boolean> {
+async function hasErasures({ outbox }: Pick<OpenTenant, 'outbox'>, { id }: OpenTarget): Promise<boolean> {
   return [...(await outbox.pending(id)).values()].some(({ reason }) => reason === 'forgotten');
 }
 
 /** What a turn may send now: without a plan, erasures alone. */
-async function dueEntries(tenant: OpenTenant, target: OpenTarget, limit: number): Promise<OutboxEntry[]> {
+async function dueEntries(
+  tenant: Planned & Pick<OpenTenant, 'outbox'>,
+  target: OpenTarget,
+  limit: number,
+): Promise<OutboxEntry[]> {
   const { clock, outbox } = tenant;
   if (await isPlanned(tenant, target)) return outbox.due(target.id, clock(), limit);
   const { pending } = await outbox.counts(target.id);
@@ -240,7 +249,7 @@ function outcomeMissing(): MirrorError {
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 async function settleOutcomes(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'random' | 'records'>,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
   sent: Sent,
@@ -276,7 +285,7 @@ async function settleOutcomes(
 function settlementOf(
   outcome: Outcome<Item>,
   { entry, link, isAnew }: { entry: OutboxEntry; link: Link | null; isAnew: boolean },
-  tenant: OpenTenant,
+  { random }: Pick<OpenTenant, 'random'>,
   { identity }: OpenTarget,
   now: number,
 ): Settlement {
@@ -321,11 +330,11 @@ function settlementOf(
     case 'key-burnt': {
       const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
       if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };
-      const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, tenant.random);
+      const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, random);
       return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
     }
     case 'failed': {
-      const next = nextTry(outcome.error, entry.attempts, tenant.random);
+      const next = nextTry(outcome.error, entry.attempts, random);
       return {
         entry,
         kind: 'retry',
@@ -360,14 +369,17 @@ function generationOf(
 }
 
 /** The target works again; with nothing left it is as fresh as the snapshot that was planned last. */
-async function noteSettled(tenant: OpenTenant, target: OpenTarget): Promise<void> {
+async function noteSettled(
+  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox' | 'records' | 'runs'>,
+  target: OpenTarget,
+): Promise<void> {
   const record = await tenant.records.read(target.id);
   const { pending } = await tenant.outbox.counts(target.id);
   const holds = await tenant.holds.list();
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');
   const held = isOpen || (await approvedUnplanned(tenant, target.id, holds)) > 0;
   const isKnown = record.plannedAsOf !== null && record.gaps === null;
-  const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant, target));
+  const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant.links, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
   await tenant.records.write(target.id, { trouble: null, pausedUntil: null, ...settled });
 }

@@ -1,9 +1,10 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
-import type { Confirmation } from './absence.ts';
+import type { Confirmation } from '../sync/absence.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
+import type { Cycle } from './cycle.ts';
 import { AWAITING } from './open-states.ts';
 import { paceOf } from './pace.ts';
-import type { Cycle, TargetPlan } from './plan.ts';
 import { streamsRead } from './streams.ts';
 import type { OpenTenant } from './tenant.ts';
 
@@ -11,7 +12,7 @@ const SHOWN_EXAMPLES = 20;
 
 /** Writes a cycle's report: counts and codes, with the error that ended it early, if one did. */
 export async function reportRun(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'pullEveryMs' | 'runs' | 'tombstones'>,
   startedAt: number,
   cycle: Cycle | null,
   error: MirrorError | null,
@@ -55,7 +56,7 @@ export async function reportRun(
     })),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     withheld: cycle?.survey.withheld ?? [],
-    gaps: Object.fromEntries(cycle?.gaps ?? []),
+    gaps: Object.fromEntries(cycle?.basis.gaps ?? []),
     clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },
@@ -100,7 +101,10 @@ function nearRun(
 }
 
 /** What a cycle meant for one target, in numbers. */
-export function targetRun(plan: TargetPlan, { confirmations, missing }: Cycle): TargetRun {
+export function targetRun(
+  plan: TargetPlan,
+  { confirmations, missing }: Pick<Cycle, 'confirmations' | 'missing'>,
+): TargetRun {
   const confirmation: Confirmation<{ id: string }> = confirmations[plan.target.stream];
   const absent = missing.get(plan.target.id) ?? [];
   const found = new Set(confirmation.found.map(({ id }) => id));

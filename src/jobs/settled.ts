@@ -1,9 +1,9 @@
 import type { Lease } from '../state/leases.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { windowOf } from '../sync/followed.ts';
 import { settledUntil } from '../sync/settled.ts';
-import type { Basis } from './basis.ts';
-import { type Cycle, NOTHING_PLANNED, type TargetPlan } from './plan.ts';
-import { windowOf } from './survey.ts';
+import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
+import type { Basis, Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
  * forgotten and the catalogue are as they were, nothing waits, is held or pinned, and nothing has come into their window or left it.
  */
 export async function plannedBefore(
-  tenant: OpenTenant,
+  { journal }: Pick<OpenTenant, 'journal'>,
   targets: readonly OpenTarget[],
   basis: Basis,
 ): Promise<Map<OpenTarget, TargetPlan>> {
@@ -21,7 +21,7 @@ export async function plannedBefore(
     const isInTime = settled !== null && settled.fromAt <= now && now < settled.untilAt;
     return isInTime && settled.by === nameOf(target, basis) && isAtRest(target, basis);
   });
-  const pinned = await Promise.all(candidates.map(({ id }) => tenant.journal.pinned(id, now)));
+  const pinned = await Promise.all(candidates.map(({ id }) => journal.pinned(id, now)));
   const resting = candidates.filter((_, index) => pinned[index]?.size === 0);
   return new Map(resting.flatMap((target) => (target.settled === null ? [] : [[target, planOf(target, basis)]])));
 }
@@ -30,8 +30,7 @@ export async function plannedBefore(
  * Remembers of a plan that had nothing to do what it went by; of another one nothing.
  * @param state what it was compared with; null when it went by more than lists and state
  */
-export function remember(plan: TargetPlan, state: TargetState | null, basis: Basis): void {
-  const { target } = plan;
+export function remember(target: OpenTarget, plan: TargetPlan, state: TargetState | null, basis: Basis): void {
   target.settled = null;
   if (state === null || target.crm !== null || !isAtRest(target, basis) || hasWork(plan)) return;
   const { survey, byAgenda } = basis;
@@ -46,7 +45,11 @@ export function remember(plan: TargetPlan, state: TargetState | null, basis: Bas
 }
 
 /** Notes of targets for which nothing was planned that it was so. */
-export async function settle(tenant: OpenTenant, { survey, settled, basis }: Cycle, lease: Lease): Promise<void> {
+export async function settle(
+  { clock, generation, records }: Pick<OpenTenant, 'clock' | 'generation' | 'records'>,
+  { survey, settled, basis }: Cycle,
+  lease: Lease,
+): Promise<void> {
   const looked = new Map(
     settled.flatMap(({ id }) => {
       const version = basis.looks.get(id)?.linksVersion ?? null;
@@ -55,11 +58,11 @@ export async function settle(tenant: OpenTenant, { survey, settled, basis }: Cyc
   );
   if (looked.size === 0) return;
   const note = {
-    plannedAt: tenant.clock(),
-    plannedUnder: await tenant.generation.join(),
+    plannedAt: clock(),
+    plannedUnder: await generation.join(),
     asOf: survey.snapshot.completeness === 'complete' ? survey.startedAt : null,
   };
-  await tenant.records.settle(looked, note, lease);
+  await records.settle(looked, note, lease);
 }
 
 function nameOf({ id, configuration }: OpenTarget, { survey, byAgenda, looks, forgotten }: Basis): string {

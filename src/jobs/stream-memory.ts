@@ -17,7 +17,7 @@ export interface StreamReading<Source> {
 /** The registry of patients as it was read. */
 export interface Registry extends StreamReading<Patient> {
   /** By target of contacts: patients who were found to be gone, for as long as this reading is used. */
-  gone: Map<string, Set<string>>;
+  gone: Map<string, ReadonlySet<string>>;
 }
 
 /** Appointments before the window that each cycle reads. */

@@ -1,15 +1,9 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import type { SlowStream } from '../sync/followed.ts';
 import { isBelievable } from './doubt.ts';
-import {
-  lookAtStreams,
-  type SlowStream,
-  type StreamNeeds,
-  type Streams,
-  type StreamsLook,
-  streamsIn,
-} from './streams.ts';
+import { lookAtStreams, type StreamNeeds, type Streams, type StreamsLook, streamsIn } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 const READING: Readonly<Record<SlowStream, string>> = {

@@ -1,11 +1,9 @@
 import type { MirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RunReport, StreamsRead } from '../state/runs.ts';
+import { computesFromHistory, type Follower, type SlowStream, streamsOf } from '../sync/followed.ts';
 import type { FailedReading, StreamMemory, StreamReadings } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-
-/** A stream that is not read with each cycle, but by a job of its own. */
-export type SlowStream = keyof StreamsRead;
 
 /** The far past is read again after this time: what happened there seldom changes. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
@@ -47,26 +45,6 @@ export interface StreamsLook {
   isElsewhere: boolean;
 }
 
-/** The streams that a target follows or computes with. */
-export function streamsOf({ stream, crm }: OpenTarget): SlowStream[] {
-  if (crm === null) return [];
-  const { history, invoices } = crm.mapping.needs;
-  const names: SlowStream[] = ['patients'];
-  if (stream === 'invoices' || invoices) names.push('invoices');
-  if (history) names.push('history');
-  return names;
-}
-
-/** Those without which nothing can be said of a target's records. What contacts are computed from besides keeps them as they are. */
-export function neededBy(target: OpenTarget): SlowStream[] {
-  return target.stream === 'patients' && target.crm !== null ? ['patients'] : streamsOf(target);
-}
-
-/** Whether a target's properties tell of appointments of the past and of those to come. */
-export function computesFromHistory(target: OpenTarget): boolean {
-  return streamsOf(target).includes('history');
-}
-
 function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
   const names = new Set<SlowStream>();
   let [everyMs, doctorsDays, historyDays] = [Infinity, 0, 0];
@@ -90,7 +68,7 @@ function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
  * @param options.lastRun the report of the last cycle, where it is known
  */
 export async function lookAtStreams(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs'>,
   targets: readonly OpenTarget[],
   options: { fresh?: boolean; lastRun?: RunReport } = {},
 ): Promise<StreamsLook> {
@@ -171,7 +149,7 @@ function isResting(failed: FailedReading | undefined, longestRestMs: number, now
 }
 
 /** As of when a target's stream is known, with everything that its properties are computed from but the far past. */
-export function asOf(target: OpenTarget, { streams, startedAt }: { streams: Streams; startedAt: Instant }): Instant {
+export function asOf(target: Follower, { streams, startedAt }: { streams: Streams; startedAt: Instant }): Instant {
   const names = streamsOf(target).filter((name) => name !== 'history');
   return Math.min(startedAt, ...names.map((name) => streams[name]?.readAt ?? startedAt));
 }

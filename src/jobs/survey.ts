@@ -3,10 +3,12 @@ import type { ReadingMemory } from '../clinic/reading-memory.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
-import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
+import type { Reach } from '../sync/cycle-input.ts';
+import { commonWindow, computesFromHistory, nearWindow, windowOf } from '../sync/followed.ts';
 import type { Directory } from '../sync/project.ts';
-import { computesFromHistory, type Streams } from './streams.ts';
+import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Appointments to be read: of these agendas, in this window. */
@@ -14,9 +16,6 @@ export interface Reading {
   window: TimeWindow;
   agendas: 'all' | readonly string[];
 }
-
-/** How far a reading of the appointments reaches: over all that the targets show, or over the next two days of it. */
-export type Reach = 'whole' | 'near';
 
 /** What the clinic showed in one cycle. */
 export interface Survey {
@@ -30,34 +29,6 @@ export interface Survey {
   streams: Streams;
   /** When reading the appointments began: what is planned from them is as of then. */
   startedAt: Instant;
-}
-
-/** Today, however late it is, and the next two days. */
-const NEAR = { backMs: 12 * HOUR_MS, aheadMs: 48 * HOUR_MS };
-
-/** What has no time of its own lies in it: all of it that a date can tell. */
-const ALWAYS: TimeWindow = { fromAt: 0, toAt: 8.64e15 };
-
-/** A target's window at a time: whole days before and after; for patients, all of it. */
-export function windowOf(target: OpenTarget, now: Instant): TimeWindow {
-  if (target.stream === 'patients') return ALWAYS;
-  const { pastDays, futureDays } = target.configuration.window;
-  return { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS };
-}
-
-/** The next two days as they are read alone; in one list call wherever one may be of four days. */
-export function nearWindow(now: Instant): TimeWindow {
-  return { fromAt: now - NEAR.backMs, toAt: now + NEAR.aheadMs };
-}
-
-/** The part of a target's window that a reading speaks of; empty where it does not reach. */
-export function windowRead(target: OpenTarget, { reach, startedAt }: Pick<Survey, 'reach' | 'startedAt'>): TimeWindow {
-  const window = windowOf(target, startedAt);
-  return reach === 'whole' ? window : common(window, nearWindow(startedAt));
-}
-
-function common(one: TimeWindow, other: TimeWindow): TimeWindow {
-  return { fromAt: Math.max(one.fromAt, other.fromAt), toAt: Math.min(one.toAt, other.toAt) };
 }
 
 /** What a reading of the clinic is to hold. */
@@ -136,7 +107,7 @@ async function readNear(
   const now = tenant.clock();
   const calendars = targets.filter(({ crm }) => crm === null);
   const near = [...calendars.flatMap((target) => readingsOf(target, now)), ...besides]
-    .map(({ window, agendas }) => ({ window: common(window, nearWindow(now)), agendas }))
+    .map(({ window, agendas }) => ({ window: commonWindow(window, nearWindow(now)), agendas }))
     .filter(({ window }) => window.fromAt < window.toAt);
   return readAll(tenant, near, now, signal);
 }

@@ -35,7 +35,7 @@ export function restsUntil(
  * shows it later still.
  */
 export async function noteUnanswered(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'unanswered'>,
   target: OpenTarget,
   operations: readonly { entry: OutboxEntry; operation: { key: string } }[],
 ): Promise<void> {
@@ -54,7 +54,7 @@ export async function noteUnanswered(
  * @returns when the next look is due; null when none is
  */
 export async function lookForLate(
-  tenant: OpenTenant,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'records' | 'unanswered'>,
   target: OpenTarget,
   container: string,
   lease: Lease,
@@ -76,7 +76,7 @@ export async function lookForLate(
 }
 
 async function cameLate(
-  { links, outbox, clock }: OpenTenant,
+  { links, outbox, clock }: Pick<OpenTenant, 'clock' | 'links' | 'outbox'>,
   { id, identity }: OpenTarget,
   found: readonly RemoteItem<Item>[],
 ): Promise<Link[]> {

@@ -1,13 +1,13 @@
 import type { Progress } from '../model/progress.ts';
 import { overlaps } from '../model/time.ts';
 import type { JournalEffect, JournalEntry } from '../state/journal.ts';
-import type { Confirmation } from './absence.ts';
+import type { Confirmation, Confirmations } from '../sync/absence.ts';
+import { agrees } from '../sync/crm-rules.ts';
+import { snapshotOf, windowOf } from '../sync/followed.ts';
 import { confirmAll } from './confirm.ts';
-import { snapshotOf } from './plan.ts';
 import { readAllStreams } from './stream-readers.ts';
-import { type Survey, surveyClinic, windowOf } from './survey.ts';
+import { type Survey, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
-import { agrees, type Confirmations } from './views.ts';
 
 /**
  * What can be done for a record that a run changed or deleted:

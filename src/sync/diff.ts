@@ -3,6 +3,7 @@ import type { ItemKey, Link, ReasonCode } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { hasLeft, overlaps, SECOND_MS, type TimeSpan, type TimeWindow } from '../model/time.ts';
+import type { TargetConfiguration } from '../settings/configuration.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
 
@@ -65,6 +66,18 @@ interface Effective extends TimeSpan {
   fingerprint: string;
   drift: Link['drift'];
   found?: string;
+}
+
+/**
+ * Tells whether what a person did to a record's object is undone: under `repair`, unless the object had to be restored too often today.
+ * Two programs fight over such a one; tomorrow it is tried again.
+ * @param restorations how often today, by record
+ */
+export function restoring(
+  { drift, rewritesPerDay }: Pick<TargetConfiguration['audit'], 'drift' | 'rewritesPerDay'>,
+  restorations: ReadonlyMap<string, number>,
+): (recordId: string) => boolean {
+  return (recordId) => drift === 'repair' && (restorations.get(recordId) ?? 0) <= rewritesPerDay;
 }
 
 /**

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { listCalls } from '../../src/clinic/windows.ts';
 import { createZone } from '../../src/clinic/zone.ts';
-import { nearWindow } from '../../src/jobs/survey.ts';
+import { nearWindow } from '../../src/sync/followed.ts';
 import { profileOf, type WrittenProfile } from './open-client.ts';
 
 const DAY_MS = 86_400_000;

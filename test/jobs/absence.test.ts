@@ -1,10 +1,11 @@
 import { describe, expect, test, vi } from 'vitest';
-import { type Confirmation, confirmAbsence, evidenceOf, missesAfter, nothingMissing } from '../../src/jobs/absence.ts';
+import { confirmAbsence } from '../../src/jobs/absence.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { Hold } from '../../src/model/plan.ts';
 import type { Lookup } from '../../src/model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
+import { nothingMissing } from '../../src/sync/absence.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 interface Row {
@@ -291,67 +292,6 @@ describe('what a hold keeps', () => {
     for (let cycles = 0; cycles < 200; cycles += 1)
       for (const id of (await confirm({ ...kept, random })).asked) asked.add(id);
     expect(asked.size).toBe(250);
-  });
-});
-
-describe('what one target learns of its absent records', () => {
-  const learned: Confirmation<Row> = {
-    ...nothingMissing<Row>(),
-    vanished: new Set(['twice']),
-    missedOnce: new Set(['once', 'sampled-once']),
-    kept: new Set(['kept']),
-    sampled: new Set(['sampled-once', 'sampled-there', 'elsewhere']),
-  };
-  const missing = ['twice', 'once', 'sampled-once', 'sampled-there', 'kept', 'not-asked'];
-  const evidence = (isWritten: (id: string) => boolean) => evidenceOf(learned, missing, isWritten);
-
-  test('what is gone twice is proven; once is enough for what was never written', () => {
-    const proven = (isWritten: boolean) => missing.filter((id) => evidence(() => isWritten).isProven(id));
-    expect(proven(true)).toEqual(['twice']);
-    expect(proven(false)).toEqual(['twice', 'once', 'sampled-once']);
-  });
-
-  test('what nobody asked for is unknown; what is gone or kept is not', () => {
-    expect(missing.filter((id) => evidence(() => true).isUnknown(id))).toEqual(['sampled-there', 'not-asked']);
-  });
-
-  test('its own share of the sample stands for the rest', () => {
-    // One of two was gone: with three more or fewer anything is possible.
-    expect(evidence(() => true).goneShare).toEqual({ atLeast: 0, atMost: 1 });
-    const asked = ids('a', 40);
-    const all = { ...learned, sampled: new Set([...asked, 'elsewhere']), missedOnce: new Set(asked.slice(0, 10)) };
-    expect(evidenceOf(all, [...asked, 'not-asked'], () => true).goneShare).toEqual({
-      atLeast: 7 / 40,
-      atMost: 13 / 40,
-    });
-  });
-});
-
-describe('the misses that the next cycle knows', () => {
-  const nextMisses = (known: Record<string, Instant>, found: Partial<Confirmation<Row>>, seen: string[] = []) =>
-    missesAfter({ known: missedAt(known), readAt: NOW }, { ...nothingMissing<Row>(), ...found }, (id) =>
-      seen.includes(id),
-    );
-
-  test('are those of this cycle, from the time of its reading', () => {
-    expect(nextMisses({}, { missedOnce: new Set(['1']) })).toEqual(missedAt({ 1: NOW }));
-  });
-
-  test('keep the time of the first reading that missed them', () => {
-    const known = { 1: NOW - HOUR_MS, 2: NOW - HOUR_MS };
-    expect(nextMisses(known, { missedOnce: new Set(['1']) })).toEqual(missedAt(known));
-  });
-
-  test('end with whatever shows that the record is there', () => {
-    const known = { listed: NOW - HOUR_MS, found: NOW - HOUR_MS, unusable: NOW - HOUR_MS, away: NOW - HOUR_MS };
-    const there = { found: [{ id: 'found' }], unusable: new Set(['unusable']) };
-    expect(nextMisses(known, there, ['listed'])).toEqual(missedAt({ away: NOW - HOUR_MS }));
-  });
-
-  test('are forgotten after a week: what is missed then is missed again', () => {
-    const known = { old: NOW - 7 * DAY_MS, recent: NOW - 7 * DAY_MS + 1 };
-    expect(nextMisses(known, {})).toEqual(missedAt({ recent: NOW - 7 * DAY_MS + 1 }));
-    expect(nextMisses(known, { missedOnce: new Set(['old']) }).get('old')).toBe(NOW);
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { MappingSource } from '../../src/sync/mapping/contract.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { type CrmWorld, held, joined, openCrmWorld, patientOf } from './crm-world.ts';
@@ -275,6 +276,28 @@ test('a target whose mapping can’t be worked out keeps no other from its work'
   };
   const run = await cycle(world.tenant);
   expect(run.error).toBeNull();
+  expect(names(world)).toEqual(['Verdi 1']);
+});
+
+test('expressions are worked out once in a cycle, and of what can belong to the target alone', async () => {
+  const world = open();
+  admit(world, '1');
+  book(world, 'a', '1');
+  book(world, 'b', '1');
+  world.clinic.appointments.set('off', { ...appointmentOf('off', { status: 'cancelled' }), patientId: '1' });
+  const { crm } = targetOf(world.tenant, 'activities');
+  if (crm === null) throw new Error('no CRM');
+  const asked: string[][] = [];
+  const mapAll = async (sources: readonly MappingSource[]) => {
+    const ids = sources.map((source) => (source.stream === 'appointments' ? source.appointment.id : source.stream));
+    asked.push(ids);
+    return ids.map((id) => ({ properties: { title: `Visit ${id}`, status: null } }));
+  };
+  crm.mapping = { ...crm.mapping, isPlain: false, mapAll };
+  await cycle(world.tenant);
+  expect(asked).toEqual([['a', 'b']]);
+  // Their contact comes with the same cycle.
+  expect(held(world.activities).map(({ title }) => title)).toEqual(['Visit a', 'Visit b']);
   expect(names(world)).toEqual(['Verdi 1']);
 });
 

@@ -137,7 +137,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   };
 }
 
-function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
+/** A target as `openTenant` opens it. */
+export function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
   const { stream, form, crm } = openForm(configuration as TargetConfiguration, 'Europe/Rome', noExpressions);
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
   return {

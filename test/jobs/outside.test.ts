@@ -45,7 +45,7 @@ interface Choice {
 async function next(choice: Choice) {
   const read = vi.fn(async () => ({ lookedOutsideTo: choice.lookedOutsideTo ?? null }));
   const write = vi.fn(async () => {});
-  const tenant = { records: { read, write } } as unknown as OpenTenant;
+  const store = { read, write } as unknown as OpenTenant['records'];
   const links = new Map((choice.beyond ?? []).map((id) => [id, linkOf(id, 90)]));
   links.set('inside', linkOf('inside', 1));
   const records = new Map((choice.listed ?? []).map((id) => [id, { id }]));
@@ -57,7 +57,7 @@ async function next(choice: Choice) {
     note: choice.note ?? true,
   };
   const asked = await nextOutside(
-    tenant,
+    store,
     { ...TARGET, stream: choice.stream ?? 'appointments' },
     cycle,
     choice.absent ?? [],

@@ -5,7 +5,7 @@ import { atOnce } from '../../src/model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type TimeSpan } from '../../src/model/time.ts';
-import { absentCandidates, type DiffInput, diff, outlying, type TargetState } from '../../src/sync/diff.ts';
+import { absentCandidates, type DiffInput, diff, outlying, restoring, type TargetState } from '../../src/sync/diff.ts';
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
@@ -415,6 +415,23 @@ describe('what a person did to an object', () => {
     expect(moved.changes).toMatchObject([{ reason: 'content-changed', fields: ['time'] }]);
     const cancelled = compare([appointmentOf('1', { status: 'cancelled' })], { links }, { restores });
     expect(cancelled.changes).toMatchObject([{ reason: 'cancelled', wanted: { want: 'absent' } }]);
+  });
+});
+
+describe('whether it is undone', () => {
+  const counts = new Map([
+    ['often', 11],
+    ['seldom', 10],
+  ]);
+
+  test('it is under `repair`, until the object was restored too often today', () => {
+    const restores = restoring({ drift: 'repair', rewritesPerDay: 10 }, counts);
+    expect(['often', 'seldom', 'never'].map(restores)).toEqual([false, true, true]);
+    expect(restoring({ drift: 'repair', rewritesPerDay: 0 }, counts)('never')).toBe(true);
+  });
+
+  test.each(['keep', 'report'] as const)('it is not under `%s`', (drift) => {
+    expect(restoring({ drift, rewritesPerDay: 10 }, counts)('never')).toBe(false);
   });
 });
 

@@ -1,41 +1,35 @@
-import type { Patient } from '../model/records.ts';
-import type { TargetState } from '../sync/diff.ts';
-import type { Confirmation } from './absence.ts';
-import type { Survey } from './survey.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { Confirmations } from './absence.ts';
+import type { Contacts } from './contacts.ts';
+import type { ClinicShown } from './cycle-input.ts';
+import type { TargetState } from './diff.ts';
 
 /** What a cycle knows, as far as it tells who is gone. */
 interface Known {
-  survey: Survey;
-  confirmations: { patients: Confirmation<Patient> };
-  states: ReadonlyMap<OpenTarget, TargetState>;
+  survey: Pick<ClinicShown, 'streams'>;
+  confirmations: Pick<Confirmations, 'patients'>;
 }
 
 /**
  * Tells for an activity or a deal whether its patient is gone. So is one who was read alone and is there no more; and, later, one whom a
  * list that is planned by for the first time does not show, and whose contact was removed, while the activity is still there: its
  * removal waits, or could not be planned when that of the contact was.
- * @param target that of activities or deals
- * @param contacts that of their contacts
+ * @param state that of the target of activities or deals
+ * @param contacts those of their patients; whoever is found to be gone comes to their `gone`
  * @returns a question about a patient whom neither the list nor a reading alone shows, and a record of theirs
  */
 export function gonePatients(
-  target: OpenTarget,
-  contacts: OpenTarget,
-  { survey, confirmations, states }: Known,
+  { links }: TargetState,
+  { state: theirs, isOpen, gone }: Contacts,
+  { survey, confirmations }: Known,
 ): (patientId: string, recordId: string) => boolean {
   const reading = survey.streams.patients;
   const { vanished } = confirmations.patients;
   if (reading === null) return (patientId) => vanished.has(patientId);
-  const gone = reading.gone.get(contacts.id) ?? new Set<string>();
-  reading.gone.set(contacts.id, gone);
   const isNew = reading.readAt > (survey.streams.plannedBy.patients ?? -Infinity);
-  const isTelling = isNew && reading.snapshot.completeness === 'complete';
+  const isTelling = isOpen && isNew && reading.snapshot.completeness === 'complete';
   const unusable = new Set(reading.snapshot.setAside.map(({ recordId }) => recordId));
-  const [its, theirs] = [states.get(target), states.get(contacts)];
   const isOrphan = (patientId: string, recordId: string) => {
-    if (!isTelling || theirs === undefined || unusable.has(patientId) || its?.links.has(recordId) !== true)
-      return false;
+    if (!isTelling || unusable.has(patientId) || !links.has(recordId)) return false;
     const pending = theirs.pending.get(patientId);
     return pending === undefined ? !theirs.links.has(patientId) : pending.want === 'absent';
   };

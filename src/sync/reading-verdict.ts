@@ -1,10 +1,8 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
-import type { GenerationLook } from '../state/generations.ts';
-import type { TargetRecord } from '../state/targets.ts';
-import { absentCandidates, type TargetState } from '../sync/diff.ts';
-import { type ReadingRecords, rewrites } from '../sync/replaced.ts';
-import type { OpenTarget } from './tenant.ts';
+import type { CycleInput, TargetSetup } from './cycle-input.ts';
+import { absentCandidates, type TargetState } from './diff.ts';
+import { type ReadingRecords, rewrites } from './replaced.ts';
 
 /** What the verdict on a whole reading goes by. */
 export interface ReadingFor {
@@ -15,12 +13,15 @@ export interface ReadingFor {
   isListed: (recordId: string) => boolean;
   /** When a record begins by the reading; null for one that it does not show, or that has no time. */
   startOf: (recordId: string) => Instant | null;
-  record: Pick<TargetRecord, 'comparableUnder'>;
+  /** Number of the configuration under which contents were last comparable; null when links were rebuilt since. */
+  comparableUnder: number | null;
   /** Of the target. */
   holds: readonly Hold[];
   /** The configurations of the tenant, as of the cycle. */
-  generation: Pick<GenerationLook, 'number' | 'isOurs'>;
+  generation: CycleInput['generation'];
 }
+
+type TargetForm = Pick<TargetSetup, 'stream' | 'crm'>;
 
 /** How a reading stands to one target. */
 export interface ReadingVerdict {
@@ -39,14 +40,14 @@ export interface ReadingVerdict {
  * records begin, which is the clinic's alone.
  */
 export function readingVerdict(
-  target: OpenTarget,
-  { changes, state, window, isListed, startOf, record, holds, generation }: ReadingFor,
+  target: TargetForm,
+  { changes, state, window, isListed, startOf, comparableUnder, holds, generation }: ReadingFor,
 ): ReadingVerdict {
   const { number, isOurs } = generation;
-  const isReconfigured = record.comparableUnder !== null && !(isOurs && record.comparableUnder === number);
+  const isReconfigured = comparableUnder !== null && !(isOurs && comparableUnder === number);
   const isNew = ({ recordId, reason }: PlannedChange) =>
     reason === 'new' && !state.links.has(recordId) && !state.pending.has(recordId);
-  const isComparable = record.comparableUnder !== null && !isReconfigured && !isComputed(target);
+  const isComparable = comparableUnder !== null && !isReconfigured && !isComputed(target);
   const isRewritten = (change: PlannedChange) =>
     isComparable && isListed(change.recordId) && rewrites(change, essentialsOf(target));
   const idsOf = (some: readonly PlannedChange[]) => new Set(some.map(({ recordId }) => recordId));
@@ -79,12 +80,12 @@ function decisionOn(holds: readonly Hold[], changes: readonly PlannedChange[]): 
   return null;
 }
 
-function essentialsOf({ crm, stream }: OpenTarget): string[] | null {
+function essentialsOf({ crm, stream }: TargetForm): string[] | null {
   if (crm === null) return ['time'];
   return stream === 'patients' ? null : ['start'];
 }
 
 /** What is computed from the past changes for everybody with a day. */
-function isComputed({ crm }: OpenTarget): boolean {
+function isComputed({ crm }: TargetForm): boolean {
   return crm !== null && (crm.mapping.needs.history || crm.mapping.needs.invoices || !crm.mapping.isPlain);
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { givenUp, type Knowledge } from '../../src/jobs/given-up.ts';
 import type { PendingChange } from '../../src/model/plan.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { givenUp, type Knowledge } from '../../src/sync/given-up.ts';
+import { NOW } from './arbitraries.ts';
 
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 60 * DAY_MS };
 

@@ -1,9 +1,9 @@
 import type { Hold, HoldKind, PlannedChange } from '../model/plan.ts';
-import type { TargetState } from '../sync/diff.ts';
-import type { OpenTarget } from './tenant.ts';
-import type { Known } from './views.ts';
+import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
+import type { TargetState } from './diff.ts';
 
-type DoubtKnown = Pick<Known, 'doubt' | 'survey' | 'confirmations'>;
+type Doubtable = Pick<CycleInput, 'isDoubted' | 'survey' | 'confirmations'>;
+
 /** What of a target's plan this decides. */
 interface Parts {
   passed: PlannedChange[];
@@ -18,14 +18,13 @@ interface Parts {
  * @param holds of the target
  */
 export function keepBackPeople<Plan extends Parts>(
-  target: OpenTarget,
-  known: DoubtKnown,
-  { pending }: TargetState,
+  { target, state: { pending } }: Pick<TargetInput, 'target' | 'state'>,
+  cycle: Doubtable,
   holds: readonly Hold[],
   plan: Plan,
 ): Plan {
-  if (known.doubt === null) return plan;
-  const isOfPerson = personsIn(target, known);
+  if (!cycle.isDoubted) return plan;
+  const isOfPerson = personsIn(target, cycle);
   const writes = ({ recordId, wanted }: PlannedChange) => wanted.want === 'present' && isOfPerson(recordId);
   const rejected = new Set(
     holds.filter(({ kind, state }) => kind === 'people' && state === 'rejected').flatMap(({ recordIds }) => recordIds),
@@ -42,15 +41,15 @@ export function keepBackPeople<Plan extends Parts>(
 }
 
 /** What a target is compared with: in doubt without what waits of people, so that it is planned again, and kept back. */
-export function withoutWaitingPeople(target: OpenTarget, known: DoubtKnown, state: TargetState): TargetState {
-  if (known.doubt === null) return state;
-  const isOfPerson = personsIn(target, known);
+export function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: TargetState): TargetState {
+  if (!cycle.isDoubted) return state;
+  const isOfPerson = personsIn(target, cycle);
   const stays = [...state.pending].filter(([recordId, { want }]) => want === 'absent' || !isOfPerson(recordId));
   return { ...state, pending: new Map(stays) };
 }
 
 /** Whoever is not known to be nobody is a person. */
-function personsIn({ stream }: OpenTarget, { survey, confirmations }: DoubtKnown): (recordId: string) => boolean {
+function personsIn({ stream }: TargetSetup, { survey, confirmations }: Doubtable): (recordId: string) => boolean {
   const found = new Map(confirmations.appointments.found.map((one) => [one.id, one]));
   return (recordId) => {
     if (stream !== 'appointments') return true;

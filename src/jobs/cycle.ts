@@ -1,0 +1,48 @@
+import type { Hold } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import type { Doubt } from '../state/protection.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
+import type { TargetLook } from '../state/targets.ts';
+import type { Confirmations } from '../sync/absence.ts';
+import type { AgendaIndex } from '../sync/agenda-index.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
+import type { Survey } from './survey.ts';
+import type { OpenTarget } from './tenant.ts';
+
+/** What a cycle knows before it opens the states of targets. */
+export interface Basis {
+  survey: Survey;
+  byAgenda: AgendaIndex;
+  /** When the state last went back in time. */
+  wentBackAt: Instant | null;
+  /** By target, and by rule of reminders: what of it could not be read or is not known. */
+  gaps: ReadonlyMap<string, readonly TargetGap[]>;
+  looks: ReadonlyMap<string, TargetLook>;
+  holds: readonly Hold[];
+  /** Version of who is forgotten. */
+  forgotten: string;
+}
+
+/** A target that could not be read, or asked to be left alone, and why: nothing is planned for it. */
+export interface Left {
+  target: string;
+  code: string;
+}
+
+/** What a cycle found and decided, before or after it was carried into the state. */
+export interface Cycle {
+  survey: Survey;
+  confirmations: Confirmations;
+  plans: TargetPlan[];
+  /** Absent records of each target. */
+  missing: ReadonlyMap<string, readonly string[]>;
+  /** Those for which nothing was planned because the same was before; their plans are among the others. */
+  settled: readonly OpenTarget[];
+  /** What was known before the states of targets were opened. */
+  basis: Basis;
+  left: readonly Left[];
+  /** Why it is not known who must not be written of; null when it is. */
+  doubt: Doubt | null;
+  /** Whether it leaves no question open: nothing of calendars is absent, held or in doubt. */
+  isPlain: boolean;
+}

@@ -1,0 +1,240 @@
+import { asMirrorError } from '../model/errors.ts';
+import { eachInPieces } from '../model/pieces.ts';
+import type { Progress } from '../model/progress.ts';
+import type { Lease } from '../state/leases.ts';
+import type { Doubt } from '../state/protection.ts';
+import type { Confirmations } from '../sync/absence.ts';
+import { indexByAgenda } from '../sync/agenda-index.ts';
+import type { ContactsInput, CycleInput, TargetInput } from '../sync/cycle-input.ts';
+import { missingFrom } from '../sync/followed.ts';
+import type { MappingSource } from '../sync/mapping/contract.ts';
+import { mappables } from '../sync/mapping-sources.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
+import { confirmAll } from './confirm.ts';
+import type { Basis, Left } from './cycle.ts';
+import { gapsOf } from './gaps.ts';
+import { inPieces } from './in-pieces.ts';
+import { keepLedgers } from './ledgers.ts';
+import { restorationsOf } from './marks.ts';
+import { type Opener, openStates } from './open-states.ts';
+import { nextOutside } from './outside.ts';
+import { absentReminded, REMINDERS } from './plan-reminders.ts';
+import { plannedBefore } from './settled.ts';
+import type { Survey } from './survey.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/** All that a plan goes by, and what was found on the way to it. */
+export interface Loaded {
+  input: CycleInput;
+  basis: Basis;
+  /** Calendars for which the same was planned before as would be planned now, with that plan: their states are not opened. */
+  resting: ReadonlyMap<OpenTarget, TargetPlan>;
+  left: readonly Left[];
+  doubt: Doubt | null;
+}
+
+/** What is known of a target before the last of it is read. */
+type Known = Omit<TargetInput, 'stored' | 'gone' | 'restorations'>;
+
+/** A target whose state was opened. */
+interface Opened extends Known {
+  target: OpenTarget;
+}
+
+/** How a cycle is loaded. */
+export interface Loading {
+  survey: Survey;
+  /** Null to look only: nothing at all is written, adoption included. */
+  lease: Lease | null;
+  progress: Progress;
+}
+
+/** Reads what a plan goes by beside what the clinic showed: the state, and what the clinic says of absent records. */
+export async function loadCycle(
+  tenant: OpenTenant,
+  targets: readonly OpenTarget[],
+  { survey, lease, progress }: Loading,
+  signal: AbortSignal,
+): Promise<Loaded> {
+  progress('reading the targets');
+  const byAgenda = indexByAgenda(survey.snapshot.records.values(), tenant.memory.byAgenda);
+  tenant.memory.byAgenda = byAgenda;
+  const gaps = gapsOf(targets, tenant.reminders, survey);
+  const basis = await lookAround(tenant, targets, { survey, byAgenda, gaps });
+  // Whoever only looks gives the same answer by itself.
+  const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, basis);
+  const moving = targets.filter((target) => !resting.has(target));
+  const some = await openAll(tenant, moving, { basis, lease }, signal);
+  const unlisted = await withUnlisted(tenant, some.opened, { survey, note: lease !== null });
+  const asked = new Map(unlisted.map(({ target, missing }) => [target.id, missing]));
+  asked.set(REMINDERS, await remindersMissing(tenant, survey));
+  const questions = new Set([...asked.values()].flat()).size;
+  if (questions > 0) progress('reading absent records alone', 0, questions);
+  const confirmations = await confirmAll(tenant, survey, asked, signal);
+  progress('planning');
+  await keepLedgers(tenant, survey, confirmations, signal);
+  // After the targets were opened: what was found there may tell that the state was lost.
+  const doubt = await tenant.protection.doubt({ lookOnly: lease === null });
+  const isForgotten = await tenant.tombstones.load();
+  const isMore = isForgotten.version !== basis.forgotten || saysMore(confirmations);
+  const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis, lease }, signal);
+  const cycle = { survey, byAgenda, confirmations, isForgotten, isDoubted: doubt !== null };
+  const opened = [...(await withMapped(unlisted, cycle, signal)), ...others.opened];
+  return {
+    ...{ input: await inputOf(tenant, opened, cycle), basis, doubt },
+    resting: isMore ? new Map() : resting,
+    left: [...some.left, ...others.left],
+  };
+}
+
+/** The same with the states of all, for when more turns out than the lists tell. */
+export async function withResting(
+  tenant: Opener & Stores,
+  { input, basis, resting, left, doubt }: Loaded,
+  lease: Lease | null,
+  signal: AbortSignal,
+): Promise<Loaded> {
+  const rest = await openAll(tenant, [...resting.keys()], { basis, lease }, signal);
+  const all = await inputOf(tenant, [...input.targets, ...rest.opened], input);
+  return { input: all, basis, resting: new Map(), left: [...left, ...rest.left], doubt };
+}
+
+/** Looks at the state of all targets in one go. */
+export async function lookAround(
+  { tombstones, holds, records, protection }: Pick<OpenTenant, 'tombstones' | 'holds' | 'records' | 'protection'>,
+  targets: readonly OpenTarget[],
+  known: Pick<Basis, 'survey' | 'byAgenda' | 'gaps'>,
+): Promise<Basis> {
+  return {
+    ...known,
+    wentBackAt: await protection.wentBackAt(),
+    forgotten: (await tombstones.load()).version,
+    holds: await holds.list(),
+    looks: await records.look(targets.map(({ id }) => id)),
+  };
+}
+
+/** Opens the states of targets. Of their records none is known to be absent yet. */
+export async function openAll(
+  tenant: Opener & Pick<OpenTenant, 'journal'>,
+  targets: readonly OpenTarget[],
+  { basis: { survey, wentBackAt }, lease }: { basis: Basis; lease: Lease | null },
+  signal: AbortSignal,
+): Promise<{ opened: Opened[]; left: readonly Left[] }> {
+  const { states, left } = await openStates(tenant, targets, { survey, lease, wentBackAt }, signal);
+  const opened: Opened[] = [];
+  for (const [target, state] of states) {
+    const pinned = await tenant.journal.pinned(target.id, tenant.clock());
+    opened.push({ target, state, pinned, absent: [], missing: [], mapped: null, fault: null });
+  }
+  return { opened, left };
+}
+
+/** Absent records by target: those that the lists should show, and with them those that are read alone in this cycle. */
+async function withUnlisted(
+  { records }: Pick<OpenTenant, 'records'>,
+  opened: readonly Opened[],
+  { survey, note }: { survey: Survey; note: boolean },
+): Promise<Opened[]> {
+  const found: Opened[] = [];
+  for (const one of opened) {
+    const { target, state, pinned } = one;
+    const absent = missingFrom(survey, target, state, pinned);
+    const beyond = await nextOutside(records, target, { survey, state, targets: opened.length, note }, absent);
+    found.push({ ...one, absent, missing: [...absent, ...beyond] });
+  }
+  return found;
+}
+
+/** Whether reading records alone told of any appointment: what it tells may belong to every target. */
+export function saysMore({ appointments }: Confirmations): boolean {
+  const { found, unusable, vanished, missedOnce, kept } = appointments;
+  return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
+}
+
+/** Appointments that wait for a reminder and that a complete list did not show. */
+async function remindersMissing(
+  tenant: Pick<OpenTenant, 'reminders' | 'clock'>,
+  { snapshot }: Survey,
+): Promise<string[]> {
+  if (snapshot.completeness !== 'complete') return [];
+  const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
+  return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
+}
+
+/** Expressions are worked out in a thread of their own, so what they give is part of what a plan goes by. */
+async function withMapped(opened: readonly Opened[], cycle: Seen, signal: AbortSignal): Promise<Opened[]> {
+  const mapped: Opened[] = [];
+  for (const one of opened) {
+    try {
+      mapped.push({ ...one, mapped: await mappedAhead(one, cycle, signal) });
+    } catch (error) {
+      signal.throwIfAborted();
+      mapped.push({ ...one, fault: asMirrorError(error) });
+    }
+  }
+  return mapped;
+}
+
+/** @returns null where the mapping holds no expressions */
+async function mappedAhead(
+  { target, pinned }: Opened,
+  cycle: Seen,
+  signal: AbortSignal,
+): Promise<TargetInput['mapped']> {
+  const { crm } = target;
+  if (crm === null || crm.mapping.isPlain) return null;
+  const ids: string[] = [];
+  const sources: MappingSource[] = [];
+  const gathering = eachInPieces(mappables(target, pinned, cycle), ({ id, source }) => {
+    ids.push(id);
+    sources.push(source);
+  });
+  await inPieces(gathering, signal);
+  const mapped = await crm.mapping.mapAll(sources, signal);
+  return new Map(mapped.map((each, index) => [ids[index] ?? '', each]));
+}
+
+/** What was seen of the clinic. */
+type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isDoubted' | 'isForgotten' | 'survey'>;
+
+/** What the last of it is read from. */
+type Stores = Pick<
+  OpenTenant,
+  'clock' | 'configuration' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'records' | 'targets'
+>;
+
+/** Reads the last of what a plan goes by: what is decided from then on counts in the next cycle. */
+export async function inputOf(tenant: Stores, known: readonly Known[], seen: Seen): Promise<CycleInput> {
+  const { configuration, records } = tenant;
+  const now = tenant.clock();
+  const generation = await tenant.generation.look();
+  // Before what is noted of targets: an approval is a hold's first.
+  const holds = await tenant.holds.list();
+  const targets: TargetInput[] = [];
+  for (const one of known) {
+    const { id } = one.target;
+    const [{ firstRunApprovedAt, comparableUnder }, gone, restorations] = await Promise.all([
+      records.read(id),
+      records.gone(id, now),
+      restorationsOf(records, one.target, now),
+    ]);
+    targets.push({ ...one, stored: { firstRunApprovedAt, comparableUnder }, gone, restorations });
+  }
+  const locale = { language: configuration.language, zone: configuration.zone };
+  return { ...seen, now, generation, holds, locale, targets, unplannedContacts: await contactsBeside(tenant, known) };
+}
+
+/** Contacts that are paused, or could not be read now, as far as others' records go by them. */
+async function contactsBeside(tenant: Stores, known: readonly Known[]): Promise<Map<string, ContactsInput>> {
+  const planned = new Set(known.map(({ target }) => target.id));
+  const beside = new Map<string, ContactsInput>();
+  for (const { target } of known) {
+    const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
+    if (contacts === undefined || planned.has(contacts.id) || beside.has(contacts.id)) continue;
+    const { id } = contacts;
+    const state = { links: await tenant.links.read(id), pending: await tenant.outbox.pending(id) };
+    beside.set(id, { target: contacts, state, pinned: await tenant.journal.pinned(id, tenant.clock()) });
+  }
+  return beside;
+}

@@ -1,0 +1,150 @@
+import type { CrmItem } from '../model/items.ts';
+import type { Appointment, Invoice, Patient } from '../model/records.ts';
+import type { Instant } from '../model/time.ts';
+import type { Contacts } from './contacts.ts';
+import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
+import type { Ruling } from './diff.ts';
+import { gonePatients } from './gone-patients.ts';
+import { isSameContent } from './identity.ts';
+import type { Mapped } from './mapping/contract.ts';
+import {
+  activityExclusion,
+  activitySource,
+  invoiceSource,
+  isComputable,
+  mapperOf,
+  patientSource,
+  startOfInvoice,
+} from './mapping-sources.ts';
+
+/** Contacts of patients. @param unusable counts values that had to be left empty, by property */
+export function contactRule(
+  input: TargetInput,
+  { survey, isForgotten }: CycleInput,
+  unusable: Record<string, number>,
+): (patient: Patient) => Ruling {
+  const { target, pinned } = input;
+  const map = mapperOf(input, patientSource(target, survey));
+  const mapped = isComputable(target, survey) ? counting(map, unusable) : () => ({ fault: 'history-unread' });
+  return (patient) => {
+    if (isForgotten(patient.id)) return { leaveOut: 'forgotten' };
+    return (
+      consentRuling(target, patient, pinned.has(patient.id)) ??
+      itemOf(mapped(patient), { contactKey: null, startAt: 0 })
+    );
+  };
+}
+
+/** Activities of appointments. @param contacts those of their patients; undefined: they are not configured any more */
+export function activityRule(
+  input: TargetInput,
+  cycle: CycleInput,
+  contacts: Contacts | undefined,
+): (appointment: Appointment) => Ruling {
+  const exclusion = activityExclusion(input.target, input.pinned);
+  const map = mapperOf(input, activitySource(cycle.survey));
+  const rule = ofPatient<Appointment>(input, cycle, contacts, { map, startOf: ({ time }) => time.startAt });
+  return (appointment) => {
+    const leaveOut = exclusion(appointment);
+    return leaveOut === null ? rule(appointment) : { leaveOut };
+  };
+}
+
+/** Deals of invoices. @param contacts as above */
+export function dealRule(
+  input: TargetInput,
+  cycle: CycleInput,
+  contacts: Contacts | undefined,
+): (invoice: Invoice) => Ruling {
+  return ofPatient<Invoice>(input, cycle, contacts, { map: mapperOf(input, invoiceSource), startOf: startOfInvoice });
+}
+
+/** Whether a patient has given every consent that a target of contacts asks for. */
+export function agrees(
+  { configuration: { crm } }: Pick<TargetSetup, 'configuration'>,
+  { consents }: Pick<Patient, 'consents'>,
+): boolean {
+  return crm?.consents.every((consent) => consents[consent] === true) !== false;
+}
+
+/**
+ * What keeps a patient out of the contacts, or as they are; null when nothing does.
+ * @param isPinned somebody put the contact back: the target's rules don't count then. What the patient said does.
+ */
+function consentRuling(
+  target: TargetSetup,
+  patient: Patient,
+  isPinned: boolean,
+): Exclude<Ruling, { item: unknown }> | null {
+  const { crm } = target.configuration;
+  if (crm === undefined) return null;
+  if (!patient.isActive && crm.inactive === 'remove' && !isPinned) return { leaveOut: 'inactive' };
+  if (agrees(target, patient)) return null;
+  return crm.withdrawn === 'keep' ? { keep: 'no-consent', stopsWriting: true } : { leaveOut: 'no-consent' };
+}
+
+/** How a record becomes an item. */
+interface Making<Source> {
+  map(record: Source): Mapped;
+  startOf(record: Source): Instant;
+}
+
+/**
+ * Activities and deals: only of patients whom the target of contacts holds, and joined to them. They go with the contact, so as long
+ * as its removal is held, or was refused, they stay too.
+ */
+function ofPatient<Source extends { id: string; patientId: string | null }>(
+  { target: { identity }, state }: TargetInput,
+  cycle: CycleInput,
+  contacts: Contacts | undefined,
+  { map, startOf }: Making<Source>,
+): (record: Source) => Ruling {
+  if (contacts === undefined) return () => ({ keep: 'patient-unknown' });
+  const { survey, confirmations, isForgotten } = cycle;
+  const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
+  const isGone = gonePatients(state, contacts, cycle);
+  // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined again.
+  const isAsWritten = (recordId: string, ruling: Ruling) =>
+    'item' in ruling && isSameContent(state.links.get(recordId)?.fingerprint ?? '', identity.fingerprint(ruling.item));
+  return (record) => {
+    const { patientId } = record;
+    if (patientId === null) return { leaveOut: 'no-patient' };
+    if (isForgotten(patientId)) return { leaveOut: 'forgotten' };
+    if (contacts.held.has(patientId)) return { keep: 'contact-held', stopsWriting: true };
+    const patient = found.get(patientId) ?? survey.streams.patients?.snapshot.records.get(patientId);
+    if (patient === undefined) {
+      // They may be newer than the list of patients, or their row can't be used: what was written stays.
+      return isGone(patientId, record.id) ? { leaveOut: 'patient-vanished' } : { keep: 'patient-unknown' };
+    }
+    const exclusion = consentRuling(contacts.target, patient, contacts.pinned.has(patientId));
+    if (exclusion !== null) return 'keep' in exclusion ? exclusion : { leaveOut: 'patient-left-out' };
+    const contact = contacts.state.links.get(patientId);
+    // It would be refused, and tried less and less often.
+    if (contact === undefined && !contacts.coming.has(patientId)) return { keep: 'contact-unwritten' };
+    const contactKey = contacts.target.identity.key(patientId, contact?.epoch ?? 0);
+    const itemFor = (generation: number) =>
+      itemOf(map(record), {
+        contactKey,
+        ...(generation > 0 && { contactGeneration: generation }),
+        startAt: startOf(record),
+      });
+    const ruling = itemFor(contact?.generation ?? 0);
+    return contact === undefined && isAsWritten(record.id, ruling) ? itemFor(1) : ruling;
+  };
+}
+
+function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Ruling {
+  if ('fault' in mapped) return { keep: mapped.fault };
+  const item: CrmItem = { properties: mapped.properties, ...belonging };
+  return { item };
+}
+
+function counting<Source>(map: (record: Source) => Mapped, unusable: Record<string, number>) {
+  return (record: Source): Mapped => {
+    const mapped = map(record);
+    if ('unusablePhones' in mapped) {
+      for (const name of mapped.unusablePhones ?? []) unusable[name] = (unusable[name] ?? 0) + 1;
+    }
+    return mapped;
+  };
+}

@@ -1,0 +1,115 @@
+import { asMirrorError, type MirrorError } from '../model/errors.ts';
+import type { Pieces } from '../model/pieces.ts';
+import type { PlannedChange } from '../model/plan.ts';
+import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
+import type { CycleInput, TargetInput } from './cycle-input.ts';
+import { computesFromHistory } from './followed.ts';
+import { holdAll } from './guard.ts';
+import { planTarget } from './plan.ts';
+import { replacesNearlyAll } from './replaced.ts';
+import type { TargetPlan } from './target-plan.ts';
+
+/** What came of planning the targets of one cycle. */
+export interface PlannedTargets {
+  /** In the order of the input. */
+  plans: TargetPlan[];
+  /** By id: targets in CRMs whose plan could not be made: they are left as they are. */
+  failed: ReadonlyMap<string, MirrorError>;
+  /** By target of contacts: patients who were found to be gone since the list of patients was read, those known before among them. */
+  gone: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/**
+ * Plans every target of a cycle. Pure: the same input gives the same plans, in pieces or at once, and nothing of it is changed. Contacts
+ * come first, since what belongs to them goes by what becomes of them. A CRM's target that can't be planned (its expressions can't be
+ * worked out now) keeps no other from its work.
+ */
+export function* planTargets(cycle: CycleInput): Pieces<PlannedTargets> {
+  const contacts = contactsBefore(cycle);
+  const plans = new Map<string, TargetPlan>();
+  const failed = new Map<string, MirrorError>();
+  const isOfContacts = ({ target }: TargetInput) => target.stream === 'patients';
+  const ofContacts = cycle.targets.filter(isOfContacts);
+  for (const group of [ofContacts, cycle.targets.filter((input) => !isOfContacts(input))]) {
+    const planned = yield* planGroup(group, cycle, contacts, failed);
+    for (const plan of keepDoubted(planned)) {
+      const { id } = plan.target;
+      plans.set(id, plan);
+      const before = contacts.get(id);
+      if (before !== undefined) contacts.set(id, contactsAfter(before, plan));
+    }
+  }
+  return {
+    // As they are configured, whatever the order in which they were planned.
+    plans: keepComputed(cycle.targets.flatMap(({ target }) => plans.get(target.id) ?? [])),
+    failed,
+    gone: new Map([...contacts].map(([id, { gone }]) => [id, gone])),
+  };
+}
+
+/** What a contact's properties are computed from may be somebody else's too. */
+function keepComputed(plans: TargetPlan[]): TargetPlan[] {
+  const isForeign = plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
+  return plans.map((plan) =>
+    isForeign && !plan.replaced && computesFromHistory(plan.target) ? withoutReading(plan) : plan,
+  );
+}
+
+function* planGroup(
+  targets: readonly TargetInput[],
+  cycle: CycleInput,
+  contacts: ReadonlyMap<string, Contacts>,
+  failed: Map<string, MirrorError>,
+): Pieces<TargetPlan[]> {
+  const plans: TargetPlan[] = [];
+  for (const input of targets) {
+    const { target, fault } = input;
+    try {
+      if (fault !== null) throw fault;
+      plans.push(yield* planTarget(input, cycle, contacts));
+    } catch (error) {
+      if (target.crm === null) throw error;
+      failed.set(target.id, asMirrorError(error));
+    }
+  }
+  return plans;
+}
+
+/**
+ * A reading that one target doubts removes nothing from any target that follows the same stream. One that replaces nearly all that one
+ * target holds, or all targets together, is not written to any.
+ */
+function keepDoubted(plans: readonly TargetPlan[]): TargetPlan[] {
+  const streams = new Set(plans.map(({ target }) => target.stream));
+  const of = (stream: string) => plans.filter(({ target }) => target.stream === stream);
+  const doubted = new Set([...streams].filter((stream) => of(stream).some(({ doubtsReading }) => doubtsReading)));
+  const replaced = new Set(
+    [...streams].filter((stream) => {
+      const open = of(stream).filter(({ reading }) => reading?.decided !== 'approved');
+      return (
+        of(stream).some((plan) => plan.replaced) || replacesNearlyAll(open.flatMap((p) => p.reading?.records ?? []))
+      );
+    }),
+  );
+  return plans.map((plan) => {
+    if (plan.replaced) return plan;
+    const decided = plan.reading?.decided ?? null;
+    if (decided === 'open' || (replaced.has(plan.target.stream) && decided !== 'approved')) return withoutReading(plan);
+    return doubted.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan;
+  });
+}
+
+/** What others take for somebody else's rows is not written here either, but for what a person approved. */
+function withoutReading(plan: TargetPlan): TargetPlan {
+  const isApproved = ({ recordId }: PlannedChange) => plan.approved.has(recordId);
+  const kept = [...plan.passed, ...plan.postponed].filter((change) => !isApproved(change));
+  const isRefused = plan.reading?.decided === 'rejected';
+  return {
+    ...plan,
+    passed: plan.passed.filter(isApproved),
+    postponed: plan.postponed.filter(isApproved),
+    held: { ...plan.held, replaced: isRefused ? [] : kept },
+    refused: isRefused ? [...plan.refused, ...kept] : plan.refused,
+    replaced: true,
+  };
+}

@@ -1,0 +1,207 @@
+import type { Pieces } from '../model/pieces.ts';
+import type { Hold, PlannedChange } from '../model/plan.ts';
+import { hasLeft, type TimeWindow } from '../model/time.ts';
+import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts';
+import type { Contacts } from './contacts.ts';
+import type { CycleInput, TargetInput } from './cycle-input.ts';
+import { type Diff, restoring, type TargetState } from './diff.ts';
+import { beginningIn, listedIn, snapshotOf, windowOf, windowRead } from './followed.ts';
+import { givenUp } from './given-up.ts';
+import { deletionClass, guard } from './guard.ts';
+import { keepBackPeople, withoutWaitingPeople } from './people.ts';
+import { type ReadingVerdict, readingVerdict } from './reading-verdict.ts';
+import { replacesNearlyAll } from './replaced.ts';
+import { NONE_HELD, type TargetPlan } from './target-plan.ts';
+import { type TargetView, viewOf } from './views.ts';
+
+/** Plans one target: what differs, less what the guard keeps back. @param contacts by id, as far as activities and deals go by them */
+export function* planTarget(
+  input: TargetInput,
+  cycle: CycleInput,
+  contacts: ReadonlyMap<string, Contacts>,
+): Pieces<TargetPlan> {
+  const { target, state, stored, pinned } = input;
+  const { survey, confirmations } = cycle;
+  const window = windowOf(target, survey.startedAt);
+  const view = viewOf(input, cycle, contacts);
+  const absent = absentOf(input, cycle);
+  const compared = yield* compare(input, cycle, { view, absent, window });
+  const { difference, stopped, ...leftOut } = compared;
+  const holds = cycle.holds.filter((hold) => hold.target === target.id);
+  // Two days say nothing of what lies beyond them.
+  const isWhole = survey.reach === 'whole';
+  const base = {
+    target,
+    openHolds: new Set(holds.filter(({ state }) => state === 'open').map(({ kind }) => kind)),
+    released: isWhole ? difference.released : [],
+    timed: difference.timed,
+    abandoned: isWhole ? [...givenUp(state.pending.values(), knowledgeOf(input, cycle, view)), ...stopped] : stopped,
+    reach: survey.reach,
+    waiting: state.pending.size,
+    outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
+    hasPins: pinned.size > 0,
+    ...leftOut,
+    unusable: view.unusable,
+    unchanged: difference.unchanged,
+    linkCount: state.links.size,
+    reading: null,
+  };
+  if (target.configuration.firstRun === 'plan' && stored.firstRunApprovedAt === null) {
+    const refused = holds.some(({ kind, state }) => kind === 'first-run' && state === 'rejected');
+    return { ...base, ...withheldWhole('first-run', difference.changes, refused) };
+  }
+  const reading = readingOf(input, cycle, { changes: difference.changes, holds });
+  if (reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
+    const isRefused = reading.decided === 'rejected';
+    const withheld = withheldWhole('replaced', difference.changes, isRefused);
+    return keepBackPeople(input, cycle, holds, { ...base, ...withheld, replaced: true, reading });
+  }
+  const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId);
+  const verdict = guarded(input, cycle, { difference, holds, speaksOf });
+  const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
+  return keepBackPeople(input, cycle, holds, { ...base, ...verdict, abandoned, reading });
+}
+
+interface Compared extends Pick<TargetPlan, 'leftOut' | 'leftOutRecords'> {
+  difference: Diff;
+  /** Records whose waiting writes are to be given up. */
+  stopped: string[];
+}
+
+function* compare(
+  { target, state, restorations }: TargetInput,
+  cycle: CycleInput,
+  { view, absent, window }: { view: TargetView; absent: ReadonlySet<string>; window: TimeWindow },
+): Pieces<Compared> {
+  const leftOut: Record<string, number> = {};
+  const leftOutRecords = new Map<string, string>();
+  const stopped: string[] = [];
+  const difference = yield* view.compare({
+    vanished: absent,
+    window,
+    restores: restoring(target.configuration.audit, restorations),
+    identity: target.identity,
+    state: withoutWaitingPeople(target, cycle, state),
+    onLeftOut(recordId, code) {
+      leftOut[code] = (leftOut[code] ?? 0) + 1;
+      if (target.crm !== null) leftOutRecords.set(recordId, code);
+    },
+    onStopped: (recordId) => stopped.push(recordId),
+  });
+  const passedOver = view.countPassedOver(window);
+  if (passedOver > 0) leftOut.agenda = (leftOut.agenda ?? 0) + passedOver;
+  return { difference, stopped, leftOut, leftOutRecords };
+}
+
+/** What is known of records for which changes wait. */
+function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput, view: TargetView) {
+  const { vanished, kept, missedOnce } = cycle.confirmations[target.stream];
+  const isMissing = new Set(missing);
+  return {
+    window: windowOf(target, cycle.survey.startedAt),
+    now: cycle.now,
+    speaksOf: (id: string) =>
+      view.shows(id) || vanished.has(id) || kept.has(id) || (missedOnce.has(id) && !state.links.has(id)),
+    isMissing: (id: string) => isMissing.has(id),
+  };
+}
+
+/** How the reading stands to what the target holds. */
+function readingOf(
+  { target, state, stored }: TargetInput,
+  { survey, generation }: CycleInput,
+  { changes, holds }: { changes: readonly PlannedChange[]; holds: readonly Hold[] },
+): ReadingVerdict {
+  const snapshot = snapshotOf(survey, target);
+  const isListed = snapshot === null ? () => false : listedIn(snapshot);
+  const startOf = (id: string) => beginningIn(survey, target, id);
+  const { comparableUnder } = stored;
+  const window = windowRead(target, survey);
+  return readingVerdict(target, { changes, state, window, isListed, startOf, comparableUnder, holds, generation });
+}
+
+/** Nothing of a plan goes: it waits for a person, or one said no. */
+function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[], isRefused: boolean) {
+  return {
+    passed: [],
+    held: { ...NONE_HELD, [kind]: isRefused ? [] : changes },
+    refused: isRefused ? changes : [],
+    postponed: [],
+    replaced: false,
+    doubtsReading: false,
+    approved: new Set<string>(),
+  };
+}
+
+/** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
+function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: TargetState): string[] {
+  const kept = [...held.cancelled, ...held.vanished, ...refused].map(({ recordId }) => recordId);
+  return kept.filter((recordId) => pending.get(recordId)?.want === 'present');
+}
+
+function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>, window: TimeWindow): string[] {
+  return appointments.found.filter(({ id, time }) => pinned.has(id) && hasLeft(time, window)).map(({ id }) => id);
+}
+
+/**
+ * Records whose removal is planned, and goes only once it is proven: those that the list should have shown and that were not found alone
+ * either, and, wherever they lie, those that are gone.
+ */
+function absentOf({ target, absent, missing }: TargetInput, { confirmations }: CycleInput): Set<string> {
+  const { found, unusable, vanished, missedOnce }: Confirmation<{ id: string }> = confirmations[target.stream];
+  const isThere = new Set([...found.map((one) => one.id), ...unusable]);
+  const gone = missing.filter((recordId) => missedOnce.has(recordId));
+  return new Set([...vanished, ...gone, ...absent.filter((recordId) => !isThere.has(recordId))]);
+}
+
+interface Weighed {
+  difference: Diff;
+  /** Of the target. */
+  holds: readonly Hold[];
+  /** Whether this cycle learned of a record where it stands, or that it is absent. */
+  speaksOf(recordId: string): boolean;
+}
+
+function guarded(input: TargetInput, { confirmations }: CycleInput, { difference, speaksOf, ...weighed }: Weighed) {
+  const { target, state } = input;
+  // A reading that was not believed says nothing of what another one tells.
+  const holds = weighed.holds.filter(
+    ({ kind, state }) => kind !== 'people' && (kind !== 'replaced' || state === 'approved'),
+  );
+  const released = new Set(difference.released);
+  const stillHeld = heldRemovals(holds, state).filter(({ recordId }) => !speaksOf(recordId) && !released.has(recordId));
+  const decided = (wanted: Hold['state']) =>
+    new Set(holds.filter((hold) => hold.state === wanted).flatMap((hold) => hold.recordIds));
+  const approved = decided('approved');
+  const verdict = guard({
+    changes: [...difference.changes, ...stillHeld],
+    linkCount: state.links.size,
+    gone: input.gone,
+    absence: evidenceOf(confirmations[target.stream], input.absent, (id) => state.links.has(id)),
+    limits: target.configuration.guard,
+    approved,
+    waiting: decided('open'),
+    rejected: decided('rejected'),
+  });
+  const keep = new Set(stillHeld);
+  const held = { ...NONE_HELD, cancelled: [...verdict.held.cancelled], vanished: [...verdict.held.vanished] };
+  for (const change of verdict.passed.filter((each) => keep.has(each)))
+    held[deletionClass(change) ?? 'vanished'].push(change);
+  const passed = verdict.passed.filter((change) => !keep.has(change));
+  return { ...verdict, passed, held, approved, replaced: false };
+}
+
+/** Removals that wait for a person's decision, as they were planned. */
+function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedChange[] {
+  return holds
+    .filter(({ state, kind }) => state === 'open' && kind !== 'first-run')
+    .flatMap(({ kind, recordIds }) =>
+      recordIds.flatMap((recordId): PlannedChange[] => {
+        const link = links.get(recordId);
+        const reason = kind === 'cancelled' ? 'cancelled' : 'vanished';
+        return link === undefined
+          ? []
+          : [{ recordId, reason, wanted: { want: 'absent', startAt: link.startAt, endAt: link.endAt }, fields: [] }];
+      }),
+    );
+}

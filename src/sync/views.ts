@@ -1,0 +1,145 @@
+import type { ItemKey } from '../model/operations.ts';
+import type { Pieces } from '../model/pieces.ts';
+import type { Appointment } from '../model/records.ts';
+import { overlaps, type TimeWindow } from '../model/time.ts';
+import type { Contacts } from './contacts.ts';
+import { activityRule, contactRule, dealRule } from './crm-rules.ts';
+import type { CycleInput, TargetInput } from './cycle-input.ts';
+import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord } from './diff.ts';
+import { describeAppointment, exclusionOf } from './feed.ts';
+import { shownOf } from './followed.ts';
+import type { KnownFingerprints } from './known-fingerprints.ts';
+import { describeInvoice, describePatient } from './mapping-sources.ts';
+import { project } from './project.ts';
+
+/** The comparison of one target, but for what it compares with. */
+type Common = Omit<DiffInput, 'records' | 'describe' | 'rule' | 'fingerprints'>;
+
+/** A target's stream as its rules see it. */
+export interface TargetView {
+  /** Values that had to be left empty, by property: numbers that are no telephone numbers. Counted while it is compared. */
+  unusable: Readonly<Record<string, number>>;
+  /** Whether this cycle saw the record, in a list or alone. */
+  shows(recordId: string): boolean;
+  /** Records in a window that the comparison passes over: they are of other agendas, and the target has nothing of them. */
+  countPassedOver(window: TimeWindow): number;
+  compare(common: Common): Pieces<Diff>;
+}
+
+interface ComparableView<Source> extends TargetView {
+  compare(common: Common, records?: Iterable<Source>): Pieces<Diff>;
+}
+
+/** What a view shows of a stream: null where nothing was listed. */
+interface Listed<Source> {
+  list: { snapshot: { records: ReadonlyMap<string, Source> } } | null;
+  found: readonly Source[];
+}
+
+/** A target's view. @param contacts by id, as far as activities and deals go by them */
+export function viewOf(input: TargetInput, cycle: CycleInput, contacts: ReadonlyMap<string, Contacts>): TargetView {
+  const { survey, confirmations } = cycle;
+  const { configuration, stream, crm } = input.target;
+  const appointments = { list: survey, found: confirmations.appointments.found };
+  if (crm === null) {
+    const events = view(
+      appointments,
+      describeAppointment,
+      eventRule(input, cycle),
+      {},
+      knownFingerprints(input, cycle),
+    );
+    const { agendas } = configuration;
+    return agendas === 'all' ? events : { ...events, ...ofAgendas(agendas, input, cycle, events) };
+  }
+  const theirs = contacts.get(configuration.crm?.contacts ?? '');
+  switch (stream) {
+    case 'patients': {
+      const unusable: Record<string, number> = {};
+      const listed = { list: survey.streams.patients, found: confirmations.patients.found };
+      return view(listed, describePatient, contactRule(input, cycle, unusable), unusable);
+    }
+    case 'appointments':
+      return view(appointments, describeAppointment, activityRule(input, cycle, theirs));
+    case 'invoices': {
+      const listed = { list: survey.streams.invoices, found: confirmations.invoices.found };
+      return view(listed, describeInvoice, dealRule(input, cycle, theirs));
+    }
+  }
+}
+
+function view<Source extends { id: string }>(
+  { list, found }: Listed<Source>,
+  describe: (record: Source) => SourceRecord,
+  rule: (record: Source, key: () => ItemKey) => Ruling,
+  unusable: Readonly<Record<string, number>> = {},
+  fingerprints: KnownFingerprints<Source> | null = null,
+): ComparableView<Source> {
+  const alone = new Set(found.map(({ id }) => id));
+  return {
+    unusable,
+    shows: (id) => list?.snapshot.records.has(id) === true || alone.has(id),
+    countPassedOver: () => 0,
+    compare: (common, records = shownOf(list, found)) =>
+      diff({ ...common, records, describe, rule, ...(fingerprints !== null && { fingerprints }) }),
+  };
+}
+
+/** Looks only at what can be of the target: appointments of its agendas, and those that it has something of. */
+function ofAgendas(
+  agendas: readonly string[],
+  { state: { links, pending }, pinned }: TargetInput,
+  { survey: { snapshot }, confirmations, byAgenda }: CycleInput,
+  events: ComparableView<Appointment>,
+): Pick<TargetView, 'compare' | 'countPassedOver'> {
+  const strays = new Map<string, Appointment>();
+  for (const ids of [links.keys(), pending.keys(), pinned]) {
+    for (const id of ids) {
+      const appointment = snapshot.records.get(id);
+      if (appointment !== undefined && !agendas.includes(appointment.agendaId)) strays.set(id, appointment);
+    }
+  }
+  function* records() {
+    yield* byAgenda.of(agendas);
+    yield* strays.values();
+    yield* confirmations.appointments.found;
+  }
+  return {
+    countPassedOver(window) {
+      const counted = [...strays.values()].filter(({ time }) => overlaps(time, window)).length;
+      return byAgenda.countBeside(agendas, window) - counted;
+    },
+    compare: (common) => events.compare(common, records()),
+  };
+}
+
+/** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
+function eventRule(
+  { target: { configuration }, pinned }: TargetInput,
+  { survey: { directory }, isForgotten, locale }: CycleInput,
+): (appointment: Appointment, key: () => ItemKey) => Ruling {
+  const { title, fields, statuses } = configuration;
+  const { language, zone } = locale;
+  return (appointment, key) => {
+    const { id, status, patientId } = appointment;
+    if (patientId !== null && isForgotten(patientId)) return { leaveOut: 'forgotten' };
+    const isPinned = pinned.has(id);
+    const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
+    if (exclusion !== null) return { leaveOut: exclusion };
+    const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
+    const item = project(appointment, { title, fields, statuses: shown, language, zone }, directory, key);
+    return item === null ? { leaveOut: 'status' } : { item };
+  };
+}
+
+/** Of events, where nothing but the appointment and the catalogue decides what they are; null where names come from the list of patients. */
+function knownFingerprints(
+  { target: { fingerprints }, pinned }: TargetInput,
+  { survey: { directory, clinic }, isForgotten }: CycleInput,
+): KnownFingerprints<Appointment> | null {
+  if (directory.patients.size > 0) return null;
+  return fingerprints.under(
+    clinic.catalogue,
+    ({ id, patientId }) => !pinned.has(id) && (patientId === null || !isForgotten(patientId)),
+  );
+}

@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { MirrorError } from '../../src/model/errors.ts';
+import { atOnce, type Pieces } from '../../src/model/pieces.ts';
+import type { CycleInput } from '../../src/sync/cycle-input.ts';
+import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
+import { type PlannedTargets, planTargets } from '../../src/sync/plan-targets.ts';
+import { patientOf } from '../jobs/crm-world.ts';
+import { appointmentOf } from './arbitraries.ts';
+import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, type World } from './cycle-input.ts';
+
+/** PLANS=2000 looks longer. */
+const PLANS = Number(process.env.PLANS ?? 20);
+
+/** Makes every change of a value, and of all that it holds, fail. What computes (functions, and a memory of results) is left as it is. */
+function frozen<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  if (value instanceof FingerprintMemory || value instanceof MirrorError) return value;
+  if (value instanceof Map || value instanceof Set) {
+    const refuse = () => {
+      throw new TypeError('the input of a plan was changed');
+    };
+    Object.assign(value, { set: refuse, add: refuse, delete: refuse, clear: refuse });
+    for (const entry of [...value.entries()].flat()) frozen(entry);
+  }
+  for (const part of Object.values(value)) frozen(part);
+  return Object.freeze(value);
+}
+
+/** What a plan says, without the setting of its target. */
+function told({ plans, failed, gone }: PlannedTargets) {
+  return {
+    plans: plans.map(({ target, reading, ...plan }) => {
+      const records = reading === null ? null : { ...reading.records, known: [...reading.records.known()] };
+      return { ...plan, target: target.id, reading: reading && { ...reading, records } };
+    }),
+    failed: [...failed.keys()],
+    gone: [...gone].map(([id, patients]) => [id, [...patients]]),
+  };
+}
+
+/** Has two works done by turns, a piece of each. @returns what came of the first */
+function byTurns<Result>(first: Pieces<Result>, other: Pieces<Result>): Result {
+  const results = new Map<Pieces<Result>, Result>();
+  const waiting = [first, other];
+  for (let work = waiting.shift(); work !== undefined; work = waiting.shift()) {
+    const step = work.next();
+    if (step.done === true) results.set(work, step.value);
+    else waiting.push(work);
+  }
+  return results.get(first) as Result;
+}
+
+function withFreshMemory(input: CycleInput): CycleInput {
+  const fresh = input.targets.map((one) => ({
+    ...one,
+    target: { ...one.target, fingerprints: new FingerprintMemory() },
+  }));
+  return { ...input, targets: fresh };
+}
+
+test('the same input gives the same plan, at once and in pieces beside another, and nothing of it is changed', () => {
+  fc.assert(
+    fc.property(cycleChoices, cycleChoices, (choice, other) => {
+      const [input, beside] = [frozen(cycleInputOf(choice)), frozen(cycleInputOf(other))];
+      const plan = told(atOnce(planTargets(input)));
+      expect(told(byTurns(planTargets(input), planTargets(beside)))).toEqual(plan);
+      expect(told(byTurns(planTargets(input), planTargets(input)))).toEqual(plan);
+      // What a process remembers of fingerprints tells nothing new, nor does what it opened.
+      expect(told(atOnce(planTargets(withFreshMemory(input))))).toEqual(plan);
+      expect(told(atOnce(planTargets(cycleInputOf(choice))))).toEqual(plan);
+    }),
+    { numRuns: PLANS, interruptAfterTimeLimit: 60_000, markInterruptAsFailure: true },
+  );
+});
+
+/** A whole list as it was, of a clinic with two patients who have an appointment and an invoice each. */
+function quiet(changes: Partial<CycleChoice> = {}): CycleChoice {
+  const world: World = {
+    appointments: ['1', '2'].map((id) => appointmentOf(id, { patientId: id })),
+    patients: ['1', '2'].map((id) => patientOf(id)),
+    invoices: ['1', '2'].map((id) => invoiceOf({ id, patientId: id, number: id })),
+  };
+  return {
+    ...{
+      before: world,
+      now: world,
+      written: ['written'],
+      alone: ['nothing'],
+      completeness: { completeness: 'complete' },
+    },
+    ...{ holds: [], pinned: [], forgotten: [], isDoubted: false, isResting: false, isUnworked: false, passedDays: 0 },
+    ...{ reach: 'whole', restored: 0, comparableUnder: 2, firstRun: 'apply' },
+    ...changes,
+  };
+}
+
+/** What a plan would do, by target: records with their reasons. */
+function planned(choice: CycleChoice, order = (targets: CycleInput['targets']) => targets) {
+  const input = cycleInputOf(choice);
+  const { plans, failed, gone } = atOnce(planTargets(frozen({ ...input, targets: order(input.targets) })));
+  const told = plans.map(({ target, passed }) => [
+    target.id,
+    passed.map(({ recordId, reason }) => `${recordId} ${reason}`),
+  ]);
+  return { changes: Object.fromEntries(told), failed: [...failed.keys()], gone: [...(gone.get('contacts') ?? [])] };
+}
+
+const NOTHING = { doctor: [], clinic: [], contacts: [], activities: [], worked: [], deals: [] };
+
+test('a world that is as it was gives an empty plan', () => {
+  expect(planned(quiet())).toEqual({ changes: NOTHING, failed: [], gone: ['departed'] });
+});
+
+test('what belongs to a contact is planned with it, however the targets are ordered, and only for those who have or get one', () => {
+  const now = quiet().now;
+  const more = {
+    appointments: [...now.appointments, appointmentOf('3', { patientId: '3', agendaId: 'a2' })],
+    patients: [...now.patients, patientOf('3')],
+    invoices: [...now.invoices, invoiceOf({ id: '3', patientId: '3', number: '3' })],
+  };
+  const all = ['3 new'];
+  const theirs = { contacts: all, activities: all, worked: all, deals: all };
+  for (const order of [undefined, (targets: CycleInput['targets']) => targets.toReversed()]) {
+    expect(planned(quiet({ now: more }), order).changes).toEqual({ ...NOTHING, clinic: all, ...theirs });
+  }
+  // Nobody writes contacts meanwhile.
+  const { contacts: _, ...others } = NOTHING;
+  expect(planned(quiet({ now: more, isResting: true })).changes).toEqual({ ...others, clinic: all });
+});
+
+test('a patient whom a new list does not show is told to be gone by the plan, and what was theirs goes', () => {
+  const { patients, ...rest } = quiet().now;
+  const now = { ...rest, patients: patients.slice(1) };
+  const theirs = ['1 excluded'];
+  const { changes, gone } = planned(quiet({ now, alone: ['vanished'] }));
+  expect(changes).toEqual({ ...NOTHING, contacts: ['1 vanished'], activities: theirs, worked: theirs, deals: theirs });
+  expect(gone).toEqual(['departed', '1']);
+});
+
+test('a target whose expressions can not be worked out is left as it is, and keeps no other from its plan', () => {
+  const { appointments, ...rest } = quiet().now;
+  const now = { ...rest, appointments: [...appointments, appointmentOf('3', { patientId: '1' })] };
+  const { changes, failed } = planned(quiet({ now, isUnworked: true }));
+  const all = ['3 new'];
+  const { worked: _, ...others } = NOTHING;
+  expect(changes).toEqual({ ...others, doctor: all, clinic: all, activities: all });
+  expect(failed).toEqual(['worked']);
+});
