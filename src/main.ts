@@ -18,6 +18,7 @@ import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { resumeTargets } from './control/resume.ts';
 import { does, type Role } from './control/roles.ts';
 import { withoutChannels } from './jobs/channels.ts';
+import { createNeedless, type IsNeedless } from './jobs/needless.ts';
 import type { Releasing } from './jobs/release.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
@@ -113,10 +114,11 @@ export async function startDaemon(
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
   const { queues, redis } = composition;
-  const work = { tenants: [...configuration.outlines.values()], queues, redis, log };
+  const isNeedless = createNeedless(redis, () => composition.configuration.outlines);
+  const work = { tenants: [...configuration.outlines.values()], queues, redis, isNeedless, log };
   if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
   if (does(role, 'worker')) {
-    const workers = openWorkers(composition, turns);
+    const workers = openWorkers(composition, turns, isNeedless);
     opened.defer(() => workers.close(STOP_GRACE_MS));
   }
   if (does(role, 'scheduler')) {
@@ -129,7 +131,7 @@ export async function startDaemon(
   }
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
-  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
+  const reloading = files === undefined ? null : openReloading({ files, composition, isNeedless, metrics, releasing });
   opened.defer(() => reloading?.end());
   log.info({ port: server.port, role, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {
@@ -152,10 +154,11 @@ export async function startDaemon(
 function openReloading(parts: {
   files: ConfigurationFiles;
   composition: Composition;
+  isNeedless: IsNeedless;
   metrics: Metrics;
   releasing: Releasing | null;
 }): Reloading {
-  const { files, composition, metrics, releasing } = parts;
+  const { files, composition, isNeedless, metrics, releasing } = parts;
   const { log, queues, redis } = composition;
   return keepReloading({
     ...{ files, composition, log, observe: metrics.observeReload },
@@ -167,14 +170,14 @@ function openReloading(parts: {
       if (releasing === null) return;
       const tenants = [...outlines.values()];
       await repeatWork({ tenants, queues }, settings.schedule);
-      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, log }, signal);
+      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, isNeedless, log }, signal);
       // A look reads the names of all keys.
       if (removed.length + reduced.length > 0) releasing.look();
     },
   });
 }
 
-function openWorkers(composition: Composition, turns: Turns): Workers {
+function openWorkers(composition: Composition, turns: Turns, isNeedless: IsNeedless): Workers {
   const { settings } = composition.configuration;
   const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
   return startWorkers({
@@ -182,6 +185,7 @@ function openWorkers(composition: Composition, turns: Turns): Workers {
     handlers: jobHandlers(composition),
     inFlight,
     sharesOf: sharesOf(composition.estate.tenants, inFlight),
+    isNeedless,
     turns,
     lockMs: settings.leases.ttlMs,
     log: composition.log,

@@ -93,6 +93,7 @@ async function measureJobs(
     handlers: each(nothing) as unknown as JobHandlers,
     inFlight: each(12) as Record<JobName, number>,
     sharesOf: each(() => []) as unknown as SharesOf,
+    isNeedless: async () => false,
     turns: new Turns(),
     lockMs: 30_000,
     log: silentLogger,

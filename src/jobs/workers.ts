@@ -7,6 +7,7 @@ import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectForWorkers, connectRedis, type RedisClient } from '../state/redis.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
+import type { IsNeedless } from './needless.ts';
 import type { ReminderAlarms, Wake } from './open-reminders.ts';
 import { openRepetitions, type Repetitions } from './repetitions.ts';
 import type { SharesOf } from './shares.ts';
@@ -43,6 +44,7 @@ export interface WorkersOptions {
   /** Turns of each kind that may be under way in this process at once; nearly all of them wait for answers. */
   inFlight: Record<JobName, number>;
   sharesOf: SharesOf;
+  isNeedless: IsNeedless;
   turns: Turns;
   /** A job whose worker died is taken up again after one to two of these; the leases decide when its work may go on. */
   lockMs: number;
@@ -241,6 +243,7 @@ async function handle(
   }
   const startedAt = performance.now();
   try {
+    if (await options.isNeedless(name, parsed.data.tenant)) return;
     const run = options.handlers[name] as (data: unknown, given: JobSignals) => Promise<void>;
     const given = { ...signals, taken: job.attemptsStarted };
     await inTurn(name, job, { data: parsed.data, token, ...options }, () => run(parsed.data, given));

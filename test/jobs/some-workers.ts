@@ -5,7 +5,7 @@ import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } fro
 import { silentLogger } from '../../src/log/logger.ts';
 
 /** What of the workers a test is about. */
-export interface SomeWorkers extends Partial<Pick<WorkersOptions, 'turns' | 'log' | 'lockMs'>> {
+export interface SomeWorkers extends Partial<Pick<WorkersOptions, 'turns' | 'log' | 'lockMs' | 'isNeedless'>> {
   /** Turns at once; one of each kind that isn't named. */
   inFlight?: Partial<Record<JobName, number>>;
   /** None of the kinds that aren't named. */
@@ -17,8 +17,9 @@ export function startSomeWorkers(redisUrl: string, handlers: Partial<JobHandlers
   const idle = async () => {};
   const none = () => [];
   const { inFlight, sharesOf, turns = new Turns(), log = silentLogger, lockMs = 30_000 } = options;
+  const { isNeedless = async () => false } = options;
   return startWorkers({
-    ...{ redis: redisUrl, turns, log, lockMs },
+    ...{ redis: redisUrl, isNeedless, turns, log, lockMs },
     handlers: { ...forAll(idle), ...handlers },
     inFlight: { ...forAll(1), ...inFlight },
     sharesOf: { ...forAll(none), ...sharesOf },
