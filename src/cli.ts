@@ -65,7 +65,7 @@ const outside: CliOutside = {
       await Promise.all([
         import('./composition/compose.ts'),
         import('./state/redis-check.ts'),
-        import('./main.ts'),
+        import('./composition/login-desk.ts'),
         import('./composition/clinic.ts'),
         import('./composition/backup.ts'),
         import('./log/create-logger.ts'),

@@ -1,23 +1,22 @@
 import { listen } from './admin/listen.ts';
-import { createAdminServer, LOGIN_CALLBACK_PATH } from './admin/server.ts';
+import { createAdminServer } from './admin/server.ts';
 import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { WRONG_USER } from './clinic/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';
+import { loginDesk } from './composition/login-desk.ts';
 import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Estate, requireTenant } from './control/estate.ts';
-import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
+import { completeRemoteLogin } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
-import { resumeTargets } from './control/resume.ts';
 import { does, type Role } from './control/roles.ts';
-import { withoutChannels } from './jobs/channels.ts';
 import { createNeedless, type IsNeedless } from './jobs/needless.ts';
 import type { Releasing } from './jobs/release.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
@@ -26,11 +25,10 @@ import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import { startWorkers, type Workers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
-import { asMirrorError, MirrorError } from './model/errors.ts';
+import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { Configuration, TenantOutline } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
-import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import { joinAll } from './state/generations.ts';
@@ -199,52 +197,6 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
       log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
     }
   }
-}
-
-/** The logins that persons can make. */
-export function loginDesk(composition: Composition): LoginDesk {
-  return {
-    pending: composition.logins,
-    clock: composition.estate.clock,
-    log: composition.log,
-    callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
-    beforeLogout: (tenant, connection, logOut, signal) =>
-      withoutChannels(requireTenant(composition.estate, tenant), connection, logOut, signal),
-    async onLogin(id, connection) {
-      const { queues, estate } = composition;
-      const tenant = requireTenant(estate, id);
-      await resumeTargets(tenant);
-      await queues.pullNow(id);
-      await queues.keepChannels(id, { hurry: true });
-      await tenant.triggers?.wake(0, { read: true });
-      // It may be another account, with other calendars behind the same names.
-      for (const { id: target, configuration } of tenant.targets.values()) {
-        if (configuration.connection === connection) await queues.look(id, target, { delayMs: 0, whole: true });
-      }
-    },
-    target(tenant, connection) {
-      const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
-      const verify = composition.composed.get(tenant)?.verifyClinicLogin;
-      if (tokens != null)
-        return connection === CLINIC_CONNECTION && verify ? { ...tokens.login, verify } : tokens.login;
-      throw new MirrorError(`tenant "${tenant}" has no connection "${connection}" that a person logs in to`, {
-        actor: 'settings',
-        code: 'no-such-login',
-        retry: 'never',
-        remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
-      });
-    },
-    isUsed: (tenant, connection) =>
-      connection === CLINIC_CONNECTION ||
-      [...requireTenant(composition.estate, tenant).targets.values()].some(
-        ({ configuration }) => configuration.connection === connection,
-      ),
-  };
-}
-
-function loginNames({ composed }: Composition, tenant: string): string[] {
-  const connections = [...(composed.get(tenant)?.connections.values() ?? [])];
-  return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
 }
 
 function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch): AdminVerbs {

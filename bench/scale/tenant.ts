@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
 import type { RepeatedJob } from '../../src/jobs/repetitions.ts';
 import type { SharesOf } from '../../src/jobs/shares.ts';
 import { Turns } from '../../src/jobs/turns.ts';
-import { type JobHandlers, openQueues, startWorkers } from '../../src/jobs/workers.ts';
+import { type JobHandlers, startWorkers } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';

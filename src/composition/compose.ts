@@ -1,7 +1,7 @@
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Estate } from '../control/estate.ts';
-import { openQueues, type WorkQueues } from '../jobs/workers.ts';
+import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';

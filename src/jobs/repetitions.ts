@@ -2,6 +2,7 @@ import type { JobsOptions, Queue } from 'bullmq';
 import { slices } from '../model/slices.ts';
 import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
 import type { RedisClient } from '../state/redis.ts';
+import type { JobName } from './catalogue.ts';
 
 /** Jobs that repeat per tenant. */
 export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-tokens';
@@ -37,10 +38,13 @@ for i = 1, #all, 2 do
 end
 return told`;
 
+/** Gives the queue of a job. */
+export type QueueOf = (name: JobName) => Promise<Queue>;
+
 /** Opens what repeats in the queues. */
 export function openRepetitions(
-  queueOf: (name: RepeatedJob) => Queue,
-  redis: RedisClient,
+  queueOf: QueueOf,
+  connection: () => Promise<RedisClient>,
   options: JobsOptions,
 ): Repetitions {
   const wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
@@ -48,7 +52,8 @@ export function openRepetitions(
   const done = new Map<RepeatedJob, ReadonlyMap<string, number>>();
 
   async function schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
-    const told = (await redis.eval(SCHEDULES, 1, queueOf(name).toKey('repeat'))) as string[];
+    const queue = await queueOf(name);
+    const told = (await (await connection()).eval(SCHEDULES, 1, queue.toKey('repeat'))) as string[];
     return new Map(
       slices(told, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
     );
@@ -60,7 +65,7 @@ export function openRepetitions(
     there: ReadonlyMap<string, Schedule>,
     isStale: (schedule: Schedule, everyMs: number) => boolean,
   ): Promise<void> {
-    const queue = queueOf(name);
+    const queue = await queueOf(name);
     async function put(tenant: string, everyMs: number): Promise<void> {
       const id = schedulerId(name, tenant);
       const schedule = there.get(id);
@@ -77,8 +82,9 @@ export function openRepetitions(
   }
 
   async function end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
+    const queue = await queueOf(name);
     for (const some of slices(ids, PUT_AT_ONCE)) {
-      await Promise.all(some.map((id) => queueOf(name).removeJobScheduler(id)));
+      await Promise.all(some.map((id) => queue.removeJobScheduler(id)));
     }
   }
 

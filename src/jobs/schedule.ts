@@ -6,7 +6,7 @@ import type { Settings } from '../settings/settings-schema.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { keepTriggers } from '../state/triggers.ts';
 import type { IsNeedless } from './needless.ts';
-import type { WorkQueues } from './workers.ts';
+import type { WorkQueues } from './queues.ts';
 
 /** What the work of tenants is scheduled with. */
 export interface WorkParts {

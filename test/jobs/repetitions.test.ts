@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openQueues } from '../../src/jobs/workers.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
