@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { readTextFile, writeNewFile } from './cli/files.ts';
-import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
+import { type CliOutside, createProgram, type Wanted } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
 import { asMirrorError } from './model/errors.ts';
@@ -26,13 +26,14 @@ function interrupt(): void {
   deadline.unref();
 }
 
-async function open({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Promise<ConfigurationFiles> {
+async function open({ config, only }: Wanted, mode: 'strict' | 'set-aside'): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
     import('./connectors/registry.ts'),
     import('./reminders/channels/registry.ts'),
   ]);
-  return new ConfigurationFiles({ dir: config, env: process.env, connectors, reminderChannels, mode });
+  const given = { dir: config, env: process.env, connectors, reminderChannels, mode };
+  return new ConfigurationFiles(only === undefined ? given : { ...given, only });
 }
 
 const outside: CliOutside = {

@@ -1,7 +1,10 @@
 import { pino } from 'pino';
-import { prettyFactory } from 'pino-pretty';
+import type * as PinoPretty from 'pino-pretty';
+import { library } from '../model/library.ts';
 import type { Logger } from './logger.ts';
 import { redact } from './redact.ts';
+
+const pretty = library<typeof PinoPretty>('pino-pretty');
 
 /** Where lines go. */
 export interface LogDestination {
@@ -37,7 +40,7 @@ export function createLogger(options: LogOptions): Logger {
 
 /** Formats in this process and unbuffered, so that the last line before a crash is seen. */
 function readableDestination(destination: LogDestination): LogDestination {
-  const format = prettyFactory({ colorize: destination === process.stdout, translateTime: 'SYS:HH:MM:ss' });
+  const format = pretty().prettyFactory({ colorize: destination === process.stdout, translateTime: 'SYS:HH:MM:ss' });
   return { write: (line) => destination.write(format(line)) };
 }
 

@@ -1,4 +1,7 @@
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import type * as PhoneNumbers from 'libphonenumber-js/max';
+import { library } from '../model/library.ts';
+
+const phoneNumbers = library<typeof PhoneNumbers>('libphonenumber-js/max');
 
 /** Types that can't take a text message; a number of unknown type is tried. */
 const WITHOUT_MESSAGES = new Set([
@@ -17,7 +20,8 @@ const WITHOUT_MESSAGES = new Set([
  * @returns null for what is no valid number, or one that can't take messages
  */
 export function mobileNumber(written: string, region: string): string | null {
-  const country: CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
+  const { isSupportedCountry, parsePhoneNumberFromString } = phoneNumbers();
+  const country: PhoneNumbers.CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
   const number = parsePhoneNumberFromString(written, country);
   if (number === undefined || !number.isValid() || number.ext !== undefined) return null;
   return WITHOUT_MESSAGES.has(number.getType() ?? '') ? null : number.number;

@@ -1,4 +1,7 @@
-import jsonata from 'jsonata';
+import type jsonata from 'jsonata';
+import { library } from '../model/library.ts';
+
+const expressions = library<typeof jsonata>('jsonata');
 
 /** What a JSONata expression speaks of, as far as its text tells. */
 export interface ExpressionOutline {
@@ -22,7 +25,7 @@ export const REFUSED_FUNCTIONS: readonly string[] = ['now', 'millis', 'random', 
 export function outlineExpression(expression: string): ExpressionOutline | null {
   const outline = { names: new Set<string>(), texts: new Set<string>(), refused: new Set<string>(), isOpen: false };
   try {
-    walk(jsonata(expression).ast(), outline);
+    walk(expressions()(expression).ast(), outline);
   } catch {
     return null;
   }

@@ -1,6 +1,9 @@
-import jsonata from 'jsonata';
+import type jsonata from 'jsonata';
 import type { PropertyValue } from '../../model/items.ts';
+import { library } from '../../model/library.ts';
 import type { SourceKind } from '../../settings/crm-sources.ts';
+
+const expressions = library<typeof jsonata>('jsonata');
 
 /** An expression of a mapping. */
 export interface ExpressionRule {
@@ -33,7 +36,7 @@ const LONGEST_TEXT = 65_536;
  * @throws an error of JSONata's for what is no expression, which the checks of the configuration refuse
  */
 export function compileExpression({ expression, kind }: ExpressionRule): CompiledExpression {
-  const compiled = jsonata(expression, BOUNDS);
+  const compiled = expressions()(expression, BOUNDS);
   return async (input) => {
     let result: unknown;
     try {

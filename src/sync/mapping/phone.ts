@@ -1,4 +1,7 @@
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import type * as PhoneNumbers from 'libphonenumber-js/max';
+import { library } from '../../model/library.ts';
+
+const phoneNumbers = library<typeof PhoneNumbers>('libphonenumber-js/max');
 
 /**
  * A valid telephone number in E.164 (`+390612345678`).
@@ -6,7 +9,8 @@ import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from
  * @returns null for anything else: text beside the number, or an extension, which E.164 would lose
  */
 export function toE164(written: string, region: string): string | null {
-  const country: CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
+  const { isSupportedCountry, parsePhoneNumberFromString } = phoneNumbers();
+  const country: PhoneNumbers.CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
   const options = country === undefined ? { extract: false } : { defaultCountry: country, extract: false };
   const number = parsePhoneNumberFromString(written, options);
   if (number === undefined || !number.isValid() || number.ext !== undefined) return null;
