@@ -21,10 +21,9 @@ export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<s
   const targetsOf = ({ id, targets }: Kept) => targets.map((target) => keys.target(id, target.id));
   const checks: Partial<Record<JobName, (tenant: Kept) => Promise<boolean>>> = {
     async pull({ id, formerly, targets }) {
-      const waiting = targets.map((target) => keys.outbox(id, target.id));
-      const reminders = keys.remindersOpen(formerly ?? id);
-      if (!(await areNone([keys.credential(id, CLINIC_CONNECTION), keys.holds(id), reminders, ...waiting])))
-        return false;
+      const own = [keys.credential(id, CLINIC_CONNECTION), keys.holds(id)];
+      if (!(await areNone([...own, ...targets.map((target) => keys.outbox(id, target.id))]))) return false;
+      if (!(await areNone([keys.remindersOpen(formerly ?? id)]))) return false;
       const [last] = await createRunStore(redis, id).list(1);
       return last === undefined || last.error?.code === 'not-connected';
     },

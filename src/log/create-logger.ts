@@ -1,10 +1,11 @@
+import { createRequire } from 'node:module';
 import { pino } from 'pino';
 import type * as PinoPretty from 'pino-pretty';
-import { library } from '../model/library.ts';
 import type { Logger } from './logger.ts';
 import { redact } from './redact.ts';
 
-const pretty = library<typeof PinoPretty>('pino-pretty');
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /** Where lines go. */
 export interface LogDestination {
@@ -40,7 +41,8 @@ export function createLogger(options: LogOptions): Logger {
 
 /** Formats in this process and unbuffered, so that the last line before a crash is seen. */
 function readableDestination(destination: LogDestination): LogDestination {
-  const format = pretty().prettyFactory({ colorize: destination === process.stdout, translateTime: 'SYS:HH:MM:ss' });
+  const { prettyFactory } = load('pino-pretty') as typeof PinoPretty;
+  const format = prettyFactory({ colorize: destination === process.stdout, translateTime: 'SYS:HH:MM:ss' });
   return { write: (line) => destination.write(format(line)) };
 }
 

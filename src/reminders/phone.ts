@@ -1,7 +1,8 @@
+import { createRequire } from 'node:module';
 import type * as PhoneNumbers from 'libphonenumber-js/max';
-import { library } from '../model/library.ts';
 
-const phoneNumbers = library<typeof PhoneNumbers>('libphonenumber-js/max');
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /** Types that can't take a text message; a number of unknown type is tried. */
 const WITHOUT_MESSAGES = new Set([
@@ -20,7 +21,7 @@ const WITHOUT_MESSAGES = new Set([
  * @returns null for what is no valid number, or one that can't take messages
  */
 export function mobileNumber(written: string, region: string): string | null {
-  const { isSupportedCountry, parsePhoneNumberFromString } = phoneNumbers();
+  const { isSupportedCountry, parsePhoneNumberFromString } = load('libphonenumber-js/max') as typeof PhoneNumbers;
   const country: PhoneNumbers.CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
   const number = parsePhoneNumberFromString(written, country);
   if (number === undefined || !number.isValid() || number.ext !== undefined) return null;
