@@ -97,13 +97,16 @@ const outside: CliOutside = {
     process.on('SIGHUP', () => reload());
     const files = await open(options, 'set-aside');
     const { configuration } = files;
-    const [{ createLogger }, { startDaemon }] = await Promise.all([
+    const [{ createLogger }, { startDaemon }, { giveBackMemory }] = await Promise.all([
       import('./log/create-logger.ts'),
       import('./main.ts'),
+      import('./composition/give-back.ts'),
     ]);
     const log = createLogger({ level: configuration.settings.log.level });
     const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files });
     reload = daemon.reload;
+    // Reading thousands of files takes much that is never needed again.
+    void daemon.begun.then(giveBackMemory);
     if (!interrupted.signal.aborted) {
       await new Promise<void>((resolve) =>
         interrupted.signal.addEventListener('abort', () => resolve(), { once: true }),

@@ -17,7 +17,6 @@ import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
-import { createNeedless, type IsNeedless } from './jobs/needless.ts';
 import type { Releasing } from './jobs/release.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
@@ -40,6 +39,8 @@ export interface Daemon {
   /** The HTTP port. */
   port: number;
   composition: Composition;
+  /** When all that a start asks for was asked; never fails. */
+  begun: Promise<void>;
   /** Reads all files of the configuration again, and makes it the newest; nothing where there are none. */
   reload(): void;
   /** Ends cleanly within the grace time and a second; nothing is lost, since what was decided stands in the outbox. */
@@ -111,25 +112,22 @@ export async function startDaemon(
   opened.defer(() => server.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
-  const { queues, redis } = composition;
-  const isNeedless = createNeedless(redis, () => composition.configuration.outlines);
+  const { queues, redis, isNeedless } = composition;
   const work = { tenants: [...configuration.outlines.values()], queues, redis, isNeedless, log };
   if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
   if (does(role, 'worker')) {
-    const workers = openWorkers(composition, turns, isNeedless);
+    const workers = openWorkers(composition, turns);
     opened.defer(() => workers.close(STOP_GRACE_MS));
   }
-  if (does(role, 'scheduler')) {
-    const asking = new AbortController();
-    const asked = beginWork(work, asking.signal);
-    opened.defer(() => {
-      asking.abort();
-      return asked;
-    });
-  }
+  const asking = new AbortController();
+  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
+  opened.defer(() => {
+    asking.abort();
+    return begun;
+  });
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
-  const reloading = files === undefined ? null : openReloading({ files, composition, isNeedless, metrics, releasing });
+  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   log.info({ port: server.port, role, tenants: composition.estate.tenants.size }, 'the daemon runs');
   for (const { id, faults } of configuration.setAside) {
@@ -140,6 +138,7 @@ export async function startDaemon(
   return {
     port: server.port,
     composition,
+    begun,
     reload: () => reloading?.reload(),
     async close() {
       log.info({}, 'the daemon ends');
@@ -152,12 +151,11 @@ export async function startDaemon(
 function openReloading(parts: {
   files: ConfigurationFiles;
   composition: Composition;
-  isNeedless: IsNeedless;
   metrics: Metrics;
   releasing: Releasing | null;
 }): Reloading {
-  const { files, composition, isNeedless, metrics, releasing } = parts;
-  const { log, queues, redis } = composition;
+  const { files, composition, metrics, releasing } = parts;
+  const { log, queues, redis, isNeedless } = composition;
   return keepReloading({
     ...{ files, composition, log, observe: metrics.observeReload },
     async onTakenUp({ added, changed, removed, reduced }, signal) {
@@ -175,7 +173,7 @@ function openReloading(parts: {
   });
 }
 
-function openWorkers(composition: Composition, turns: Turns, isNeedless: IsNeedless): Workers {
+function openWorkers(composition: Composition, turns: Turns): Workers {
   const { settings } = composition.configuration;
   const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
   return startWorkers({
@@ -183,7 +181,7 @@ function openWorkers(composition: Composition, turns: Turns, isNeedless: IsNeedl
     handlers: jobHandlers(composition),
     inFlight,
     sharesOf: sharesOf(composition.estate.tenants, inFlight),
-    isNeedless,
+    isNeedless: composition.isNeedless,
     turns,
     lockMs: settings.leases.ttlMs,
     log: composition.log,

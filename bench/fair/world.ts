@@ -11,6 +11,7 @@ import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../san
 import { compose } from '../../src/composition/compose.ts';
 import { loginDesk } from '../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { slices } from '../../src/model/slices.ts';
@@ -111,7 +112,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   if (first === undefined) throw new Error('a world has a group');
   const env = await writeConfiguration(dir, { ...options, groups, sinkUrl: sink.url, redisUrl: redis.url });
   await logIn(dir, env, groups);
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   stack.defer(() => queues.close());
   const connection = connectRedis(redis.url);
   stack.defer(() => connection.disconnect());

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import type { RepeatedJob } from '../../src/jobs/repetitions.ts';
 import type { SharesOf } from '../../src/jobs/shares.ts';
@@ -63,7 +64,7 @@ async function measureState(): Promise<{ bytes: number; cycleMs: number }> {
 async function measureWork(): Promise<{ bytes: number; jobMs: number }> {
   const server = await startRedis();
   const redis = new Redis(server.url);
-  const queues = openQueues(server.url);
+  const queues = openQueues(server.url, neverNeedless);
   const before = await memoryOf(redis);
   const names = Array.from({ length: SCHEDULED_TENANTS }, (_, tenant) => `tenant-${tenant}`);
   for (const name of REPEATED) await queues.repeat(name, new Map(names.map((tenant) => [tenant, 24 * HOUR_MS])));
@@ -94,7 +95,7 @@ async function measureJobs(
     handlers: each(nothing) as unknown as JobHandlers,
     inFlight: each(12) as Record<JobName, number>,
     sharesOf: each(() => []) as unknown as SharesOf,
-    isNeedless: async () => false,
+    isNeedless: neverNeedless,
     turns: new Turns(),
     lockMs: 30_000,
     log: silentLogger,

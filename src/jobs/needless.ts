@@ -8,6 +8,9 @@ import type { JobName } from './catalogue.ts';
 /** Whether a job of a tenant would find nothing to do. Safe to be wrong about in one direction: one that is not needless is done. */
 export type IsNeedless = (job: JobName, tenant: string) => Promise<boolean>;
 
+/** For whoever has every job done. */
+export const neverNeedless: IsNeedless = async () => false;
+
 /** What is asked about a tenant that need not be open. */
 type Kept = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
 

@@ -4,14 +4,16 @@ import type { RedisPlace } from '../settings/redis-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { connectRedis } from '../state/redis.ts';
 import { JOBS, type JobName } from './catalogue.ts';
+import type { IsNeedless } from './needless.ts';
 import type { ReminderAlarms, Wake } from './open-reminders.ts';
 import { openRepetitions, type QueueOf, type Repetitions } from './repetitions.ts';
 
 /** The way to give the workers of all replicas something to do. */
 export interface WorkQueues {
   /**
-   * Makes `name` repeat for these tenants, every so many milliseconds at a moment of its own, and for no others. While the queues are open
-   * what repeats is put back within a minute when Redis was emptied, or when a clock that ran ahead put it off.
+   * Makes `name` repeat for those of these tenants that it would do something for, every so many milliseconds at a moment of its own, and for
+   * no others. While the queues are open it is looked at every minute: for whom it would do something by now, what Redis lost, and what a
+   * clock that ran ahead put off.
    */
   repeat: Repetitions['repeat'];
   /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
@@ -49,14 +51,14 @@ const JOB_OPTIONS: JobsOptions = {
 const REPETITION_CHECK_MS = MINUTE_MS;
 
 /** Opens the queues for giving work; nothing is worked on here. */
-export function openQueues(redis: RedisPlace, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
+export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
   let opened: ReturnType<typeof openAll> | null = null;
   const all = () => {
     opened ??= openAll(redis);
     return opened;
   };
   const queueOf: QueueOf = async (name) => (await all()).queues.get(name) as Queue;
-  const repetitions = openRepetitions(queueOf, async () => (await all()).connection, JOB_OPTIONS);
+  const repetitions = openRepetitions(queueOf, async () => (await all()).connection, isNeedless, JOB_OPTIONS);
   const timer = setInterval(() => void repetitions.putBack(), checkEveryMs).unref();
   return {
     repeat: repetitions.repeat,

@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import { lookAtTarget } from '../../src/jobs/look.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { JobHandlers } from '../../src/jobs/workers.ts';
@@ -135,7 +136,7 @@ describe('a look at a target', () => {
 
 describe('hints', () => {
   function queues(): WorkQueues {
-    const open = openQueues(redis.url);
+    const open = openQueues(redis.url, neverNeedless);
     opened.push(open);
     return open;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JobName } from '../../src/jobs/catalogue.ts';
-import { createNeedless } from '../../src/jobs/needless.ts';
+import { createNeedless, neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
@@ -75,7 +75,7 @@ describe('a repeated job of a tenant', () => {
 });
 
 test('a job that is needless takes no turn and is not handed to anybody', async () => {
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   const handed: string[] = [];
   const shared: string[] = [];
   const workers = startSomeWorkers(

@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
@@ -21,7 +22,7 @@ function onlooker(name: string): () => Promise<string[]> {
 test.each(['pull', 'audit', 'channels', 'refresh-tokens'] as const)(
   'a repeated %s goes on after Redis was emptied',
   async (name) => {
-    const queues = openQueues(redis.url, 20);
+    const queues = openQueues(redis.url, neverNeedless, 20);
     onTestFinished(() => queues.close());
     const repeating = onlooker(name);
     await queues.repeat(name, BOTH);
@@ -33,7 +34,7 @@ test.each(['pull', 'audit', 'channels', 'refresh-tokens'] as const)(
 );
 
 test('what was ended stays ended after Redis was emptied', async () => {
-  const queues = openQueues(redis.url, 20);
+  const queues = openQueues(redis.url, neverNeedless, 20);
   onTestFinished(() => queues.close());
   const repeating = onlooker('pull');
   await queues.repeat('pull', BOTH);
@@ -47,7 +48,7 @@ test('what was ended stays ended after Redis was emptied', async () => {
 test('what a clock that ran ahead put off goes on when it was put back, and what is asked for comes at once', async () => {
   const aheadMs = 3_700_000;
   const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
-  const queues = openQueues(redis.url, 20);
+  const queues = openQueues(redis.url, neverNeedless, 20);
   onTestFinished(async () => {
     vi.useRealTimers();
     await Promise.all([queue.close(), queues.close()]);
@@ -75,7 +76,7 @@ test('what repeats already is not put again at a start, but for another interval
     await work();
     return (await calls()) - before;
   };
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   expect(await written(() => queues.repeat('audit', at))).toBe(80);
   expect(await written(() => queues.repeat('audit', at))).toBe(0);
@@ -83,7 +84,7 @@ test('what repeats already is not put again at a start, but for another interval
 });
 
 test('after the first time only what differs is put or ended', async () => {
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   const repeating = onlooker('audit');
   await queues.repeat('audit', BOTH);

@@ -1,4 +1,5 @@
 import type { JobName } from '../../src/jobs/catalogue.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
 import type { SharesOf } from '../../src/jobs/shares.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
@@ -17,7 +18,7 @@ export function startSomeWorkers(redisUrl: string, handlers: Partial<JobHandlers
   const idle = async () => {};
   const none = () => [];
   const { inFlight, sharesOf, turns = new Turns(), log = silentLogger, lockMs = 30_000 } = options;
-  const { isNeedless = async () => false } = options;
+  const { isNeedless = neverNeedless } = options;
   return startWorkers({
     ...{ redis: redisUrl, isNeedless, turns, log, lockMs },
     handlers: { ...forAll(idle), ...handlers },

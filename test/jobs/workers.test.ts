@@ -1,5 +1,6 @@
 import { Queue, Worker } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
+import { neverNeedless } from '../../src/jobs/needless.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
@@ -23,7 +24,7 @@ afterEach(async () => {
 });
 
 function queues(): WorkQueues {
-  const open = openQueues(redis.url);
+  const open = openQueues(redis.url, neverNeedless);
   opened.push(open);
   return open;
 }
