@@ -100,3 +100,35 @@ test('after the first time only what differs is put or ended', async () => {
   const every = await connection.hget('{clinic-mirror}:audit:repeat:audit-ceresio', 'every');
   expect(every).toBe('30000');
 });
+
+test('a job repeats for those that it would do something for, and soon for those for whom it would do something by now', async () => {
+  const needless = new Set(['aurora']);
+  const queues = openQueues(redis.url, async (_job, tenant) => needless.has(tenant), 20);
+  onTestFinished(() => queues.close());
+  const repeating = onlooker('refresh-tokens');
+  await queues.repeat('refresh-tokens', BOTH);
+  expect(await repeating()).toEqual(['refresh-tokens-belvedere']);
+  needless.delete('aurora');
+  await waitFor(async () => (await repeating()).length === 2, { what: 'both to repeat' });
+  needless.add('belvedere');
+  await waitFor(async () => (await repeating()).length === 1, { what: 'one to repeat' });
+  expect(await repeating()).toEqual(['refresh-tokens-aurora']);
+  await queues.repeat('refresh-tokens', new Map([['belvedere', 60_000]]));
+  expect(await repeating()).toEqual([]);
+});
+
+test('a process leaves alone what repeats for tenants that it does not know', async () => {
+  const queues = openQueues(redis.url, neverNeedless, 20);
+  const others = openQueues(redis.url, neverNeedless, 60_000);
+  onTestFinished(async () => void (await Promise.all([queues.close(), others.close()])));
+  const repeating = onlooker('channels');
+  await queues.repeat('channels', new Map([['aurora', 60_000]]));
+  await others.repeat('channels', new Map([['aurora', 60_000]]));
+  await others.repeat('channels', BOTH);
+  const connection = redis.connect();
+  // Two looks begin, so one of them has ended.
+  await connection.config('RESETSTAT');
+  const looks = async () => Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
+  await waitFor(async () => (await looks()) >= 2, { what: 'two looks' });
+  expect(await repeating()).toEqual(['channels-aurora', 'channels-belvedere']);
+});
