@@ -21,7 +21,11 @@ type Kept = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
  */
 export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<string, Kept>): IsNeedless {
   const areNone = async (names: readonly string[]) => (await redis.exists(...names)) === 0;
-  const targetsOf = ({ id, targets }: Kept) => targets.map((target) => keys.target(id, target.id));
+  /** The login to the clinic, and what is known of targets. */
+  const tracesOf = ({ id, targets }: Kept) => [
+    keys.credential(id, CLINIC_CONNECTION),
+    ...targets.map((target) => keys.target(id, target.id)),
+  ];
   const checks: Partial<Record<JobName, (tenant: Kept) => Promise<boolean>>> = {
     async pull({ id, formerly, targets }) {
       const own = [keys.credential(id, CLINIC_CONNECTION), keys.holds(id)];
@@ -32,8 +36,8 @@ export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<s
     },
     'refresh-tokens': ({ id, connections }) =>
       areNone([CLINIC_CONNECTION, ...connections].map((connection) => keys.credential(id, connection))),
-    channels: (tenant) => areNone([keys.channels(tenant.id), ...targetsOf(tenant)]),
-    audit: async (tenant) => tenant.targets.length === 0 || areNone(targetsOf(tenant)),
+    channels: (tenant) => areNone([keys.channels(tenant.id), ...tracesOf(tenant)]),
+    audit: (tenant) => areNone(tracesOf(tenant)),
   };
   return async (job, tenant) => {
     const outline = outlines().get(tenant);

@@ -126,6 +126,8 @@ function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAla
   const jobId = ({ id, wakeAt }: Wake) => `${tenant}-${id}-${wakeAt}`;
   return {
     async set(wakes) {
+      if (wakes.length === 0) return;
+      const queue = await queueOf('remind');
       for (let at = 0; at < wakes.length; at += ALARM_BATCH) {
         const jobs = wakes.slice(at, at + ALARM_BATCH).map((wake) => {
           const delay = Math.max(0, wake.wakeAt - clock());
@@ -135,7 +137,7 @@ function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAla
             opts: { ...ALARM_OPTIONS, jobId: jobId(wake), delay },
           };
         });
-        await (await queueOf('remind')).addBulk(jobs);
+        await queue.addBulk(jobs);
       }
     },
     async cancel(wakes) {

@@ -41,7 +41,7 @@ describe('a repeated job of a tenant', () => {
   });
 
   test.each([
-    ['a login to the clinic', keys.credential('uno', 'clinic'), without('pull', 'refresh-tokens')],
+    ['a login to the clinic', keys.credential('uno', 'clinic'), []],
     ['a login to another side', keys.credential('uno', 'work'), without('refresh-tokens')],
     ['a hold that may expire', keys.holds('uno'), without('pull')],
     ['something that waits to be written', keys.outbox('uno', 'rossi'), without('pull')],
