@@ -141,6 +141,7 @@ function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAla
       }
     },
     async cancel(wakes) {
+      if (wakes.length === 0) return;
       const queue = await queueOf('remind');
       for (const wake of wakes) await queue.remove(jobId(wake));
     },
