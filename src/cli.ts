@@ -106,7 +106,9 @@ const outside: CliOutside = {
     const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files });
     reload = daemon.reload;
     // Reading thousands of files takes much that is never needed again.
-    void daemon.begun.then(giveBackMemory);
+    void daemon.begun.then(() => {
+      if (!interrupted.signal.aborted) giveBackMemory();
+    });
     if (!interrupted.signal.aborted) {
       await new Promise<void>((resolve) =>
         interrupted.signal.addEventListener('abort', () => resolve(), { once: true }),
