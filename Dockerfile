@@ -12,14 +12,17 @@ RUN cd node_modules/googleapis/build/src \
 COPY bin bin
 COPY src src
 COPY config/profiles config/profiles
-# Whatever the rights in the checkout, the image's user can read. What was removed must not be missed: this imports the
-# whole program, and makes the calendar's client. What is compiled meanwhile is kept for the image.
+# Whatever the rights in the checkout, the image's user can read. What was removed must not be missed: this loads the
+# whole program with what it loads late, and makes the calendar's client. What is compiled meanwhile is kept for the image.
 RUN chmod -R a+rX . \
  && node bin/clinic-mirror.js --help >/dev/null \
  && NODE_COMPILE_CACHE=/app/.cache/compiled node --input-type=module --eval "\
       import { globSync } from 'node:fs'; \
+      import { createRequire } from 'node:module'; \
       const programs = ['**/cli.ts', '**/expression-thread-entry.ts']; \
       for (const file of globSync('/app/src/**/*.ts', { exclude: programs })) await import(file); \
+      const load = createRequire('/app/src/cli.ts'); \
+      for (const name of ['jsonata', 'libphonenumber-js/max', 'pino-pretty']) load(name); \
       const client = await import('/app/src/connectors/google-calendar/client.ts'); \
       client.createCalendarClient({ asFetch: () => fetch }, Date.now, 'https://www.googleapis.com', null);" \
  && chmod -R a+rX .cache

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { readTextFile, writeNewFile } from './cli/files.ts';
-import { type CliOutside, createProgram, type GlobalOptions } from './cli/program.ts';
+import { type CliOutside, createProgram, type Wanted } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { wrap } from './cli/table.ts';
 import { asMirrorError } from './model/errors.ts';
@@ -26,13 +26,14 @@ function interrupt(): void {
   deadline.unref();
 }
 
-async function open({ config }: GlobalOptions, mode: 'strict' | 'set-aside'): Promise<ConfigurationFiles> {
+async function open({ config, only }: Wanted, mode: 'strict' | 'set-aside'): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
     import('./connectors/registry.ts'),
     import('./reminders/channels/registry.ts'),
   ]);
-  return new ConfigurationFiles({ dir: config, env: process.env, connectors, reminderChannels, mode });
+  const given = { dir: config, env: process.env, connectors, reminderChannels, mode };
+  return new ConfigurationFiles(only === undefined ? given : { ...given, only });
 }
 
 const outside: CliOutside = {
@@ -65,7 +66,7 @@ const outside: CliOutside = {
       await Promise.all([
         import('./composition/compose.ts'),
         import('./state/redis-check.ts'),
-        import('./main.ts'),
+        import('./composition/login-desk.ts'),
         import('./composition/clinic.ts'),
         import('./composition/backup.ts'),
         import('./log/create-logger.ts'),
@@ -96,13 +97,18 @@ const outside: CliOutside = {
     process.on('SIGHUP', () => reload());
     const files = await open(options, 'set-aside');
     const { configuration } = files;
-    const [{ createLogger }, { startDaemon }] = await Promise.all([
+    const [{ createLogger }, { startDaemon }, { giveBackMemory }] = await Promise.all([
       import('./log/create-logger.ts'),
       import('./main.ts'),
+      import('./composition/give-back.ts'),
     ]);
     const log = createLogger({ level: configuration.settings.log.level });
     const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files });
     reload = daemon.reload;
+    // Reading thousands of files takes much that is never needed again.
+    void daemon.begun.then(() => {
+      if (!interrupted.signal.aborted) giveBackMemory();
+    });
     if (!interrupted.signal.aborted) {
       await new Promise<void>((resolve) =>
         interrupted.signal.addEventListener('abort', () => resolve(), { once: true }),

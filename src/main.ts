@@ -1,23 +1,22 @@
 import { listen } from './admin/listen.ts';
-import { createAdminServer, LOGIN_CALLBACK_PATH } from './admin/server.ts';
+import { createAdminServer } from './admin/server.ts';
 import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { WRONG_USER } from './clinic/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';
+import { loginDesk } from './composition/login-desk.ts';
 import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Estate, requireTenant } from './control/estate.ts';
-import { completeRemoteLogin, type LoginDesk } from './control/logins.ts';
+import { completeRemoteLogin } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
-import { resumeTargets } from './control/resume.ts';
 import { does, type Role } from './control/roles.ts';
-import { withoutChannels } from './jobs/channels.ts';
 import type { Releasing } from './jobs/release.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
@@ -25,11 +24,10 @@ import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import { startWorkers, type Workers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
-import { asMirrorError, MirrorError } from './model/errors.ts';
+import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { Configuration, TenantOutline } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
-import { CLINIC_CONNECTION } from './settings/tenant-schema.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createChannelDirectory } from './state/channels.ts';
 import { joinAll } from './state/generations.ts';
@@ -41,6 +39,8 @@ export interface Daemon {
   /** The HTTP port. */
   port: number;
   composition: Composition;
+  /** When all that a start asks for was asked; never fails. */
+  begun: Promise<void>;
   /** Reads all files of the configuration again, and makes it the newest; nothing where there are none. */
   reload(): void;
   /** Ends cleanly within the grace time and a second; nothing is lost, since what was decided stands in the outbox. */
@@ -112,21 +112,19 @@ export async function startDaemon(
   opened.defer(() => server.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
-  const { queues, redis } = composition;
-  const work = { tenants: [...configuration.outlines.values()], queues, redis, log };
+  const { queues, redis, isNeedless } = composition;
+  const work = { tenants: [...configuration.outlines.values()], queues, redis, isNeedless, log };
   if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
   if (does(role, 'worker')) {
     const workers = openWorkers(composition, turns);
     opened.defer(() => workers.close(STOP_GRACE_MS));
   }
-  if (does(role, 'scheduler')) {
-    const asking = new AbortController();
-    const asked = beginWork(work, asking.signal);
-    opened.defer(() => {
-      asking.abort();
-      return asked;
-    });
-  }
+  const asking = new AbortController();
+  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
+  opened.defer(() => {
+    asking.abort();
+    return begun;
+  });
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
@@ -140,6 +138,7 @@ export async function startDaemon(
   return {
     port: server.port,
     composition,
+    begun,
     reload: () => reloading?.reload(),
     async close() {
       log.info({}, 'the daemon ends');
@@ -156,7 +155,7 @@ function openReloading(parts: {
   releasing: Releasing | null;
 }): Reloading {
   const { files, composition, metrics, releasing } = parts;
-  const { log, queues, redis } = composition;
+  const { log, queues, redis, isNeedless } = composition;
   return keepReloading({
     ...{ files, composition, log, observe: metrics.observeReload },
     async onTakenUp({ added, changed, removed, reduced }, signal) {
@@ -167,7 +166,7 @@ function openReloading(parts: {
       if (releasing === null) return;
       const tenants = [...outlines.values()];
       await repeatWork({ tenants, queues }, settings.schedule);
-      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, log }, signal);
+      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, isNeedless, log }, signal);
       // A look reads the names of all keys.
       if (removed.length + reduced.length > 0) releasing.look();
     },
@@ -182,6 +181,7 @@ function openWorkers(composition: Composition, turns: Turns): Workers {
     handlers: jobHandlers(composition),
     inFlight,
     sharesOf: sharesOf(composition.estate.tenants, inFlight),
+    isNeedless: composition.isNeedless,
     turns,
     lockMs: settings.leases.ttlMs,
     log: composition.log,
@@ -195,52 +195,6 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
       log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
     }
   }
-}
-
-/** The logins that persons can make. */
-export function loginDesk(composition: Composition): LoginDesk {
-  return {
-    pending: composition.logins,
-    clock: composition.estate.clock,
-    log: composition.log,
-    callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
-    beforeLogout: (tenant, connection, logOut, signal) =>
-      withoutChannels(requireTenant(composition.estate, tenant), connection, logOut, signal),
-    async onLogin(id, connection) {
-      const { queues, estate } = composition;
-      const tenant = requireTenant(estate, id);
-      await resumeTargets(tenant);
-      await queues.pullNow(id);
-      await queues.keepChannels(id, { hurry: true });
-      await tenant.triggers?.wake(0, { read: true });
-      // It may be another account, with other calendars behind the same names.
-      for (const { id: target, configuration } of tenant.targets.values()) {
-        if (configuration.connection === connection) await queues.look(id, target, { delayMs: 0, whole: true });
-      }
-    },
-    target(tenant, connection) {
-      const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
-      const verify = composition.composed.get(tenant)?.verifyClinicLogin;
-      if (tokens != null)
-        return connection === CLINIC_CONNECTION && verify ? { ...tokens.login, verify } : tokens.login;
-      throw new MirrorError(`tenant "${tenant}" has no connection "${connection}" that a person logs in to`, {
-        actor: 'settings',
-        code: 'no-such-login',
-        retry: 'never',
-        remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
-      });
-    },
-    isUsed: (tenant, connection) =>
-      connection === CLINIC_CONNECTION ||
-      [...requireTenant(composition.estate, tenant).targets.values()].some(
-        ({ configuration }) => configuration.connection === connection,
-      ),
-  };
-}
-
-function loginNames({ composed }: Composition, tenant: string): string[] {
-  const connections = [...(composed.get(tenant)?.connections.values() ?? [])];
-  return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
 }
 
 function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch): AdminVerbs {

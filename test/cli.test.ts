@@ -16,6 +16,7 @@ const KEY = Buffer.alloc(32, 1).toString('base64');
 /** A container engine kills after this, unless told another time. */
 const ENGINE_PATIENCE_MS = 10_000;
 const HURRIED = fileURLToPath(new URL('./support/hurried-end.ts', import.meta.url));
+const LOADED = fileURLToPath(new URL('./support/loaded-packages.ts', import.meta.url));
 const FORCED = 'without waiting any longer';
 
 const redis = useRedis();
@@ -45,15 +46,18 @@ function start(
     port = 0,
     nodeArgs = [],
     tenants = {},
-  }: { port?: number; nodeArgs?: string[]; tenants?: Record<string, string> } = {},
+    clients = {},
+  }: { port?: number; nodeArgs?: string[]; tenants?: Record<string, string>; clients?: object } = {},
 ): RunningCli {
   const dir = mkdtempSync(join(tmpdir(), 'clinic-mirror-test-'));
-  mkdirSync(join(dir, 'tenants'));
+  for (const folder of ['tenants', 'profiles']) mkdirSync(join(dir, folder));
+  writeFileSync(join(dir, 'profiles', 'plain.yaml'), '{}');
   for (const [id, text] of Object.entries(tenants)) writeFileSync(join(dir, 'tenants', `${id}.yaml`), text);
   const settings = {
     redis: { url: redisUrl },
     http: { port },
     secrets: { identityKey: { env: 'KEY' }, sealingKeys: [{ id: 'k1', key: { env: 'KEY' } }] },
+    ...clients,
   };
   // JSON is YAML.
   writeFileSync(join(dir, 'clinic-mirror.yaml'), JSON.stringify(settings));
@@ -153,4 +157,61 @@ test('D7: sync ends with 2 when the settings or its tenant’s file have faults,
   expect(broken.output()).toContain('(tenant-set-aside)');
   expect(await unknown.ended).toBe(1);
   expect(unknown.output()).toContain('(no-such-tenant)');
+});
+
+/** A clinic with a calendar of every vendor, whom nobody has logged in for. */
+const CLIENT = { clientId: 'a', clientSecret: { env: 'KEY' } };
+const WITH_VENDORS = {
+  clients: {
+    clinicClients: { main: { profile: 'plain', baseUrl: 'https://a.test', authUrl: 'https://b.test', ...CLIENT } },
+    googleClients: { main: CLIENT },
+    microsoftClients: { main: CLIENT },
+  },
+  tenants: {
+    uno: JSON.stringify({
+      ...{ name: 'Uno', language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: '1' } },
+      connections: {
+        google: { kind: 'google', client: 'main' },
+        microsoft: { kind: 'microsoft', client: 'main' },
+        dav: { kind: 'caldav', username: 'a', password: { env: 'KEY' } },
+      },
+      targets: {
+        one: targetOf('google-calendar', 'google', { calendar: { create: 'A' } }),
+        two: targetOf('outlook-calendar', 'microsoft', { mailbox: 'a@b.test', calendar: { create: 'A' } }),
+        three: targetOf('caldav', 'dav', { server: 'https://c.test', calendar: { home: 'discover', create: 'A' } }),
+      },
+    }),
+  },
+};
+const VENDORS = [
+  ...['google-calendar', 'outlook-calendar', 'caldav', 'hubspot', 'salesforce', 'rest-crm'],
+  ...['googleapis', '@microsoft/microsoft-graph-client', 'fast-xml-parser', 'ical.js'],
+  ...['nodemailer', 'libphonenumber-js', 'jsonata', 'pino-pretty'],
+];
+
+function targetOf(connector: string, connection: string, settings: object): object {
+  return { connector, connection, agendas: ['1'], settings };
+}
+
+function loadedBy({ output }: RunningCli): string[] {
+  return (/^loaded: (.*)$/m.exec(output())?.[1] ?? '').split(' ');
+}
+
+test('a daemon loads nothing of vendors while nobody is logged in', async () => {
+  const cli = start(['run'], redis.url, { ...WITH_VENDORS, nodeArgs: ['--import', LOADED] });
+  await untilRunning(cli);
+  cli.child.kill('SIGTERM');
+  expect(await cli.ended).toBe(0);
+  const loaded = loadedBy(cli);
+  expect(loaded).toContain('bullmq');
+  expect(VENDORS.filter((name) => loaded.includes(name))).toEqual([]);
+});
+
+test('a status loads nothing of vendors, of the queues, or of the HTTP port', async () => {
+  const cli = start(['status', 'uno'], redis.url, { ...WITH_VENDORS, nodeArgs: ['--import', LOADED] });
+  expect(await cli.ended).toBe(0);
+  expect(cli.output()).toContain('no cycle yet');
+  const loaded = loadedBy(cli);
+  expect(loaded).toContain('ioredis');
+  expect([...VENDORS, 'bullmq', 'fastify', 'prom-client'].filter((name) => loaded.includes(name))).toEqual([]);
 });

@@ -1,9 +1,11 @@
 import { Redis } from 'ioredis';
 import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
 import type { RepeatedJob } from '../../src/jobs/repetitions.ts';
 import type { SharesOf } from '../../src/jobs/shares.ts';
 import { Turns } from '../../src/jobs/turns.ts';
-import { type JobHandlers, openQueues, startWorkers } from '../../src/jobs/workers.ts';
+import { type JobHandlers, startWorkers } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
@@ -62,7 +64,7 @@ async function measureState(): Promise<{ bytes: number; cycleMs: number }> {
 async function measureWork(): Promise<{ bytes: number; jobMs: number }> {
   const server = await startRedis();
   const redis = new Redis(server.url);
-  const queues = openQueues(server.url);
+  const queues = openQueues(server.url, neverNeedless);
   const before = await memoryOf(redis);
   const names = Array.from({ length: SCHEDULED_TENANTS }, (_, tenant) => `tenant-${tenant}`);
   for (const name of REPEATED) await queues.repeat(name, new Map(names.map((tenant) => [tenant, 24 * HOUR_MS])));
@@ -93,6 +95,7 @@ async function measureJobs(
     handlers: each(nothing) as unknown as JobHandlers,
     inFlight: each(12) as Record<JobName, number>,
     sharesOf: each(() => []) as unknown as SharesOf,
+    isNeedless: neverNeedless,
     turns: new Turns(),
     lockMs: 30_000,
     log: silentLogger,

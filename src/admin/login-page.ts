@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { LoginOutcome, LoginResult } from './verbs.ts';
 
+/** Path that logins come back to, below the public address. */
+export const LOGIN_CALLBACK_PATH = '/oauth/callback';
+
 type Language = LoginResult['language'];
 
 const TEXTS: Record<Language, Record<LoginOutcome, [title: string, text: string]>> = {

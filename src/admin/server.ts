@@ -4,12 +4,9 @@ import { NOTIFICATIONS_PATH } from '../jobs/open-channel.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addAnswers } from './answers.ts';
-import { LOGIN_PAGE_STYLE_SOURCE, loginPage, loginStatus } from './login-page.ts';
+import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE, loginPage, loginStatus } from './login-page.ts';
 import { addReminderCallbacks } from './reminder-callbacks.ts';
 import type { AdminVerbs, LoginResult, NotReady } from './verbs.ts';
-
-/** Path that logins come back to, below the public address. */
-export const LOGIN_CALLBACK_PATH = '/oauth/callback';
 
 /** What {@link createAdminServer} needs beside the verbs. */
 export interface AdminServerOptions {

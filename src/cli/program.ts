@@ -25,7 +25,7 @@ import { addTriggers } from './trigger-commands.ts';
 /** What the commands need from outside; `cli.ts` gives it. */
 export interface CliOutside {
   /** Opens the estate, does the work, closes it again. */
-  withEstate<Result>(options: GlobalOptions, work: (open: OpenEstate) => Promise<Result>): Promise<Result>;
+  withEstate<Result>(options: Wanted, work: (open: OpenEstate) => Promise<Result>): Promise<Result>;
   /** Runs the daemon, or a part of it, until it is told to end. */
   run(options: GlobalOptions, role: Role): Promise<void>;
   /** Checks the configuration; `faults` 0 when it can be used. */
@@ -48,6 +48,12 @@ export interface CliOutside {
 /** Options before the command. */
 export interface GlobalOptions {
   config: string;
+}
+
+/** What a command needs of the configuration. */
+export interface Wanted extends GlobalOptions {
+  /** The one tenant that it looks at, where it changes nothing: files of others need not be read. Default: all. */
+  only?: string | undefined;
 }
 
 /** What a command works on. */
@@ -173,7 +179,7 @@ export function createProgram(outside: CliOutside): Command {
     .description('show per tenant and target what is in sync as of when, pending, failing and held')
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withEstate({ ...options(), only: tenant }, async ({ estate }) => {
         const { status } = await import('../control/status.ts');
         const view = await status(estate, tenant);
         print(json, view, renderStatus(view));

@@ -1,7 +1,8 @@
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Estate } from '../control/estate.ts';
-import { openQueues, type WorkQueues } from '../jobs/workers.ts';
+import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
+import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
@@ -37,6 +38,7 @@ export interface Composition extends OpenTenants {
   removed: RemovedStore;
   reloads: ReloadReports;
   queues: WorkQueues;
+  isNeedless: IsNeedless;
   log: Logger;
   close(): Promise<void>;
 }
@@ -71,7 +73,9 @@ export function compose(options: CompositionOptions): Composition {
   });
   const removed = createRemovedStore(redis);
   const reloads = createReloadReports(redis, clock);
-  const queues = openQueues(place);
+  let { configuration } = options;
+  const isNeedless = createNeedless(redis, () => configuration.outlines);
+  const queues = openQueues(place, isNeedless);
   const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
   const shared = {
     ...options,
@@ -90,7 +94,6 @@ export function compose(options: CompositionOptions): Composition {
   };
   const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
   const { composed } = tenants;
-  let configuration = options.configuration;
   const estate: Estate = {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -128,6 +131,7 @@ export function compose(options: CompositionOptions): Composition {
     removed,
     reloads,
     queues,
+    isNeedless,
     log,
     async close() {
       await tenants.settled();

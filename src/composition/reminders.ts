@@ -2,7 +2,7 @@ import { ANSWERS_PATH } from '../admin/answers.ts';
 import { REMINDERS_PATH } from '../admin/reminder-callbacks.ts';
 import type { HttpDoor } from '../http/door.ts';
 import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../jobs/open-reminders.ts';
-import type { WorkQueues } from '../jobs/workers.ts';
+import type { WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { ChannelModule } from '../reminders/channels/channel.ts';

@@ -1,6 +1,6 @@
 import type { HttpDoor } from '../http/door.ts';
 import type { OpenTriggers, TriggerSource } from '../jobs/open-triggers.ts';
-import type { WorkQueues } from '../jobs/workers.ts';
+import type { WorkQueues } from '../jobs/queues.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import type { RedisClient } from '../state/redis.ts';
 import type { Sealer } from '../state/sealing.ts';

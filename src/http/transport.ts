@@ -1,17 +1,13 @@
-import {
-  type ClientRequest,
-  globalAgent,
-  Agent as HttpAgent,
-  type AgentOptions as HttpAgentOptions,
-  type IncomingMessage,
-  request as overHttp,
-} from 'node:http';
+import type { ClientRequest, Agent as HttpAgent, AgentOptions as HttpAgentOptions, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as overHttps } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { ACCEPTED_CODINGS, unpacked } from './unpacking.ts';
+
+// An import of it would load what serves `fetch` and WebSocket too, since it exports them: 14 MB that nothing here uses until an answer comes.
+const http = process.getBuiltinModule('node:http');
 
 /** One request as it goes over the wire. */
 export interface TransportRequest {
@@ -50,13 +46,13 @@ const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 const KEPT = { keepAlive: true, timeout: 4 * SECOND_MS, maxFreeSockets: 64 };
 const LONGEST_KEPT_MS = MINUTE_MS;
 // As the operator tells Node (NODE_USE_ENV_PROXY): the agents that it makes by itself know.
-const { proxyEnv } = (globalAgent as HttpAgent & { options: HttpAgentOptions }).options;
+const { proxyEnv } = (http.globalAgent as HttpAgent & { options: HttpAgentOptions }).options;
 const PROTOCOLS = {
   'http:': {
-    send: overHttp,
+    send: http.request,
     opened: 'connect',
-    kept: keepingAsTold(new HttpAgent({ ...KEPT, proxyEnv })),
-    alone: new HttpAgent({ proxyEnv }),
+    kept: keepingAsTold(new http.Agent({ ...KEPT, proxyEnv })),
+    alone: new http.Agent({ proxyEnv }),
   },
   'https:': {
     send: overHttps,

@@ -2,6 +2,8 @@ import type { JobsOptions, Queue } from 'bullmq';
 import { slices } from '../model/slices.ts';
 import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
 import type { RedisClient } from '../state/redis.ts';
+import type { JobName } from './catalogue.ts';
+import type { IsNeedless } from './needless.ts';
 
 /** Jobs that repeat per tenant. */
 export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-tokens';
@@ -9,11 +11,14 @@ export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-
 /** What repeats. */
 export interface Repetitions {
   /**
-   * Makes `name` repeat for these tenants, each at its interval, and for no others. What repeats so already is left as it is; after the first
-   * time this costs what differs from the time before.
+   * Makes `name` repeat for those of these tenants that it would do something for, each at its interval, and for no others. What repeats so
+   * already is left as it is; after the first time this costs what differs from the time before.
    */
   repeat(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void>;
-  /** Puts back what no longer repeats, or was put off by a clock that ran ahead. */
+  /**
+   * Puts back what no longer repeats, or was put off by a clock that ran ahead; has it repeat for tenants that it would do something for by now,
+   * and no more for those that it would do nothing for.
+   */
   putBack(): Promise<void>;
 }
 
@@ -37,10 +42,14 @@ for i = 1, #all, 2 do
 end
 return told`;
 
+/** Gives the queue of a job. */
+export type QueueOf = (name: JobName) => Promise<Queue>;
+
 /** Opens what repeats in the queues. */
 export function openRepetitions(
-  queueOf: (name: RepeatedJob) => Queue,
-  redis: RedisClient,
+  queueOf: QueueOf,
+  connection: () => Promise<RedisClient>,
+  isNeedless: IsNeedless,
   options: JobsOptions,
 ): Repetitions {
   const wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
@@ -48,10 +57,21 @@ export function openRepetitions(
   const done = new Map<RepeatedJob, ReadonlyMap<string, number>>();
 
   async function schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
-    const told = (await redis.eval(SCHEDULES, 1, queueOf(name).toKey('repeat'))) as string[];
+    const queue = await queueOf(name);
+    const told = (await (await connection()).eval(SCHEDULES, 1, queue.toKey('repeat'))) as string[];
     return new Map(
       slices(told, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
     );
+  }
+
+  /** Those of the tenants that the job would do something for. */
+  async function needing(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+    const found: (readonly [string, number])[] = [];
+    for (const some of slices([...everyMs], PUT_AT_ONCE)) {
+      const needless = await Promise.all(some.map(([tenant]) => isNeedless(name, tenant)));
+      found.push(...some.filter((_, index) => !needless[index]));
+    }
+    return new Map(found);
   }
 
   async function putMissing(
@@ -60,7 +80,7 @@ export function openRepetitions(
     there: ReadonlyMap<string, Schedule>,
     isStale: (schedule: Schedule, everyMs: number) => boolean,
   ): Promise<void> {
-    const queue = queueOf(name);
+    const queue = await queueOf(name);
     async function put(tenant: string, everyMs: number): Promise<void> {
       const id = schedulerId(name, tenant);
       const schedule = there.get(id);
@@ -77,18 +97,20 @@ export function openRepetitions(
   }
 
   async function end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
+    const queue = await queueOf(name);
     for (const some of slices(ids, PUT_AT_ONCE)) {
-      await Promise.all(some.map((id) => queueOf(name).removeJobScheduler(id)));
+      await Promise.all(some.map((id) => queue.removeJobScheduler(id)));
     }
   }
 
   return {
     async repeat(name, everyMs) {
       wanted.set(name, everyMs);
+      const needed = await needing(name, everyMs);
       const before = done.get(name);
       if (before === undefined) {
         const there = await schedulesOf(name);
-        const ids = new Set([...everyMs.keys()].map((tenant) => schedulerId(name, tenant)));
+        const ids = new Set([...needed.keys()].map((tenant) => schedulerId(name, tenant)));
         await end(
           name,
           [...there.keys()].filter((id) => !ids.has(id)),
@@ -97,23 +119,33 @@ export function openRepetitions(
         // What came due while nobody was there begins anew at its own moment.
         const isStale = (schedule: Schedule, wantedMs: number) =>
           schedule.everyMs !== wantedMs || schedule.nextAt <= now;
-        await putMissing(name, everyMs, there, isStale);
+        await putMissing(name, needed, there, isStale);
       } else {
-        const gone = [...before.keys()].filter((tenant) => !everyMs.has(tenant));
+        const gone = [...before.keys()].filter((tenant) => !needed.has(tenant));
         await end(
           name,
           gone.map((tenant) => schedulerId(name, tenant)),
         );
-        const others = [...everyMs].filter(([tenant, wantedMs]) => before.get(tenant) !== wantedMs);
+        const others = [...needed].filter(([tenant, wantedMs]) => before.get(tenant) !== wantedMs);
         await putMissing(name, others, new Map(), () => true);
       }
-      done.set(name, everyMs);
+      done.set(name, needed);
     },
     async putBack() {
+      async function look(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void> {
+        const [needed, there] = [await needing(name, everyMs), await schedulesOf(name)];
+        // Another configuration was taken up meanwhile: what it wants is put by itself.
+        if (wanted.get(name) !== everyMs) return;
+        const needless = [...everyMs.keys()].filter((tenant) => !needed.has(tenant));
+        await end(
+          name,
+          needless.map((tenant) => schedulerId(name, tenant)).filter((id) => there.has(id)),
+        );
+        await putMissing(name, needed, there, () => false);
+        if (wanted.get(name) === everyMs && done.has(name)) done.set(name, needed);
+      }
       // A failed look is made up for by the next one.
-      await Promise.allSettled(
-        [...wanted].map(async ([name, everyMs]) => putMissing(name, everyMs, await schedulesOf(name), () => false)),
-      );
+      await Promise.allSettled([...wanted].map(([name, everyMs]) => look(name, everyMs)));
     },
   };
 }

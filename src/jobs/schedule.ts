@@ -5,13 +5,15 @@ import type { TenantOutline } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { keepTriggers } from '../state/triggers.ts';
-import type { WorkQueues } from './workers.ts';
+import type { IsNeedless } from './needless.ts';
+import type { WorkQueues } from './queues.ts';
 
 /** What the work of tenants is scheduled with. */
 export interface WorkParts {
   tenants: readonly TenantOutline[];
   queues: WorkQueues;
   redis: RedisClient;
+  isNeedless: IsNeedless;
   log: Logger;
 }
 
@@ -41,12 +43,15 @@ export async function repeatWork(
  * for comes at its own moment.
  * @param signal ends the asking
  */
-export async function beginWork({ tenants, queues, redis, log }: WorkParts, signal: AbortSignal): Promise<void> {
+export async function beginWork(
+  { tenants, queues, redis, isNeedless, log }: WorkParts,
+  signal: AbortSignal,
+): Promise<void> {
   async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
     if (triggersEveryMinutes === null) await keepTriggers(redis, id, []);
-    await queues.keepChannels(id);
+    if (!(await isNeedless('channels', id))) await queues.keepChannels(id);
     if (paused) return;
-    await queues.pullNow(id);
+    if (!(await isNeedless('pull', id))) await queues.pullNow(id);
     if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });
   }
   try {

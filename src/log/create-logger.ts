@@ -1,7 +1,11 @@
+import { createRequire } from 'node:module';
 import { pino } from 'pino';
-import { prettyFactory } from 'pino-pretty';
+import type * as PinoPretty from 'pino-pretty';
 import type { Logger } from './logger.ts';
 import { redact } from './redact.ts';
+
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /** Where lines go. */
 export interface LogDestination {
@@ -37,6 +41,7 @@ export function createLogger(options: LogOptions): Logger {
 
 /** Formats in this process and unbuffered, so that the last line before a crash is seen. */
 function readableDestination(destination: LogDestination): LogDestination {
+  const { prettyFactory } = load('pino-pretty') as typeof PinoPretty;
   const format = prettyFactory({ colorize: destination === process.stdout, translateTime: 'SYS:HH:MM:ss' });
   return { write: (line) => destination.write(format(line)) };
 }

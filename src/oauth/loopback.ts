@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MirrorError } from '../model/errors.ts';
 
 /** A receiver of one authorization response on this machine (RFC 8252 section 7.3). */
@@ -25,7 +25,7 @@ const CLOSE_PATIENCE_MS = 500;
 /** @param port 0 takes a free one */
 export async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
   let handle: (url: URL) => Promise<{ status: number; text: string }> = async () => notExpected();
-  const server = createServer((request, response) => {
+  const server = process.getBuiltinModule('node:http').createServer((request, response) => {
     answer(request, redirectUri, (url) => handle(url)).then(
       ({ status, text }) => send(response, status, text),
       () => send(response, 500, 'The login failed. See the terminal.'),

@@ -1,4 +1,8 @@
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { createRequire } from 'node:module';
+import type * as PhoneNumbers from 'libphonenumber-js/max';
+
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /** Types that can't take a text message; a number of unknown type is tried. */
 const WITHOUT_MESSAGES = new Set([
@@ -17,7 +21,8 @@ const WITHOUT_MESSAGES = new Set([
  * @returns null for what is no valid number, or one that can't take messages
  */
 export function mobileNumber(written: string, region: string): string | null {
-  const country: CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
+  const { isSupportedCountry, parsePhoneNumberFromString } = load('libphonenumber-js/max') as typeof PhoneNumbers;
+  const country: PhoneNumbers.CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
   const number = parsePhoneNumberFromString(written, country);
   if (number === undefined || !number.isValid() || number.ext !== undefined) return null;
   return WITHOUT_MESSAGES.has(number.getType() ?? '') ? null : number.number;

@@ -30,6 +30,11 @@ export interface LoadOptions extends ReadOptions {
    * out and listed, so that it stops no other; only faults of the settings are thrown.
    */
   mode: 'strict' | 'set-aside';
+  /**
+   * The one tenant that is asked about. Files of others count as they were when they were last found to be without faults, so that they need
+   * not be read; only for who looks and changes nothing. Default: all tenants are.
+   */
+  only?: string;
 }
 
 /** Long work in pieces: whoever has it done may let others have their turn after each. */
@@ -64,7 +69,12 @@ export class ConfigurationFiles {
     const settings = surroundings.settings.value;
     this.#verdicts = settings === null ? null : verdictsOf(options, settings);
     this.#kept = this.#verdicts?.read(surroundings.digest) ?? new Map();
-    const files = this.#open(surroundings, secrets, { verdicts: this.#kept, secrets, seen, isOfFile: () => false });
+    const { only } = options;
+    const files = this.#open(surroundings, secrets, {
+      ...{ verdicts: this.#kept, secrets, seen },
+      isOfFile: () => false,
+      isAside: (id) => only !== undefined && id !== only,
+    });
     const read = [...files.read()];
     noteStray(read, seen);
     this.#keep(new Map(read.flatMap(({ id, verdict }) => (verdict === null ? [] : [[id, verdict]]))), surroundings);

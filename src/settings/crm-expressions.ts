@@ -1,4 +1,8 @@
-import jsonata from 'jsonata';
+import { createRequire } from 'node:module';
+import type jsonata from 'jsonata';
+
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /** What a JSONata expression speaks of, as far as its text tells. */
 export interface ExpressionOutline {
@@ -22,7 +26,8 @@ export const REFUSED_FUNCTIONS: readonly string[] = ['now', 'millis', 'random', 
 export function outlineExpression(expression: string): ExpressionOutline | null {
   const outline = { names: new Set<string>(), texts: new Set<string>(), refused: new Set<string>(), isOpen: false };
   try {
-    walk(jsonata(expression).ast(), outline);
+    const parse = load('jsonata') as typeof jsonata;
+    walk(parse(expression).ast(), outline);
   } catch {
     return null;
   }

@@ -20,11 +20,13 @@ export interface KnownOptions {
   seen: SeenFiles;
   /** Whether the verdict on a tenant is that on its file as it was read last. */
   isOfFile(id: string): boolean;
+  /** Whether nobody asks about a tenant, so that its file counts as it was when it was found to be without faults; never when absent. */
+  isAside?(id: string): boolean;
 }
 
 /** Opens what is known by `verdicts`. It outlives the reading, so it holds nothing else of the one before. */
 export function knownVerdicts(
-  { verdicts, secrets, seen, isOfFile }: KnownOptions,
+  { verdicts, secrets, seen, isOfFile, isAside = () => false }: KnownOptions,
   tagOf: (value: string) => string,
 ): KnownVerdicts {
   const isCurrent = (verdict: Verdict) =>
@@ -36,6 +38,7 @@ export function knownVerdicts(
   return {
     tagOf,
     unread({ id, fileName }) {
+      if (isAside(id)) return verdicts.get(id) ?? null;
       const isUnchanged = seen.isAsBefore(fileName);
       return isUnchanged && isOfFile(id) ? current(verdicts.get(id)) : null;
     },

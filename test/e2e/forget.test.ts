@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../demo/daemon.ts';
+import { loginDesk } from '../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
-import { loginDesk } from '../../src/main.ts';
 import type { ForgetReceipt } from '../../src/model/forgetting.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

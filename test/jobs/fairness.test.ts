@@ -1,10 +1,12 @@
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
 import type { JobName } from '../../src/jobs/catalogue.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import { type SharesOf, sharesOf } from '../../src/jobs/shares.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { Turns } from '../../src/jobs/turns.ts';
-import { type JobHandlers, openQueues, type WorkQueues } from '../../src/jobs/workers.ts';
+import type { JobHandlers } from '../../src/jobs/workers.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -63,7 +65,7 @@ function stuckWorkers(tenants: ReadonlyMap<string, OpenTenant>) {
   const workers = startSomeWorkers(redis.url, all, { inFlight: IN_FLIGHT, sharesOf: shares, turns });
   // Closed in the opposite order: nobody waits for an answer then.
   opened.push(workers, { close: async () => gate.resolve() });
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   opened.push(queues);
   return { queues, done, stuck: () => stuck, release: () => gate.resolve() };
 }
@@ -144,7 +146,7 @@ test('a clinic client has four cycles at work, or waiting for its budget, and an
   };
   const options = { inFlight: IN_FLIGHT, sharesOf: sharesOf(tenants, IN_FLIGHT), turns };
   opened.push(startSomeWorkers(redis.url, { pull }, options));
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   opened.push(queues);
   for (const tenant of tenants.keys()) await queues.pullNow(tenant);
   await waitFor(async () => (await waitingIn('pull')) === MANY - 4, { what: 'the rest to wait outside' });

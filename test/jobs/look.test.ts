@@ -2,8 +2,10 @@ import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import { lookAtTarget } from '../../src/jobs/look.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { type JobHandlers, openQueues, type WorkQueues } from '../../src/jobs/workers.ts';
+import type { JobHandlers } from '../../src/jobs/workers.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
@@ -134,7 +136,7 @@ describe('a look at a target', () => {
 
 describe('hints', () => {
   function queues(): WorkQueues {
-    const open = openQueues(redis.url);
+    const open = openQueues(redis.url, neverNeedless);
     opened.push(open);
     return open;
   }

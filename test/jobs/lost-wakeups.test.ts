@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq';
 import { expect, test } from 'vitest';
-import { openQueues } from '../../src/jobs/workers.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -11,7 +12,7 @@ test.for([
   { what: 'later', delayMs: 3_600_000, list: 'delayed' },
 ])('a lane whose turn $what was lost is woken by the next pull', async ({ delayMs, list }) => {
   const connection = redis.connect();
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   const queue = new Queue('push', { connection, prefix: QUEUE_PREFIX });
   try {
     await queues.wake('studio-rossi', 'doctor', delayMs);

@@ -1,6 +1,8 @@
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
-import { type JobHandlers, openQueues, type WorkQueues } from '../../src/jobs/workers.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
+import type { JobHandlers } from '../../src/jobs/workers.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -15,7 +17,7 @@ afterEach(async () => {
 });
 
 function queues(): WorkQueues {
-  const open = openQueues(redis.url);
+  const open = openQueues(redis.url, neverNeedless);
   opened.push(open);
   return open;
 }

@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openQueues } from '../../src/jobs/workers.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -21,7 +22,7 @@ function onlooker(name: string): () => Promise<string[]> {
 test.each(['pull', 'audit', 'channels', 'refresh-tokens'] as const)(
   'a repeated %s goes on after Redis was emptied',
   async (name) => {
-    const queues = openQueues(redis.url, 20);
+    const queues = openQueues(redis.url, neverNeedless, 20);
     onTestFinished(() => queues.close());
     const repeating = onlooker(name);
     await queues.repeat(name, BOTH);
@@ -33,7 +34,7 @@ test.each(['pull', 'audit', 'channels', 'refresh-tokens'] as const)(
 );
 
 test('what was ended stays ended after Redis was emptied', async () => {
-  const queues = openQueues(redis.url, 20);
+  const queues = openQueues(redis.url, neverNeedless, 20);
   onTestFinished(() => queues.close());
   const repeating = onlooker('pull');
   await queues.repeat('pull', BOTH);
@@ -47,7 +48,7 @@ test('what was ended stays ended after Redis was emptied', async () => {
 test('what a clock that ran ahead put off goes on when it was put back, and what is asked for comes at once', async () => {
   const aheadMs = 3_700_000;
   const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
-  const queues = openQueues(redis.url, 20);
+  const queues = openQueues(redis.url, neverNeedless, 20);
   onTestFinished(async () => {
     vi.useRealTimers();
     await Promise.all([queue.close(), queues.close()]);
@@ -75,7 +76,7 @@ test('what repeats already is not put again at a start, but for another interval
     await work();
     return (await calls()) - before;
   };
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   expect(await written(() => queues.repeat('audit', at))).toBe(80);
   expect(await written(() => queues.repeat('audit', at))).toBe(0);
@@ -83,7 +84,7 @@ test('what repeats already is not put again at a start, but for another interval
 });
 
 test('after the first time only what differs is put or ended', async () => {
-  const queues = openQueues(redis.url);
+  const queues = openQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   const repeating = onlooker('audit');
   await queues.repeat('audit', BOTH);
@@ -98,4 +99,36 @@ test('after the first time only what differs is put or ended', async () => {
   expect(await repeating()).toEqual(['audit-ceresio']);
   const every = await connection.hget('{clinic-mirror}:audit:repeat:audit-ceresio', 'every');
   expect(every).toBe('30000');
+});
+
+test('a job repeats for those that it would do something for, and soon for those for whom it would do something by now', async () => {
+  const needless = new Set(['aurora']);
+  const queues = openQueues(redis.url, async (_job, tenant) => needless.has(tenant), 20);
+  onTestFinished(() => queues.close());
+  const repeating = onlooker('refresh-tokens');
+  await queues.repeat('refresh-tokens', BOTH);
+  expect(await repeating()).toEqual(['refresh-tokens-belvedere']);
+  needless.delete('aurora');
+  await waitFor(async () => (await repeating()).length === 2, { what: 'both to repeat' });
+  needless.add('belvedere');
+  await waitFor(async () => (await repeating()).length === 1, { what: 'one to repeat' });
+  expect(await repeating()).toEqual(['refresh-tokens-aurora']);
+  await queues.repeat('refresh-tokens', new Map([['belvedere', 60_000]]));
+  expect(await repeating()).toEqual([]);
+});
+
+test('a process leaves alone what repeats for tenants that it does not know', async () => {
+  const queues = openQueues(redis.url, neverNeedless, 20);
+  const others = openQueues(redis.url, neverNeedless, 60_000);
+  onTestFinished(async () => void (await Promise.all([queues.close(), others.close()])));
+  const repeating = onlooker('channels');
+  await queues.repeat('channels', new Map([['aurora', 60_000]]));
+  await others.repeat('channels', new Map([['aurora', 60_000]]));
+  await others.repeat('channels', BOTH);
+  const connection = redis.connect();
+  // Two looks begin, so one of them has ended.
+  await connection.config('RESETSTAT');
+  const looks = async () => Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
+  await waitFor(async () => (await looks()) >= 2, { what: 'two looks' });
+  expect(await repeating()).toEqual(['channels-aurora', 'channels-belvedere']);
 });

@@ -1,15 +1,11 @@
 import { Queue, Worker } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
+import { neverNeedless } from '../../src/jobs/needless.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
+import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import {
-  ForAnotherProcess,
-  type JobHandlers,
-  openQueues,
-  type Workers,
-  type WorkQueues,
-} from '../../src/jobs/workers.ts';
+import { ForAnotherProcess, type JobHandlers, type Workers } from '../../src/jobs/workers.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
@@ -28,7 +24,7 @@ afterEach(async () => {
 });
 
 function queues(): WorkQueues {
-  const open = openQueues(redis.url);
+  const open = openQueues(redis.url, neverNeedless);
   opened.push(open);
   return open;
 }

@@ -175,3 +175,37 @@ describe('what is kept of it', () => {
     expect(checked()).toBe(0);
   });
 });
+
+describe('a look at one tenant', () => {
+  test('reads its file, and takes the others as they were when they were without faults', () => {
+    const { checked, write, faults } = world();
+    checked();
+    write('tenants/due.yaml', 'no: tenant');
+    write('tenants/uno.yaml', tenantFile('4'));
+    expect(checked({ only: 'uno' })).toBe(1);
+    expect(faults().join()).toContain('due');
+  });
+
+  test('finds that it is of the same clinic as another', () => {
+    const { checked, write, faults } = world();
+    checked();
+    write('tenants/uno.yaml', tenantFile('2'));
+    expect(faults({ only: 'uno' }).join()).toContain('due');
+  });
+
+  test('reads files that were never found to be without faults', () => {
+    const { checked, write, faults } = world();
+    checked();
+    write('tenants/quattro.yaml', 'no: tenant');
+    expect(faults({ only: 'uno' }).join()).toContain('quattro');
+  });
+
+  test('leaves what it did not read to be checked by the next start', () => {
+    const { checked, write } = world();
+    checked();
+    write('tenants/due.yaml', tenantFile('5'));
+    write('tenants/uno.yaml', tenantFile('4'));
+    checked({ only: 'uno' });
+    expect(checked()).toBe(1);
+  });
+});

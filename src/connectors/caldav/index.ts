@@ -1,5 +1,5 @@
 import type { ConnectorModule } from '../connector.ts';
-import { openCaldav } from './connector.ts';
+import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { type CaldavSettings, settingsSchema } from './schemas.ts';
 
@@ -23,5 +23,9 @@ export const caldav: ConnectorModule<CaldavSettings> = {
   connectionKinds: ['caldav'],
   neededScopes: () => [],
   settingsSchema,
-  open: openCaldav,
+  open: loadedLater({
+    load: async () => (await import('./connector.ts')).openCaldav,
+    locates: () => true,
+    notifies: false,
+  }),
 };

@@ -1,5 +1,5 @@
 import type { ConnectorModule } from '../connector.ts';
-import { openGoogleCalendar } from './connector.ts';
+import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
 import { readGoogleNotification } from './notifications.ts';
 import { type GoogleCalendarSettings, settingsSchema } from './schemas.ts';
@@ -29,6 +29,10 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
       ? [`${SCOPES}/calendar.events`, `${SCOPES}/calendar.calendars.readonly`]
       : [`${SCOPES}/calendar.app.created`, `${SCOPES}/calendar.calendarlist.readonly`],
   settingsSchema,
-  open: openGoogleCalendar,
+  open: loadedLater({
+    load: async () => (await import('./connector.ts')).openGoogleCalendar,
+    locates: ({ calendar }) => 'create' in calendar,
+    notifies: true,
+  }),
   readNotification: readGoogleNotification,
 };

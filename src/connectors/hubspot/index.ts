@@ -1,6 +1,6 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ConnectorModule } from '../connector.ts';
-import { openHubSpot } from './connector.ts';
+import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
 import { type HubSpotSettings, settingsSchema } from './schemas.ts';
 
@@ -37,5 +37,9 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
   connectionKinds: ['hubspot', 'bearer'],
   neededScopes: (_settings, stream) => [...CONTACT_SCOPES, ...(stream === 'invoices' ? DEAL_SCOPES : [])],
   settingsSchema,
-  open: openHubSpot,
+  open: loadedLater({
+    load: async () => (await import('./connector.ts')).openHubSpot,
+    locates: () => false,
+    notifies: false,
+  }),
 };

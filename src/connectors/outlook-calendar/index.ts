@@ -1,5 +1,5 @@
 import type { ConnectorModule } from '../connector.ts';
-import { openOutlookCalendar } from './connector.ts';
+import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
 import { readGraphNotification } from './notifications.ts';
 import { type OutlookCalendarSettings, settingsSchema } from './schemas.ts';
@@ -29,6 +29,10 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     mailbox === 'me' ? `${SCOPES}/Calendars.ReadWrite` : `${SCOPES}/Calendars.ReadWrite.Shared`,
   ],
   settingsSchema,
-  open: openOutlookCalendar,
+  open: loadedLater({
+    load: async () => (await import('./connector.ts')).openOutlookCalendar,
+    locates: ({ calendar }) => 'create' in calendar,
+    notifies: true,
+  }),
   readNotification: readGraphNotification,
 };

@@ -1,7 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
-import { openRestCrm } from './connector.ts';
+import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY, SEARCH_LAG_SECONDS } from './limits.ts';
 import { type RestCrmSettings, settingsSchema } from './schemas.ts';
 
@@ -24,5 +24,9 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
   connectionKinds: ['bearer', 'api-key', 'basic', 'oauth'],
   neededScopes: () => [],
   settingsSchema,
-  open: openRestCrm,
+  open: loadedLater({
+    load: async () => (await import('./connector.ts')).openRestCrm,
+    locates: () => false,
+    notifies: false,
+  }),
 };

@@ -1,6 +1,6 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ConnectorModule } from '../connector.ts';
-import { openSalesforce } from './connector.ts';
+import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
 import { type SalesforceSettings, settingsSchema } from './schemas.ts';
 
@@ -22,5 +22,9 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
   connectionKinds: ['salesforce', 'salesforce-app'],
   neededScopes: () => ['api', 'refresh_token'],
   settingsSchema,
-  open: openSalesforce,
+  open: loadedLater({
+    load: async () => (await import('./connector.ts')).openSalesforce,
+    locates: () => false,
+    notifies: false,
+  }),
 };

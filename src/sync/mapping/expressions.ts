@@ -1,6 +1,10 @@
-import jsonata from 'jsonata';
+import { createRequire } from 'node:module';
+import type jsonata from 'jsonata';
 import type { PropertyValue } from '../../model/items.ts';
 import type { SourceKind } from '../../settings/crm-sources.ts';
+
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /** An expression of a mapping. */
 export interface ExpressionRule {
@@ -33,7 +37,8 @@ const LONGEST_TEXT = 65_536;
  * @throws an error of JSONata's for what is no expression, which the checks of the configuration refuse
  */
 export function compileExpression({ expression, kind }: ExpressionRule): CompiledExpression {
-  const compiled = jsonata(expression, BOUNDS);
+  const prepare = load('jsonata') as typeof jsonata;
+  const compiled = prepare(expression, BOUNDS);
   return async (input) => {
     let result: unknown;
     try {

@@ -1,4 +1,8 @@
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { createRequire } from 'node:module';
+import type * as PhoneNumbers from 'libphonenumber-js/max';
+
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /**
  * A valid telephone number in E.164 (`+390612345678`).
@@ -6,7 +10,8 @@ import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from
  * @returns null for anything else: text beside the number, or an extension, which E.164 would lose
  */
 export function toE164(written: string, region: string): string | null {
-  const country: CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
+  const { isSupportedCountry, parsePhoneNumberFromString } = load('libphonenumber-js/max') as typeof PhoneNumbers;
+  const country: PhoneNumbers.CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
   const options = country === undefined ? { extract: false } : { defaultCountry: country, extract: false };
   const number = parsePhoneNumberFromString(written, options);
   if (number === undefined || !number.isValid() || number.ext !== undefined) return null;

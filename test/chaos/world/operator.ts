@@ -1,13 +1,13 @@
 import { authorizeInBrowser } from '../../../sandbox/clinic/index.ts';
 import { openBackups } from '../../../src/composition/backup.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
+import { loginDesk } from '../../../src/composition/login-desk.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { acceptLoss } from '../../../src/control/backups.ts';
 import { decideHold, listHolds } from '../../../src/control/holds.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import { type Status, status } from '../../../src/control/status.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
-import { loginDesk } from '../../../src/main.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/load.ts';
 import type { Login, World } from './world.ts';

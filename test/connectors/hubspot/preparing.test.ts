@@ -74,18 +74,18 @@ describe('the preparation of a target', () => {
     expect(error).toMatchObject({ actor: 'settings', code: 'property-not-made' });
   });
 
-  test('needs to be told what the target follows', () => {
-    const opening = () =>
-      hubspot.open({
-        settings: hubspot.settingsSchema.parse({}),
-        mark: 'mark',
-        authorizer: tokenAuthorizer('token'),
-        http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
-        shared: new SharedState(),
-        log: silentLogger,
-        clock: Date.now,
-      });
-    expect(opening).toThrow(expect.objectContaining({ actor: 'settings', code: 'crm-part-missing' }));
+  test('needs to be told what the target follows', async () => {
+    const connector = hubspot.open({
+      settings: hubspot.settingsSchema.parse({}),
+      mark: 'mark',
+      authorizer: tokenAuthorizer('token'),
+      http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+      shared: new SharedState(),
+      log: silentLogger,
+      clock: Date.now,
+    });
+    const preparing = connector.prepare(null, new AbortController().signal);
+    await expect(preparing).rejects.toMatchObject({ actor: 'settings', code: 'crm-part-missing' });
   });
 });
 

@@ -13,12 +13,12 @@ import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/
 import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
+import { loginDesk } from '../../../src/composition/login-desk.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import type { SyncResult } from '../../../src/control/sync.ts';
 import { syncTenant } from '../../../src/control/sync.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
-import { loginDesk } from '../../../src/main.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/load.ts';
 import {

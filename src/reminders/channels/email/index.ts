@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
 import { deliveryOfSmtpFailure } from './errors.ts';
-import { messageOf } from './message.ts';
 import { type EmailSettings, emailSchema } from './schemas.ts';
-import { handOver } from './smtp.ts';
 
 /** One mailbox, plain: no name, no list, no route, nothing that could begin a header of its own. */
 const mailbox = z.email().max(254);
@@ -28,6 +26,8 @@ async function send(
 ): Promise<Delivery> {
   const { success, data: to } = mailbox.safeParse(reminder.recipient.email);
   if (!success) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
+  // Loaded with the first mail: what builds and sends mails is large.
+  const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('./smtp.ts')]);
   const message = await messageOf(reminder, to, settings, callbackUrl, clock());
   const result = await handOver(settings, to, message, signal);
   return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);

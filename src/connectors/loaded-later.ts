@@ -1,0 +1,64 @@
+import type { Item } from '../model/items.ts';
+import type { Connector, ConnectorContext, NotificationChannels } from './connector.ts';
+
+/** What is known of a vendor's connectors before their code is loaded. */
+export interface LoadedLater<Settings, Wanted extends Item> {
+  /** Imports the code and gives what opens a connector. */
+  load(): Promise<(context: ConnectorContext<Settings>) => Connector<Wanted>>;
+  /** Whether a connector under these settings has `locate`. */
+  locates(settings: Settings): boolean;
+  /** Whether it has `channels`. */
+  notifies: boolean;
+}
+
+/**
+ * Opens connectors whose code, with the vendor's libraries, is loaded when something is first asked of one: a process takes the memory and
+ * the time of no vendor that it has nothing to do with.
+ */
+export function loadedLater<Settings, Wanted extends Item>({
+  load,
+  locates,
+  notifies,
+}: LoadedLater<Settings, Wanted>): (context: ConnectorContext<Settings>) => Connector<Wanted> {
+  return (context) => {
+    let connector: Promise<Connector<Wanted>> | null = null;
+    const opened = () => {
+      connector ??= load()
+        .then((open) => open(context))
+        .catch((error: unknown) => {
+          // What failed once, as when the process had no file handle left, may succeed the next time.
+          connector = null;
+          throw error;
+        });
+      return connector;
+    };
+    const channels = async () => promised((await opened()).channels);
+    return {
+      prepare: async (...asked) => (await opened()).prepare(...asked),
+      ...(locates(context.settings)
+        ? { locate: async (signal: AbortSignal) => promised((await opened()).locate)(signal) }
+        : {}),
+      apply: async (...asked) => (await opened()).apply(...asked),
+      async *read(...asked) {
+        yield* (await opened()).read(...asked);
+      },
+      find: async (...asked) => (await opened()).find(...asked),
+      changes: async (...asked) => (await opened()).changes(...asked),
+      ...(notifies
+        ? {
+            channels: {
+              open: async (...asked) => (await channels()).open(...asked),
+              extend: async (...asked) => (await channels()).extend(...asked),
+              close: async (...asked) => (await channels()).close(...asked),
+            } satisfies NotificationChannels,
+          }
+        : {}),
+    };
+  };
+}
+
+/** What the vendor's module says that its connectors have. */
+function promised<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new TypeError('a connector lacks what its module says that it has');
+  return part;
+}

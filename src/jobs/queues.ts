@@ -1,0 +1,149 @@
+import type { JobsOptions, Queue } from 'bullmq';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { RedisPlace } from '../settings/redis-schema.ts';
+import { QUEUE_PREFIX } from '../state/keys.ts';
+import { connectRedis } from '../state/redis.ts';
+import { JOBS, type JobName } from './catalogue.ts';
+import type { IsNeedless } from './needless.ts';
+import type { ReminderAlarms, Wake } from './open-reminders.ts';
+import { openRepetitions, type QueueOf, type Repetitions } from './repetitions.ts';
+
+/** The way to give the workers of all replicas something to do. */
+export interface WorkQueues {
+  /**
+   * Makes `name` repeat for those of these tenants that it would do something for, every so many milliseconds at a moment of its own, and for
+   * no others. While the queues are open it is looked at every minute: for whom it would do something by now, what Redis lost, and what a
+   * clock that ran ahead put off.
+   */
+  repeat: Repetitions['repeat'];
+  /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
+  pullNow(tenant: string, delayMs?: number): Promise<void>;
+  /** Has what a tenant's CRMs follow beside appointments read, as far as it is due then. */
+  readStreams(tenant: string): Promise<void>;
+  /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
+  wake(tenant: string, target: string, delayMs: number): Promise<void>;
+  /**
+   * Has a target looked at after the delay. Asking again while that waits changes nothing; while the look is under way, another one
+   * follows it.
+   * @param options.once nothing is known to have changed: what can't be looked at now need not be tried again
+   */
+  look(tenant: string, target: string, options: { delayMs: number; whole?: boolean; once?: boolean }): Promise<void>;
+  /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
+  keepChannels(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
+  /**
+   * Gives a tenant's triggers a turn after the delay. Whoever asks last decides when; one that is under way is followed by it.
+   * @param options.read the clinic's lists too, not only what waits
+   */
+  wakeTriggers(tenant: string, delayMs: number, options: { read: boolean }): Promise<void>;
+  /** The alarms of a tenant's reminders. @param clock the one that their times go by */
+  reminderAlarms(tenant: string, clock: Clock): ReminderAlarms;
+  close(): Promise<void>;
+}
+
+const JOB_OPTIONS: JobsOptions = {
+  attempts: 3,
+  backoff: { type: 'exponential', delay: 5 * SECOND_MS, jitter: 0.5 },
+  removeOnComplete: { count: 50 },
+  removeOnFail: { count: 200 },
+};
+
+/** How often it is looked whether what should repeat still does. */
+const REPETITION_CHECK_MS = MINUTE_MS;
+
+/** Opens the queues for giving work; nothing is worked on here. */
+export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
+  let opened: ReturnType<typeof openAll> | null = null;
+  const all = () => {
+    opened ??= openAll(redis);
+    return opened;
+  };
+  const queueOf: QueueOf = async (name) => (await all()).queues.get(name) as Queue;
+  const repetitions = openRepetitions(queueOf, async () => (await all()).connection, isNeedless, JOB_OPTIONS);
+  const timer = setInterval(() => void repetitions.putBack(), checkEveryMs).unref();
+  return {
+    repeat: repetitions.repeat,
+    async pullNow(tenant, delayMs = 0) {
+      // One that waits for long was put off by a clock that ran ahead.
+      const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
+      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication };
+      await (await queueOf('pull')).add('pull', { tenant, asked: true }, options);
+    },
+    async readStreams(tenant) {
+      const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
+      await (await queueOf('read-streams')).add('read-streams', { tenant }, { ...JOB_OPTIONS, deduplication });
+    },
+    async wake(tenant, target, delayMs) {
+      const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
+      await (await queueOf('push')).add('push', { tenant, target }, { ...JOB_OPTIONS, delay: delayMs, deduplication });
+    },
+    async look(tenant, target, { delayMs, whole = false, once = false }) {
+      const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}`;
+      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
+      await (await queueOf('look')).add('look', { tenant, target, whole, once }, options);
+    },
+    async keepChannels(tenant, { delayMs = 0, hurry = false } = {}) {
+      const id = `${tenant}${hurry ? '/hurry' : ''}`;
+      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
+      await (await queueOf('channels')).add('channels', { tenant, hurry }, options);
+    },
+    async wakeTriggers(tenant, delayMs, { read }) {
+      const id = `${tenant}${read ? '/read' : ''}`;
+      const deduplication = { id, keepLastIfActive: true, reschedule: true };
+      await (await queueOf('triggers')).add(
+        'triggers',
+        { tenant, retry: !read },
+        { ...JOB_OPTIONS, delay: delayMs, deduplication },
+      );
+    },
+    reminderAlarms: (tenant, clock) => openAlarms(queueOf, tenant, clock),
+    async close() {
+      clearInterval(timer);
+      if (opened === null) return;
+      const { connection, queues } = await opened;
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      connection.disconnect();
+    },
+  };
+}
+
+/** BullMQ is loaded with the first work that is given: most commands give none. */
+async function openAll(redis: RedisPlace) {
+  const { Queue } = await import('bullmq');
+  const connection = connectRedis(redis);
+  const names = Object.keys(JOBS) as JobName[];
+  const queues = new Map(names.map((name) => [name, new Queue(name, { connection, prefix: QUEUE_PREFIX })]));
+  for (const queue of queues.values()) queue.on('error', () => {});
+  return { connection, queues };
+}
+
+/** Kept out of the queue once they are done, so that the same alarm may be set again. */
+const ALARM_OPTIONS: JobsOptions = { ...JOB_OPTIONS, removeOnComplete: true, removeOnFail: true };
+/** Alarms that are set in one go. */
+const ALARM_BATCH = 500;
+
+function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAlarms {
+  // Neither part can hold a colon, which BullMQ forbids. One that rings at another time is another job.
+  const jobId = ({ id, wakeAt }: Wake) => `${tenant}-${id}-${wakeAt}`;
+  return {
+    async set(wakes) {
+      if (wakes.length === 0) return;
+      const queue = await queueOf('remind');
+      for (let at = 0; at < wakes.length; at += ALARM_BATCH) {
+        const jobs = wakes.slice(at, at + ALARM_BATCH).map((wake) => {
+          const delay = Math.max(0, wake.wakeAt - clock());
+          return {
+            name: 'remind',
+            data: { tenant, reminder: wake.id },
+            opts: { ...ALARM_OPTIONS, jobId: jobId(wake), delay },
+          };
+        });
+        await queue.addBulk(jobs);
+      }
+    },
+    async cancel(wakes) {
+      if (wakes.length === 0) return;
+      const queue = await queueOf('remind');
+      for (const wake of wakes) await queue.remove(jobId(wake));
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import type { JobName } from '../../src/jobs/catalogue.ts';
+import { createNeedless, neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startSomeWorkers } from './some-workers.ts';
+
+const redis = useRedis();
+const TENANT = {
+  id: 'uno',
+  formerly: null as string | null,
+  targets: [{ id: 'rossi', formerly: null }],
+  connections: ['work'],
+};
+const REPEATED: readonly JobName[] = ['pull', 'audit', 'channels', 'refresh-tokens'];
+
+/** Which of the repeated jobs of a tenant are needless. */
+async function needless(tenant = TENANT): Promise<JobName[]> {
+  const isNeedless = createNeedless(redis.connect(), () => new Map([[tenant.id, tenant]]));
+  const told = await Promise.all(REPEATED.map((job) => isNeedless(job, tenant.id)));
+  return REPEATED.filter((_, index) => told[index]);
+}
+
+const without = (...jobs: JobName[]) => REPEATED.filter((job) => !jobs.includes(job));
+
+function report(code: string | null): RunReport {
+  const error = code === null ? null : { code, actor: 'authorization', message: 'a message', remedy: null };
+  return {
+    ...{ id: 'a', startedAt: 1, finishedAt: 2, snapshot: null, near: null, pace: FIRST_PACE, setAside: {} },
+    ...{ setAsideExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null },
+    ...{ targets: [], awaiting: [], error },
+  };
+}
+
+describe('a repeated job of a tenant', () => {
+  test('is needless where nobody ever logged in', async () => {
+    expect(await needless()).toEqual(REPEATED);
+  });
+
+  test.each([
+    ['a login to the clinic', keys.credential('uno', 'clinic'), []],
+    ['a login to another side', keys.credential('uno', 'work'), without('refresh-tokens')],
+    ['a hold that may expire', keys.holds('uno'), without('pull')],
+    ['something that waits to be written', keys.outbox('uno', 'rossi'), without('pull')],
+    ['an open reminder', keys.remindersOpen('uno'), without('pull')],
+    ['a channel that is to be closed', keys.channels('uno'), without('channels')],
+    ['a calendar that is known', keys.target('uno', 'rossi'), without('audit', 'channels')],
+  ])('is done where there is %s', async (_what, key, expected) => {
+    await redis.connect().hset(key, 'a', '1');
+    expect(await needless()).toEqual(expected);
+  });
+
+  test('is done where the tenant has another id by now and a reminder is open under the former', async () => {
+    await redis.connect().hset(keys.remindersOpen('prima'), 'a', '1');
+    expect(await needless({ ...TENANT, formerly: 'prima' })).toEqual(without('pull'));
+  });
+
+  test('is needless after a logout once a cycle has said so', async () => {
+    const runs = createRunStore(redis.connect(), 'uno');
+    await runs.add(report(null));
+    expect(await needless()).toEqual(without('pull'));
+    await runs.add(report('not-connected'));
+    expect(await needless()).toEqual(REPEATED);
+  });
+
+  test('is never needless where it is unknown, or is no repeated one', async () => {
+    const isNeedless = createNeedless(redis.connect(), () => new Map([[TENANT.id, TENANT]]));
+    expect(await isNeedless('pull', 'due')).toBe(false);
+    expect(await isNeedless('push', 'uno')).toBe(false);
+    expect(await isNeedless('triggers', 'uno')).toBe(false);
+  });
+});
+
+test('a job that is needless takes no turn and is not handed to anybody', async () => {
+  const queues = openQueues(redis.url, neverNeedless);
+  const handed: string[] = [];
+  const shared: string[] = [];
+  const workers = startSomeWorkers(
+    redis.url,
+    { pull: async ({ tenant }) => void handed.push(tenant) },
+    {
+      isNeedless: async (_job, tenant) => tenant === 'uno',
+      sharesOf: {
+        pull({ tenant }) {
+          shared.push(tenant);
+          return [];
+        },
+      },
+    },
+  );
+  await queues.pullNow('uno');
+  await queues.pullNow('due');
+  await waitFor(() => handed.length > 0, { what: 'the job of the other tenant' });
+  const client = redis.connect();
+  await waitFor(async () => (await client.zcard('{clinic-mirror}:pull:completed')) === 2, { what: 'both jobs' });
+  expect(handed).toEqual(['due']);
+  expect(shared).toEqual(['due']);
+  await workers.close(1_000);
+  await queues.close();
+});

@@ -1,0 +1,13 @@
+// Loaded into a process by `node --import`: at its end it tells, on standard error, which packages it loaded, and which vendors' connectors.
+import { registerHooks } from 'node:module';
+
+const loaded = new Set<string>();
+registerHooks({
+  load(url, context, nextLoad) {
+    const [, name] = /\/(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? [];
+    const [, vendor] = /\/src\/connectors\/([^/]+)\/connector\.ts$/.exec(url) ?? [];
+    for (const one of [name, vendor]) if (one !== undefined) loaded.add(one);
+    return nextLoad(url, context);
+  },
+});
+process.on('exit', () => process.stderr.write(`\nloaded: ${[...loaded].sort().join(' ')}\n`));
