@@ -38,20 +38,19 @@ const REVISION_PROPERTY = 'x-clinic-mirror-revision';
 /** Names of a property of ours as filters in requests write it. */
 export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
 
+const HEAD = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//clinic-mirror//clinic-mirror//EN'];
+
 /** What makes an event more than an item: repetition, exceptions, guests. */
 const BEYOND_AN_ITEM = ['rrule', 'rdate', 'exdate', 'recurrence-id', 'attendee'];
 
 /** The calendar object of an item, private and without attendees and alarms, as text with CRLF (RFC 5545). */
 export function toCalendarObject(object: ObjectToWrite): string {
   const { item } = object;
-  const calendar = new ICAL.Component('vcalendar');
-  calendar.addPropertyWithValue('version', '2.0');
-  calendar.addPropertyWithValue('prodid', '-//clinic-mirror//clinic-mirror//EN');
   const event = new ICAL.Component('vevent');
   addText(event, 'uid', object.key);
   addInstant(event, 'dtstamp', object.writtenAt);
   event.addPropertyWithValue('sequence', nextSequence(object));
-  addTimes(calendar, event, item.time);
+  const timeZone = addTimes(event, item.time);
   addText(event, 'summary', carriable(item.title));
   if (item.description !== null) addText(event, 'description', carriable(item.description));
   if (item.location !== null) addText(event, 'location', carriable(item.location));
@@ -60,8 +59,8 @@ export function toCalendarObject(object: ObjectToWrite): string {
   addText(event, MARK_PROPERTY, object.mark);
   addText(event, LOCATOR_PROPERTY, object.locator);
   addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
-  calendar.addSubcomponent(event);
-  return `${calendar.toString()}\r\n`;
+  const parts = timeZone === null ? [event.toString()] : [timeZone, event.toString()];
+  return [...HEAD, ...parts, 'END:VCALENDAR', ''].join('\r\n');
 }
 
 /**

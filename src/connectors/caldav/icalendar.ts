@@ -2,7 +2,7 @@ import ICAL from 'ical.js';
 import type { ItemTime } from '../../model/items.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
-import { instantOfLocal, isPlainLocal, timeZoneComponent } from './time-zones.ts';
+import { instantOfLocal, isPlainLocal, timeZoneText } from './time-zones.ts';
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
 export const ZONE_PROPERTY = 'x-clinic-mirror-zone';
@@ -23,20 +23,22 @@ export function carriable(text: string): string {
   );
 }
 
-/** Adds DTSTART, DTEND and what they need to be understood: VTIMEZONE, and the zone where UTC hides it. */
-export function addTimes(calendar: ICAL.Component, event: ICAL.Component, time: ItemTime): void {
+/**
+ * Adds DTSTART and DTEND, and the zone where UTC hides it.
+ * @returns the VTIMEZONE that they need to be understood, as text; null when they need none
+ */
+export function addTimes(event: ICAL.Component, time: ItemTime): string | null {
   if (time.kind === 'all-day') {
     event.addPropertyWithValue('dtstart', ICAL.Time.fromDateString(time.startDate));
     event.addPropertyWithValue('dtend', ICAL.Time.fromDateString(time.endDate));
-    return;
+    return null;
   }
   addText(event, ZONE_PROPERTY, time.zone);
   const isStartLocal = addTime(event, 'dtstart', time.start, time.zone);
   // An event without a length has no DTEND, which must be later than DTSTART (RFC 5545 section 3.6.1).
   const hasLength = Date.parse(time.end) > Date.parse(time.start);
   const isEndLocal = hasLength && addTime(event, 'dtend', time.end, time.zone);
-  if (!isStartLocal && !isEndLocal) return;
-  calendar.addSubcomponent(timeZoneComponent(time.zone, yearOf(time.start), yearOf(time.end)));
+  return isStartLocal || isEndLocal ? timeZoneText(time.zone, yearOf(time.start), yearOf(time.end)) : null;
 }
 
 /** @returns whether it went out as local time, which needs a VTIMEZONE */

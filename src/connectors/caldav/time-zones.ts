@@ -18,31 +18,31 @@ const RULE_YEARS = 10;
 const EARLIEST_YEAR = 1970;
 const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
 
-/** Parts of VTIMEZONEs made before, by zone and years. */
-const known = new Map<string, Observance[]>();
+/** VTIMEZONEs made before, by zone and years: they are the same in all events of a year, and cost most of what an event does. */
+const known = new Map<string, string>();
 
 /**
- * A VTIMEZONE for an IANA zone (RFC 5545 section 3.6.5), from this machine's zone data. A zone that changes its clocks by a
+ * A VTIMEZONE for an IANA zone (RFC 5545 section 3.6.5) as text, from this machine's zone data. A zone that changes its clocks by a
  * yearly rule is written as that rule since it began, so that all our events define the zone in the same words: some servers and
  * clients keep only one definition for a whole calendar. Otherwise every change in the years given is written out.
  * @throws RangeError for a zone that the data does not know
  */
-export function timeZoneComponent(zone: string, fromYear: number, toYear: number): ICAL.Component {
-  const component = new ICAL.Component('vtimezone');
-  component.addPropertyWithValue('tzid', zone);
-  for (const observance of observances(zone, fromYear, toYear))
-    component.addSubcomponent(observanceComponent(observance));
-  return component;
+export function timeZoneText(zone: string, fromYear: number, toYear: number): string {
+  const key = `${zone} ${fromYear} ${toYear}`;
+  let text = known.get(key);
+  if (text === undefined) {
+    text = timeZoneComponent(zone, fromYear, toYear).toString();
+    known.set(key, text);
+  }
+  return text;
 }
 
-function observances(zone: string, fromYear: number, toYear: number): Observance[] {
-  const key = `${zone} ${fromYear} ${toYear}`;
-  let found = known.get(key);
-  if (found === undefined) {
-    found = yearlyRules(zone, fromYear) ?? findObservances(zone, fromYear, toYear);
-    known.set(key, found);
-  }
-  return found;
+function timeZoneComponent(zone: string, fromYear: number, toYear: number): ICAL.Component {
+  const component = new ICAL.Component('vtimezone');
+  component.addPropertyWithValue('tzid', zone);
+  const observances = yearlyRules(zone, fromYear) ?? findObservances(zone, fromYear, toYear);
+  for (const observance of observances) component.addSubcomponent(observanceComponent(observance));
+  return component;
 }
 
 function findObservances(zone: string, fromYear: number, toYear: number): Observance[] {
