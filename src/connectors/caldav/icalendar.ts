@@ -2,7 +2,7 @@ import ICAL from 'ical.js';
 import type { ItemTime } from '../../model/items.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
-import { instantOfLocal, isPlainLocal, timeZoneText } from './time-zones.ts';
+import { instantOfLocal, meansOnly, timeZoneText } from './time-zones.ts';
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
 export const ZONE_PROPERTY = 'x-clinic-mirror-zone';
@@ -47,7 +47,7 @@ function addTime(event: ICAL.Component, name: string, zonedIso: string, zone: st
   const local = zonedIso.slice(0, 19);
   const at = Date.parse(zonedIso);
   // A local time that comes twice means the first (RFC 5545 section 3.3.5), but not to all clients: both go out in UTC.
-  const isLocal = !UTC_NAMES.has(zone) && isPlainLocal(local, zone) && instantOfLocal(local, zone) === at;
+  const isLocal = !UTC_NAMES.has(zone) && meansOnly(local, zone, at);
   if (isLocal) property.setParameter('tzid', zone);
   property.setValue(ICAL.Time.fromDateTimeString(isLocal ? local : utcText(at)));
   event.addProperty(property);

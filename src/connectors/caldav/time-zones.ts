@@ -1,5 +1,7 @@
 import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
+import { DAY_MS, type Instant } from '../../model/time.ts';
+import { offsetMs } from '../../model/zones.ts';
 
 /** A span in which one offset holds; `from` is when it began. */
 interface Observance {
@@ -136,18 +138,18 @@ function observanceComponent(observance: Observance): ICAL.Component {
  * The instant of a local time in a zone; one that comes twice means the first, one in a gap is taken with the offset
  * before the gap (RFC 5545 section 3.3.5, which is Temporal's `compatible`).
  * @param local `2026-03-29T09:00:00`
- * @returns epoch milliseconds
  */
-export function instantOfLocal(local: string, zone: string): number {
+export function instantOfLocal(local: string, zone: string): Instant {
   return Temporal.PlainDateTime.from(local).toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds;
 }
 
-/** Whether clients agree on what a local time means: it is neither left out nor does it come twice. */
-export function isPlainLocal(local: string, zone: string): boolean {
-  const time = Temporal.PlainDateTime.from(local);
-  const [earlier, later] = [
-    time.toZonedDateTime(zone, { disambiguation: 'earlier' }),
-    time.toZonedDateTime(zone, { disambiguation: 'later' }),
-  ];
-  return Temporal.ZonedDateTime.compare(earlier, later) === 0;
+/** Whether clients agree that a local time means an instant: the clock of the zone shows it then, and never again or before. */
+export function meansOnly(local: string, zone: string, at: Instant): boolean {
+  const shownAt = Date.parse(`${local}Z`);
+  if (offsetMs(zone, at) !== shownAt - at) return false;
+  // A clock is put on or back by less than a day, unless it skips one: then nothing comes twice.
+  return [at - DAY_MS, at + DAY_MS].every((near) => {
+    const other = shownAt - offsetMs(zone, near);
+    return other === at || offsetMs(zone, other) !== shownAt - other;
+  });
 }
