@@ -101,6 +101,22 @@ describe('D9: whoever waits for a budget', () => {
     expect(granted).toEqual(['greedy', 'greedy', 'modest', 'greedy', 'modest', 'greedy']);
   });
 
+  test('takes turns with the other kinds of work of its tenant, each of which asks again at once', async () => {
+    const { open, ask, pass, granted } = budget();
+    const tenantOf = { cycle: 'a', patients: 'a', triggers: 'a', other: 'b' };
+    const shares = new Map(Object.entries(tenantOf).map(([kind, tenant]) => [kind, open(tenant)]));
+    for (const [kind, share] of shares) await ask(kind, share);
+    for (let minute = 1; minute < 24; minute += 1) {
+      const kind = granted.at(-1) ?? '';
+      await ask(kind, shares.get(kind));
+      await pass(MINUTE, 10_000);
+    }
+    expect(granted).toHaveLength(24);
+    const ofTenant = granted.filter((kind) => kind !== 'other');
+    expect(granted.length - ofTenant.length).toBeGreaterThanOrEqual(11);
+    for (const [index, kind] of ofTenant.slice(3).entries()) expect(kind).toBe(ofTenant[index]);
+  });
+
   test('has its share in units: a batch is answered by as many single requests of others', async () => {
     const { open, ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 3 });
     const batches = open('batches');
