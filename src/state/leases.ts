@@ -40,7 +40,8 @@ export interface Leases {
 const PLACE_LIFE_MS = 10 * SECOND_MS;
 
 /*
- * Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds.
+ * Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds; one that lies ahead was noted
+ * before its clock was put back.
  *
  * KEYS: the lease, its fence, who waits (hash: place → when it came, when it asked last). ARGV: owner, time of the lease ms, place ('': none is
  * kept), life of a place ms.
@@ -54,8 +55,8 @@ local line = redis.call('HGETALL', KEYS[3])
 for index = 1, #line, 2 do
   local cameAt, askedAt = string.match(line[index + 1], '(%d+) (%d+)')
   if line[index] == place then
-    came = tonumber(cameAt)
-  elseif tonumber(askedAt) + lifeUs > now then
+    came = math.min(tonumber(cameAt), now)
+  elseif math.abs(now - askedAt) < lifeUs then
     others[#others + 1] = tonumber(cameAt)
   else
     redis.call('HDEL', KEYS[3], line[index])

@@ -60,6 +60,29 @@ describe('a budget', () => {
     expect(granted).toEqual(['batch', 'two', 'all']);
   });
 
+  test('goes on when the clock of Redis ran ahead and is put back', async () => {
+    const { open, ask, pass, putBack, granted, failed } = budget();
+    await ask('first');
+    await open('paused').refused(MINUTE);
+    await putBack(24 * 60 * MINUTE);
+    await ask('next');
+    await ask('paused');
+    await pass(2 * MINUTE, 10_000);
+    expect([granted, failed]).toEqual([['first', 'next', 'paused'], []]);
+  });
+
+  test('tries again after a pause though the clock of Redis is put back while a trial is under way', async () => {
+    const { open, ask, pass, putBack, granted } = budget({ requestsPerMinute: 60_000, burst: 1_000 });
+    const share = open('a');
+    await share.refused(10);
+    await pass(3 * 60 * MINUTE, 10 * MINUTE);
+    await ask('trial', share);
+    await putBack(3 * 60 * MINUTE);
+    await ask('next', open('a'));
+    await pass(2_000);
+    expect(granted).toEqual(['trial', 'next']);
+  });
+
   test('charges one at least', async () => {
     const { ask, granted } = budget();
     await ask('a', undefined, { units: 0 });

@@ -193,6 +193,20 @@ describe('whoever waits for a lease has a place', () => {
     expect(await leases.tryTake('plan')).not.toBeNull();
   });
 
+  test('that counts no more, nor less, when the clock of Redis is put back', async () => {
+    const connection = redis.connect();
+    const leases = createLeases(connection, TENANT, 600_000);
+    const first = await leases.tryTake('plan');
+    await leases.tryTake('plan', 'dead');
+    await leases.tryTake('plan', 'early');
+    await passFor(connection, -3_600_000);
+    expect(await leases.tryTake('plan', 'early')).toBeNull();
+    expect(await leases.tryTake('plan', 'late')).toBeNull();
+    await first?.release();
+    expect(await leases.tryTake('plan', 'late')).toBeNull();
+    expect(await leases.tryTake('plan', 'early')).not.toBeNull();
+  });
+
   test('and gives it back when it is told to stop, or the wait is over', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 600_000);
