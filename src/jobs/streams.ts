@@ -8,8 +8,8 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 /** The far past is read again after this time: what happened there seldom changes. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
 /**
- * A reading is planned by for so many of its intervals: a new one is asked for after the first, and takes its time. However long it took, the
- * cycle that follows it plans by it.
+ * A reading is planned by for so many of its intervals: a new one is asked for after the first, and takes its time. However long it
+ * took, the cycle that follows it plans by it.
  */
 const LIFE_IN_INTERVALS = 2;
 /**

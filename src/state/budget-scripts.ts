@@ -1,6 +1,6 @@
 /*
- * The scripts of a budget. Times are Redis's own, in milliseconds, so replicas need no common clock. What lies further ahead than it can was noted
- * before that clock was put back, and counts no more.
+ * The scripts of a budget. Times are Redis's own, in milliseconds, so replicas need no common clock. What lies further ahead than it can
+ * was noted before that clock was put back, and counts no more.
  *
  * KEYS of all: 1 the budget (hash), 2 who waits (hash: ticket → JSON), 3 how far each participant is (hash), 4 who was refused of late
  * (sorted set).

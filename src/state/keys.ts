@@ -187,7 +187,7 @@ export const TENANT_KINDS = [
   'trigger-counts',
   'fence',
 ] as const;
-/** Kinds that stay, whatever is removed: they protect people, or prove that they were. A lease and a place in its line end by themselves. */
+/** Kinds that stay, whatever is removed: they protect people, or prove that they were. Leases and their lines end by themselves. */
 export const KEPT_KINDS = ['tombstones', 'receipts', 'opt-outs', 'protection', 'lease', 'lease-waiting'] as const;
 /** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
 export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set([

@@ -22,8 +22,8 @@ export interface Lease {
 }
 
 /**
- * Takes and keeps leases of one tenant. Who waits for one has a place, in the order of coming, and whoever comes meanwhile goes behind: work that is
- * begun again as soon as it has ended keeps no other from its turn.
+ * Takes and keeps leases of one tenant. Who waits for one has a place, in the order of coming, and whoever comes meanwhile goes behind:
+ * work that is begun again as soon as it has ended keeps no other from its turn.
  */
 export interface Leases {
   /**
@@ -40,11 +40,11 @@ export interface Leases {
 const PLACE_LIFE_MS = 10 * SECOND_MS;
 
 /*
- * Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds; one that lies ahead was noted
- * before its clock was put back.
+ * Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds; one that lies ahead
+ * was noted before its clock was put back.
  *
- * KEYS: the lease, its fence, who waits (hash: place → when it came, when it asked last). ARGV: owner, time of the lease ms, place ('': none is
- * kept), life of a place ms.
+ * KEYS: the lease, its fence, who waits (hash: place → when it came, when it asked last). ARGV: owner, time of the lease ms, place
+ * ('': none is kept), life of a place ms.
  */
 const TAKE = `
 local t = redis.call('TIME')

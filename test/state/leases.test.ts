@@ -148,7 +148,7 @@ describe('whoever waits for a lease has a place', () => {
     expect(await busy.tryTake('plan')).not.toBeNull();
   });
 
-  test('in the order of coming, also who comes again by itself: the lease goes to the first that asks and had nobody before it', async () => {
+  test('in the order of coming, also who comes again by itself: the lease goes to the first that had nobody before it', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 600_000);
     const places = ['', 'look', 'push', 'sync'];
