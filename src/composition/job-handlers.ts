@@ -53,7 +53,7 @@ function handlersOf(composition: Composition): JobHandlers {
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
-      const { nextInMs } = await pushTarget(tenant, target, signals);
+      const { nextInMs } = await pushTarget(tenant, target, signals, { comesAgain: true });
       if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
     },
     async audit({ tenant: id }) {
@@ -68,8 +68,8 @@ function handlersOf(composition: Composition): JobHandlers {
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
       const options = { whole: whole ?? false };
-      const { restore, againInMs } = await lookAtTarget(tenant, target, options, stop);
-      if (againInMs !== null && !once) await queues.look(id, targetId, { delayMs: againInMs, ...options });
+      const { restore, againInMs } = await lookAtTarget(tenant, target, { ...options, once }, stop);
+      if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, ...options });
       if (restore) await queues.pullNow(id);
     },
     async channels({ tenant: id, hurry }, signals) {

@@ -75,7 +75,9 @@ export async function drainTarget(
 ): Promise<void> {
   let done = 0;
   while (!signals.stop.aborted) {
-    const turn = await pushTarget(tenant, target, signals, (_, count) => onWritten(done + (count ?? 0)));
+    const turn = await pushTarget(tenant, target, signals, {
+      progress: (_, count) => onWritten(done + (count ?? 0)),
+    });
     done += turn.settled;
     if (turn.nextInMs === null || turn.nextInMs > PATIENCE_MS) return;
     if (turn.idle && (await tenant.outbox.counts(target.id)).pending === 0) return;

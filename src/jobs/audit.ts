@@ -28,15 +28,16 @@ export function asksForPlan({ configuration }: OpenTarget, report: DriftReport):
  * By the target's policy the next plan restores it (`repair`), or leaves it until the appointment itself changes (`keep`, `report`): one
  * way to write, with its guard, outbox and reasons.
  * @param options.whole read everything, although the change feed could go on
+ * @param options.comesAgain it is tried again soon when the target is being written to
  * @returns null when the target is being written to or rests: the next audit looks again
  */
 export async function auditTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   signal: AbortSignal,
-  options: { whole?: boolean } = {},
+  options: { whole?: boolean; comesAgain?: boolean } = {},
 ): Promise<DriftReport | null> {
-  const lane = await tenant.leases.tryTake(laneLease(target.id));
+  const lane = await tenant.leases.tryTake(laneLease(target.id), options.comesAgain === true ? 'look' : undefined);
   if (lane === null) return null;
   try {
     const record = await tenant.records.read(target.id);

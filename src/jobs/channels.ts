@@ -45,7 +45,7 @@ export async function keepChannels(
   options: { hurry: boolean },
   { stop, abort }: StopSignals,
 ): Promise<{ opened: string[] } | null> {
-  const lease = await tenant.leases.tryTake(LEASE);
+  const lease = await tenant.leases.tryTake(LEASE, 'upkeep');
   if (lease === null) return null;
   try {
     const work: Work = { tenant, lease, signal: AbortSignal.any([abort, lease.signal]), opened: [] };

@@ -18,19 +18,21 @@ const LONGEST_WAIT_MS = MINUTE_MS;
 /**
  * Reads back one target because somebody said that it changed. A hint is never lost: while the target is written to or rests, the
  * look is to come again.
+ * @param options.once nothing is known to have changed: it need not come again
  * @param options.whole read all of it: the vendor lost count of what it told
  */
 export async function lookAtTarget(
   tenant: OpenTenant,
   target: OpenTarget,
-  options: { whole: boolean },
+  { whole, once = false }: { whole: boolean; once?: boolean },
   signal: AbortSignal,
 ): Promise<Look> {
-  const report = await auditTarget(tenant, target, signal, options);
-  if (report !== null) return { restore: asksForPlan(target, report), againInMs: null };
+  const later = (againInMs: number): Look => ({ restore: false, againInMs: once ? null : againInMs });
   const { container, adoptedAt, pausedUntil } = await tenant.records.read(target.id);
   // A target whose links are not built yet is read whole by the cycle that builds them.
   if (container === null || adoptedAt === null) return { restore: false, againInMs: null };
   const restsForMs = (pausedUntil ?? 0) - tenant.clock();
-  return { restore: false, againInMs: restsForMs > 0 ? Math.min(restsForMs, LONGEST_WAIT_MS) : BUSY_MS };
+  if (restsForMs > 0) return later(Math.min(restsForMs, LONGEST_WAIT_MS));
+  const report = await auditTarget(tenant, target, signal, { whole, comesAgain: !once });
+  return report === null ? later(BUSY_MS) : { restore: asksForPlan(target, report), againInMs: null };
 }

@@ -26,6 +26,8 @@ export interface PlanOptions {
   progress: Progress;
   /** When the cycle began, where it may read less than all; absent: it reads all. */
   pacedAt?: Instant;
+  /** It follows a reading of what CRMs need beside appointments. */
+  justRead?: boolean;
 }
 
 /**
@@ -45,7 +47,8 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   const streams =
     lease === null
       ? await readAllStreams(tenant, targets, progress, signal)
-      : (await lookAtStreams(tenant, targets, last && { lastRun: last })).streams;
+      : (await lookAtStreams(tenant, targets, { justRead: options.justRead ?? false, ...(last && { lastRun: last }) }))
+          .streams;
   const survey = await surveyClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
   const loaded = await loadCycle(tenant, targets, { survey, lease, progress }, signal);
   const cycle = await planWhole(tenant, targets, loaded, lease, signal);

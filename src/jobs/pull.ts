@@ -17,7 +17,7 @@ const REJECTION_MS = 7 * DAY_MS;
 
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
- * @param options.asked somebody knows of something new: all is read, whatever the pace
+ * @param options.asked somebody knows of something new: all is read, whatever the pace; and it comes again when it finds no room
  * @returns the report, with the error in it when the clinic could not be read; null while another cycle is under way
  */
 export async function pullTenant(
@@ -25,20 +25,31 @@ export async function pullTenant(
   signal: AbortSignal,
   { asked = false }: { asked?: boolean } = {},
 ): Promise<RunReport | null> {
-  const lease = await tenant.leases.tryTake(PLAN_LEASE);
-  return lease === null ? null : underLease(tenant, lease, { progress: () => {}, isPaced: !asked }, signal);
+  const lease = await tenant.leases.tryTake(PLAN_LEASE, asked ? 'pull' : undefined);
+  return lease === null
+    ? null
+    : underLease(tenant, lease, { progress: () => {}, isPaced: !asked, justRead: false }, signal);
 }
 
-/** The same, after the cycle that is under way, and all is read. @param tell is told of the steps, and of what is waited for */
-export async function pullWhenFree(tenant: OpenTenant, tell: Progress, signal: AbortSignal): Promise<RunReport> {
+/**
+ * The same, after the cycle that is under way, and all is read.
+ * @param tell is told of the steps, and of what is waited for
+ * @param options.justRead what CRMs need beside appointments was read just before
+ */
+export async function pullWhenFree(
+  tenant: OpenTenant,
+  tell: Progress,
+  signal: AbortSignal,
+  { justRead = false }: { justRead?: boolean } = {},
+): Promise<RunReport> {
   const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell }, signal);
-  return underLease(tenant, lease, { progress: tell, isPaced: false }, signal);
+  return underLease(tenant, lease, { progress: tell, isPaced: false, justRead }, signal);
 }
 
 async function underLease(
   tenant: OpenTenant,
   lease: Lease,
-  { progress, isPaced }: { progress: Progress; isPaced: boolean },
+  { progress, isPaced, justRead }: { progress: Progress; isPaced: boolean; justRead: boolean },
   signal: AbortSignal,
 ): Promise<RunReport> {
   const startedAt = tenant.clock();
@@ -56,7 +67,7 @@ async function underLease(
       return await reportRun(tenant, startedAt, null, null);
     await endImpossibleWaits(tenant, activeTargets(tenant));
     const paced = isPaced ? { pacedAt: startedAt } : {};
-    const cycle = await planCycle(tenant, { lease, progress, ...paced }, guarded);
+    const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);
     await commitCycle(tenant, cycle, lease, runIdOf(startedAt));
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {

@@ -33,14 +33,17 @@ export interface StopSignals {
   abort: AbortSignal;
 }
 
-/** One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting. */
+/**
+ * One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting.
+ * @param options.comesAgain it is tried again soon when the lane is busy
+ */
 export async function pushTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   signals: StopSignals,
-  progress?: Progress,
+  { progress, comesAgain = false }: { progress?: Progress; comesAgain?: boolean } = {},
 ): Promise<Turn> {
-  const lease = await tenant.leases.tryTake(laneLease(target.id));
+  const lease = await tenant.leases.tryTake(laneLease(target.id), comesAgain ? 'push' : undefined);
   if (lease === null) return { settled: 0, idle: true, nextInMs: SECOND_MS };
   try {
     const { pausedUntil } = await tenant.records.read(target.id);

@@ -45,7 +45,10 @@ export async function readStreamsInTurn(
     if (look.due.length === 0) return { run: null, isElsewhere: false };
     const isRead = await readStreams(tenant, look, () => {}, AbortSignal.any([signal, lease.signal]));
     // Still under the lease: nobody reads what is newer while this waits to be planned by.
-    return { run: isRead ? await pullWhenFree(tenant, () => {}, signal) : null, isElsewhere: false };
+    return {
+      run: isRead ? await pullWhenFree(tenant, () => {}, signal, { justRead: true }) : null,
+      isElsewhere: false,
+    };
   } finally {
     await lease.release();
   }
@@ -63,7 +66,7 @@ export async function pullAfresh(tenant: OpenTenant, tell: Progress, signal: Abo
   try {
     const look = await lookAtStreams(tenant, targets, { fresh: true });
     await readStreams(tenant, look, tell, AbortSignal.any([signal, lease.signal]));
-    return await pullWhenFree(tenant, tell, signal);
+    return await pullWhenFree(tenant, tell, signal, { justRead: true });
   } finally {
     await lease.release();
   }

@@ -7,7 +7,10 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** The far past is read again after this time: what happened there seldom changes. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
-/** A reading is planned by for so many of its intervals: a new one is asked for after the first, and takes its time. */
+/**
+ * A reading is planned by for so many of its intervals: a new one is asked for after the first, and takes its time. However long it
+ * took, the cycle that follows it plans by it.
+ */
 const LIFE_IN_INTERVALS = 2;
 /**
  * A stream that could not be read is asked for again with the next cycle, then after this time, then after twice as long, and so on up to
@@ -65,12 +68,13 @@ function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
  * Tells which streams this process can plan by and which are to be read: patients and invoices by the targets' `everyMinutes`, the far past
  * every six hours. One that is older than the one that was planned by last is never planned by: planning would go back in time.
  * @param options.fresh a person waits: patients and invoices are due, and what could not be read
+ * @param options.justRead whoever asks has read what was due: it counts, whatever its age
  * @param options.lastRun the report of the last cycle, where it is known
  */
 export async function lookAtStreams(
   tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs'>,
   targets: readonly OpenTarget[],
-  options: { fresh?: boolean; lastRun?: RunReport } = {},
+  options: { fresh?: boolean; justRead?: boolean; lastRun?: RunReport } = {},
 ): Promise<StreamsLook> {
   const { memory } = tenant;
   const now = tenant.clock();
@@ -85,7 +89,8 @@ export async function lookAtStreams(
     if (options.fresh === true) return name !== 'history' || standing(name) !== 'young';
     return standing(name) !== 'young' && !isResting(memory.failures.get(name), everyMs, now);
   };
-  const usable = new Set(names.filter((name) => standing(name) !== 'unusable'));
+  const unusable = options.justRead === true ? ['unusable'] : ['unusable', 'expired'];
+  const usable = new Set(names.filter((name) => !unusable.includes(standing(name))));
   const streams = { ...streamsIn(memory, names, usable), plannedBy };
   const planner = lastRun?.crmPlanner ?? null;
   const isElsewhere = planner !== null && planner !== memory.process;
@@ -129,8 +134,11 @@ interface Standing {
   now: Instant;
 }
 
-/** `old`: a new reading is due, and this one is planned by until it is there. */
-function standingOf(name: SlowStream, { memory, needs, plannedBy, now }: Standing): 'young' | 'old' | 'unusable' {
+/** `old`: a new reading is due, and this one is planned by until it is there; `expired`: for too long. */
+function standingOf(
+  name: SlowStream,
+  { memory, needs, plannedBy, now }: Standing,
+): 'young' | 'old' | 'expired' | 'unusable' {
   const reading = memory[name];
   if (reading === null || reading.readAt > now + CLOCK_TOLERANCE_MS) return 'unusable';
   if (reading.readAt < (plannedBy[name] ?? -Infinity)) return 'unusable';
@@ -138,7 +146,7 @@ function standingOf(name: SlowStream, { memory, needs, plannedBy, now }: Standin
   const ageMs = now - reading.readAt;
   const everyMs = needs.everyMs.get(name) ?? Infinity;
   if (ageMs < everyMs) return 'young';
-  return ageMs < LIFE_IN_INTERVALS * everyMs ? 'old' : 'unusable';
+  return ageMs < LIFE_IN_INTERVALS * everyMs ? 'old' : 'expired';
 }
 
 function isResting(failed: FailedReading | undefined, longestRestMs: number, now: Instant): boolean {

@@ -21,7 +21,7 @@ export async function runTriggers(
 ): Promise<boolean> {
   const { triggers } = tenant;
   if (triggers === null || stop.aborted) return true;
-  const lease = await tenant.leases.tryTake(TRIGGERS_LEASE);
+  const lease = await tenant.leases.tryTake(TRIGGERS_LEASE, options.read ? 'read' : undefined);
   if (lease === null) return false;
   try {
     const doubt = await tenant.protection.doubt();

@@ -1,5 +1,6 @@
 /*
- * The scripts of a budget. Times are Redis's own, in milliseconds, so replicas need no common clock.
+ * The scripts of a budget. Times are Redis's own, in milliseconds, so replicas need no common clock. What lies further ahead than it can
+ * was noted before that clock was put back, and counts no more.
  *
  * KEYS of all: 1 the budget (hash), 2 who waits (hash: ticket → JSON), 3 how far each participant is (hash), 4 who was refused of late
  * (sorted set).
@@ -22,7 +23,7 @@ local function number(key, field) return tonumber(redis.call('HGET', key, field)
  * at the rate of the budget (generic cell rate algorithm).
  *
  * ARGV: participant, ticket, class, interval ms, burst, units kept for persons, units, life of a ticket ms, time for a trial ms, pause
- * between two looks whether a trial was answered.
+ * between two looks whether a trial was answered, longest pause ms.
  * Answers the wait in ms (0: granted), whether that is a pause, and whether the grant is the one trial after a pause.
  */
 export const TAKE = `${NOW}
@@ -32,8 +33,13 @@ local interval, burst, kept, units = tonumber(ARGV[4]), tonumber(ARGV[5]), tonum
 local function pauseOf(suffix)
   local endsAt = redis.call('HGET', KEYS[1], 'paused' .. suffix)
   if not endsAt then return 0, false, false end
+  if endsAt - now > tonumber(ARGV[11]) then
+    redis.call('HDEL', KEYS[1], 'paused' .. suffix, 'trial' .. suffix)
+    return 0, false, false
+  end
   if tonumber(endsAt) > now then return endsAt - now, true, true end
   local trialLeft = number(KEYS[1], 'trial' .. suffix) - now
+  if trialLeft > tonumber(ARGV[9]) then trialLeft = 0 end
   return math.max(0, math.min(trialLeft, tonumber(ARGV[10]))), false, true
 end
 local ownWait, isPaused, isOwnTrial = pauseOf(':' .. who)
@@ -88,6 +94,10 @@ repeat
 until turn == mine
 
 local takenUntil = math.max(number(KEYS[1], 'takenUntil'), now)
+if takenUntil > now + interval * burst then
+  takenUntil = now + interval * burst
+  redis.call('HSET', KEYS[1], 'takenUntil', takenUntil)
+end
 local wait = math.max(takenUntil + interval * ahead - now - interval * (burst - kept), clientWait)
 for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end
 if wait > 0 then

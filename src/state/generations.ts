@@ -182,7 +182,7 @@ export function leasesUnder(generation: Generation, leases: Leases, onSuperseded
     throw superseded();
   }
   return {
-    tryTake: (name) => checked(name, () => leases.tryTake(name)),
+    tryTake: (name, comesAgainAs) => checked(name, () => leases.tryTake(name, comesAgainAs)),
     take: (name, waitMs, signal) => checked(name, () => leases.take(name, waitMs, signal)),
   };
 }

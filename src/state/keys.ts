@@ -54,6 +54,7 @@
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
+ * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
  * | `cm:{B}:budget:waiting`              | hash   | until granted     | budget            | budget                |
@@ -124,6 +125,7 @@ export const keys = {
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
+  leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
@@ -185,8 +187,8 @@ export const TENANT_KINDS = [
   'trigger-counts',
   'fence',
 ] as const;
-/** Kinds that stay, whatever is removed: they protect people, or prove that they were. A lease ends by itself. */
-export const KEPT_KINDS = ['tombstones', 'receipts', 'opt-outs', 'protection', 'lease'] as const;
+/** Kinds that stay, whatever is removed: they protect people, or prove that they were. Leases and their lines end by themselves. */
+export const KEPT_KINDS = ['tombstones', 'receipts', 'opt-outs', 'protection', 'lease', 'lease-waiting'] as const;
 /** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
 export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set([
   'pins',

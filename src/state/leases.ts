@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
+import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { pauseFor } from './pause.ts';
 import type { RedisClient } from './redis.ts';
@@ -20,16 +21,57 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** Takes and keeps leases of one tenant. */
+/**
+ * Takes and keeps leases of one tenant. Who waits for one has a place, in the order of coming, and whoever comes meanwhile goes behind:
+ * work that is begun again as soon as it has ended keeps no other from its turn.
+ */
 export interface Leases {
-  /** Tries once. @returns null when somebody else holds it */
-  tryTake(name: string): Promise<Lease | null>;
+  /**
+   * Tries once.
+   * @param comesAgainAs names work that tries again within a few seconds, in whatever process: it has a place until then
+   * @returns null when somebody else holds it, or waits for it and came before
+   */
+  tryTake(name: string, comesAgainAs?: string): Promise<Lease | null>;
   /** Waits for it. @throws MirrorError `remote`, code `lease-busy`, when `waitMs` passes */
   take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease>;
 }
 
+/** A place whose holder hasn't asked again for this long is nobody's: it died, or has nothing to do any more. */
+const PLACE_LIFE_MS = 10 * SECOND_MS;
+
+/*
+ * Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds; one that lies ahead
+ * was noted before its clock was put back.
+ *
+ * KEYS: the lease, its fence, who waits (hash: place → when it came, when it asked last). ARGV: owner, time of the lease ms, place
+ * ('': none is kept), life of a place ms.
+ */
 const TAKE = `
-if redis.call('EXISTS', KEYS[1]) == 1 then return false end
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local place, lifeUs = ARGV[3], ARGV[4] * 1000
+local came, others = now, {}
+local line = redis.call('HGETALL', KEYS[3])
+for index = 1, #line, 2 do
+  local cameAt, askedAt = string.match(line[index + 1], '(%d+) (%d+)')
+  if line[index] == place then
+    came = math.min(tonumber(cameAt), now)
+  elseif math.abs(now - askedAt) < lifeUs then
+    others[#others + 1] = tonumber(cameAt)
+  else
+    redis.call('HDEL', KEYS[3], line[index])
+  end
+end
+local isFree = redis.call('EXISTS', KEYS[1]) == 0
+for _, cameAt in ipairs(others) do isFree = isFree and cameAt > came end
+if not isFree then
+  if place ~= '' then
+    redis.call('HSET', KEYS[3], place, string.format('%.0f %.0f', came, now))
+    redis.call('PEXPIRE', KEYS[3], ARGV[4])
+  end
+  return false
+end
+redis.call('HDEL', KEYS[3], place)
 local token = redis.call('INCR', KEYS[2]) .. ':' .. ARGV[1]
 redis.call('SET', KEYS[1], token, 'PX', ARGV[2])
 return token`;
@@ -66,20 +108,31 @@ const RENEWALS = 3;
 
 /** @param ttlMs a holder that died is succeeded after this time; a living one renews at a third of it */
 export function createLeases(redis: RedisClient, tenant: string, ttlMs: number): Leases {
-  async function tryTake(name: string): Promise<Lease | null> {
+  async function tryTake(name: string, comesAgainAs = ''): Promise<Lease | null> {
     const key = keys.lease(tenant, name);
+    const all = [key, keys.fence(tenant, name), keys.leaseWaiting(tenant, name)];
     const sentAt = performance.now();
-    const token = await redis.eval(TAKE, 2, key, keys.fence(tenant, name), randomUUID(), ttlMs);
+    const token = await redis.eval(TAKE, all.length, ...all, randomUUID(), ttlMs, comesAgainAs, PLACE_LIFE_MS);
     return typeof token === 'string' ? hold(redis, { name, key, token }, ttlMs, sentAt) : null;
   }
-  async function take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
+  async function untilFree(name: string, place: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
     const deadline = performance.now() + waitMs;
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
       signal.throwIfAborted();
-      const lease = await tryTake(name);
+      const lease = await tryTake(name, place);
       if (lease !== null) return lease;
       if (performance.now() + pauseMs > deadline) throw busy(name);
       await pauseFor(pauseMs, signal);
+    }
+  }
+  async function take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
+    const place = randomUUID();
+    try {
+      return await untilFree(name, place, waitMs, signal);
+    } catch (error) {
+      // The place is free at once; where Redis is away it is in a little while.
+      await redis.hdel(keys.leaseWaiting(tenant, name), place).catch(() => {});
+      throw error;
     }
   }
   return { tryTake, take };

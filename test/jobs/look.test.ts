@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import { lookAtTarget } from '../../src/jobs/look.ts';
 import { neverNeedless } from '../../src/jobs/needless.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { JobHandlers } from '../../src/jobs/workers.ts';
@@ -104,6 +105,34 @@ describe('a look at a target', () => {
     expect(await look(world)).toEqual({ restore: false, againInMs: 1_000 });
     await lane?.release();
     expect(await look(world)).toEqual({ restore: true, againInMs: null });
+  });
+
+  test('and writing go by turns: whichever of the two is begun again and again, the other has its turn in between', async () => {
+    const { tenant, ...world } = await filled();
+    const target = targetOf(tenant);
+    const push = () => pushTarget(tenant, target, { stop: NEVER, abort: NEVER }, { comesAgain: true });
+    const isBusy = { idle: true, nextInMs: 1_000 };
+    const writing = await tenant.leases.tryTake(laneLease('doctor'));
+    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: 1_000 });
+    await writing?.release();
+    expect(await push()).toMatchObject(isBusy);
+    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: null });
+    expect(await push()).toMatchObject({ idle: false });
+    const looking = await tenant.leases.tryTake(laneLease('doctor'));
+    expect(await push()).toMatchObject(isBusy);
+    await looking?.release();
+    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: 1_000 });
+    expect(await push()).toMatchObject({ idle: false });
+    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: null });
+  });
+
+  test('in its turn leaves the lane to others when it is busy, and does not come again', async () => {
+    const { tenant } = await filled();
+    const writing = await tenant.leases.tryTake(laneLease('doctor'));
+    const options = { whole: false, once: true };
+    expect(await lookAtTarget(tenant, targetOf(tenant), options, NEVER)).toEqual({ restore: false, againInMs: null });
+    await writing?.release();
+    expect(await tenant.leases.tryTake(laneLease('doctor'))).not.toBeNull();
   });
 
   test('comes again when the target has rested, and at least each minute', async () => {

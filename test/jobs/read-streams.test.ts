@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
+import { pullTenant } from '../../src/jobs/pull.ts';
 import { areCrmsElsewhere, areStreamsDue, pullAfresh, readStreamsInTurn } from '../../src/jobs/read-streams.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -145,6 +146,45 @@ describe('while the list of patients is read', () => {
     expect(await stateAfter(3 * HOUR_MS)).toEqual({ state: 'stale', inSyncAsOf: at });
   });
 });
+
+describe('a list of patients that took long', () => {
+  test('is planned by after the cycle that is under way, though another process begins one after the other', async () => {
+    const world = open();
+    const busy = world.again();
+    const appointments = holding(world.clinic, 'readAppointments');
+    const underWay = pullTenant(busy, NEVER, { asked: true });
+    await waitFor(() => appointments.asked === 1, { what: 'the appointments being asked for' });
+    const reading = readStreamsInTurn(world.tenant, BESIDE, NEVER);
+    await waitFor(() => world.tenant.memory.patients !== null, { what: 'the list of patients' });
+    await waitFor(waitsForPlan, { what: 'its place in the line' });
+    appointments.letGo();
+    expect((await underWay)?.awaiting).toEqual(CRMS);
+    expect(await pullTenant(busy, NEVER, { asked: true })).toBeNull();
+    expect((await reading).run?.awaiting).toEqual([]);
+    await waitFor(() => pullTenant(busy, NEVER, { asked: true }), { what: 'the next cycle' });
+  });
+
+  test('longer than it is good for, is planned by once all the same', async () => {
+    const world = open();
+    for (const name of ['Verdi', 'Bianchi']) {
+      const patients = holding(world.clinic, 'readPatients');
+      rename(world, '1', name);
+      const reading = readStreamsInTurn(world.tenant, BESIDE, NEVER);
+      await waitFor(() => patients.asked > 0, { what: 'the list of patients being asked for' });
+      const startedAt = world.clock.now;
+      world.clock.now += 6 * HOUR_MS;
+      patients.letGo();
+      expect((await reading).run).toMatchObject({ awaiting: [], read: { patients: startedAt } });
+      await write(world.tenant);
+      expect(names(world)).toEqual([name]);
+      expect((await pullAlone(world.tenant)).awaiting).toEqual(CRMS);
+    }
+  });
+});
+
+async function waitsForPlan(): Promise<boolean> {
+  return (await redis.connect().exists('cm:{studio-rossi}:lease-waiting:plan')) === 1;
+}
 
 describe('a list of patients that can’t be read', () => {
   test('leaves the CRM as it is and is said to be missing, while calendars go on', async () => {

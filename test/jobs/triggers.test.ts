@@ -1,7 +1,7 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { runTriggers } from '../../src/jobs/triggers.ts';
+import { runTriggers, TRIGGERS_LEASE } from '../../src/jobs/triggers.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
@@ -37,6 +37,18 @@ const answer = (status: number, headers: Record<string, string> = {}, times = 1)
   receiver.kit.faults.add({ times, fault: { kind: 'status', status, headers } });
 const endpoint = () => world.open().triggers!.store.endpoint('portal');
 const waiting = () => world.open().triggers!.store.waiting({ endpoint: 'portal', event: 'report.available' });
+
+test('a reading of the lists has its turn after the one that is under way, however often what waits is handed over', async () => {
+  await begin();
+  add('r1');
+  const underWay = await world.open().leases.tryTake(TRIGGERS_LEASE);
+  expect(await world.turn()).toBe(false);
+  await underWay?.release();
+  expect(await world.retry()).toBe(false);
+  expect(await world.turn()).toBe(true);
+  expect(ids()).toEqual(['r1']);
+  expect(await world.retry()).toBe(true);
+});
 
 describe('a message', () => {
   test('tells ids alone, is signed, and carries the time at which the document was found', async () => {

@@ -73,6 +73,8 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
       );
       await settled();
     },
+    /** The clock of Redis is put back: what it has noted lies so much further ahead. */
+    putBack: (ms: number) => move(-ms),
     /** Lets minutes pass, second by second, as all processes see them. */
     async pass(ms: number, stepMs = 1_000) {
       for (let left = ms; left > 0; left -= stepMs) {

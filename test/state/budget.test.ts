@@ -60,6 +60,29 @@ describe('a budget', () => {
     expect(granted).toEqual(['batch', 'two', 'all']);
   });
 
+  test('goes on when the clock of Redis ran ahead and is put back', async () => {
+    const { open, ask, pass, putBack, granted, failed } = budget();
+    await ask('first');
+    await open('paused').refused(MINUTE);
+    await putBack(24 * 60 * MINUTE);
+    await ask('next');
+    await ask('paused');
+    await pass(2 * MINUTE, 10_000);
+    expect([granted, failed]).toEqual([['first', 'next', 'paused'], []]);
+  });
+
+  test('tries again after a pause though the clock of Redis is put back while a trial is under way', async () => {
+    const { open, ask, pass, putBack, granted } = budget({ requestsPerMinute: 60_000, burst: 1_000 });
+    const share = open('a');
+    await share.refused(10);
+    await pass(3 * 60 * MINUTE, 10 * MINUTE);
+    await ask('trial', share);
+    await putBack(3 * 60 * MINUTE);
+    await ask('next', open('a'));
+    await pass(2_000);
+    expect(granted).toEqual(['trial', 'next']);
+  });
+
   test('charges one at least', async () => {
     const { ask, granted } = budget();
     await ask('a', undefined, { units: 0 });
@@ -99,6 +122,22 @@ describe('D9: whoever waits for a budget', () => {
     await ask('modest', modest);
     await pass(5 * MINUTE, 5_000);
     expect(granted).toEqual(['greedy', 'greedy', 'modest', 'greedy', 'modest', 'greedy']);
+  });
+
+  test('takes turns with the other kinds of work of its tenant, each of which asks again at once', async () => {
+    const { open, ask, pass, granted } = budget();
+    const tenantOf = { cycle: 'a', patients: 'a', triggers: 'a', other: 'b' };
+    const shares = new Map(Object.entries(tenantOf).map(([kind, tenant]) => [kind, open(tenant)]));
+    for (const [kind, share] of shares) await ask(kind, share);
+    for (let minute = 1; minute < 24; minute += 1) {
+      const kind = granted.at(-1) ?? '';
+      await ask(kind, shares.get(kind));
+      await pass(MINUTE, 10_000);
+    }
+    expect(granted).toHaveLength(24);
+    const ofTenant = granted.filter((kind) => kind !== 'other');
+    expect(granted.length - ofTenant.length).toBeGreaterThanOrEqual(11);
+    for (const [index, kind] of ofTenant.slice(3).entries()) expect(kind).toBe(ofTenant[index]);
   });
 
   test('has its share in units: a batch is answered by as many single requests of others', async () => {

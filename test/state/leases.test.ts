@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { createLeases, FENCE, isFenced } from '../../src/state/leases.ts';
+import { createLeases, FENCE, isFenced, type Lease } from '../../src/state/leases.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -129,6 +130,118 @@ describe('whoever waits for a lease', () => {
     expect(asked.count()).toBe(9);
   });
 });
+
+describe('whoever waits for a lease has a place', () => {
+  test('so that work which is begun again as soon as it has ended keeps nobody waiting', async () => {
+    const time = useFakeTime();
+    const busy = createLeases(redis.connect(), TENANT, 600_000);
+    const first = await busy.tryTake('plan');
+    const asked = countEvals();
+    const waiting = createLeases(asked.client, TENANT, 600_000).take('plan', Number.POSITIVE_INFINITY, NEVER);
+    await untilSeen(() => asked.count() === 1 && vi.getTimerCount() > 0, 'the place');
+    await first?.release();
+    expect(await busy.tryTake('plan')).toBeNull();
+    await time.pass(500);
+    const second = await waiting;
+    expect(numberOf(second.token)).toBe(2);
+    await second.release();
+    expect(await busy.tryTake('plan')).not.toBeNull();
+  });
+
+  test('in the order of coming, also who comes again by itself: the lease goes to the first that had nobody before it', async () => {
+    const connection = redis.connect();
+    const leases = createLeases(connection, TENANT, 600_000);
+    const places = ['', 'look', 'push', 'sync'];
+    const move = fc.oneof(
+      fc.constant('release' as const),
+      fc.constantFrom(...places).map((place) => ({ place })),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (moves) => {
+        await connection.flushall();
+        const line: string[] = [];
+        let holder: Lease | null = null;
+        for (const one of moves) {
+          if (one === 'release') {
+            await holder?.release();
+            holder = null;
+            continue;
+          }
+          const { place } = one;
+          const isNext: boolean = holder === null && (line[0] ?? place) === place;
+          const taken: Lease | null = await leases.tryTake('plan', place);
+          expect(taken !== null).toBe(isNext);
+          holder = taken ?? holder;
+          if (isNext) line.splice(0, line[0] === place ? 1 : 0);
+          else if (place !== '' && !line.includes(place)) line.push(place);
+        }
+        await holder?.release();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('and keeps no other from theirs once it asks no more', async () => {
+    const connection = redis.connect();
+    const leases = createLeases(connection, TENANT, 600_000);
+    const first = await leases.tryTake('plan');
+    expect(await leases.tryTake('plan', 'dead')).toBeNull();
+    await first?.release();
+    await passFor(connection, 9_000);
+    expect(await leases.tryTake('plan')).toBeNull();
+    await passFor(connection, 1_000);
+    expect(await leases.tryTake('plan')).not.toBeNull();
+  });
+
+  test('that counts no more, nor less, when the clock of Redis is put back', async () => {
+    const connection = redis.connect();
+    const leases = createLeases(connection, TENANT, 600_000);
+    const first = await leases.tryTake('plan');
+    await leases.tryTake('plan', 'early');
+    await passFor(connection, -3_600_000);
+    // It had waited for two hours when the clock was put back by one.
+    const notedAt = [-1, 1].map((hours) => (Date.now() + hours * 3_600_000) * 1_000);
+    await connection.hset(WAITING, 'dead', notedAt.join(' '));
+    expect(await leases.tryTake('plan', 'early')).toBeNull();
+    expect(await leases.tryTake('plan', 'late')).toBeNull();
+    await first?.release();
+    expect(await leases.tryTake('plan', 'late')).toBeNull();
+    expect(await leases.tryTake('plan', 'early')).not.toBeNull();
+  });
+
+  test('and gives it back when it is told to stop, or the wait is over', async () => {
+    const connection = redis.connect();
+    const leases = createLeases(connection, TENANT, 600_000);
+    const first = await leases.tryTake('plan');
+    const stop = new AbortController();
+    const stopped = expect(leases.take('plan', 60_000, stop.signal)).rejects.toThrow('stopped');
+    await waitFor(async () => (await connection.exists(WAITING)) === 1, { what: 'the place' });
+    stop.abort(new Error('stopped'));
+    await stopped;
+    await expect(leases.take('plan', 30, NEVER)).rejects.toMatchObject({ code: 'lease-busy' });
+    expect(await connection.exists(WAITING)).toBe(0);
+    await first?.release();
+    expect(await leases.tryTake('plan')).not.toBeNull();
+  });
+
+  test('of that lease alone', async () => {
+    const leases = createLeases(redis.connect(), TENANT, 600_000);
+    const first = await leases.tryTake('plan');
+    await leases.tryTake('plan', 'look');
+    expect(await leases.tryTake('lane-doctor')).not.toBeNull();
+    await first?.release();
+  });
+});
+
+const WAITING = `cm:{${TENANT}}:lease-waiting:plan`;
+
+/** Redis' own clock can't be set, so what it noted of the line is moved into the past instead. */
+async function passFor(connection: ReturnType<typeof redis.connect>, ms: number): Promise<void> {
+  for (const [place, came] of Object.entries(await connection.hgetall(WAITING))) {
+    const moved = came.split(' ').map((at) => Number(at) - ms * 1_000);
+    await connection.hset(WAITING, place, moved.join(' '));
+  }
+}
 
 /** A connection that tells how often a script was run over it. */
 function countEvals() {

@@ -100,24 +100,45 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
 function wholeReadings() {
   const begun = new Set<string>();
   const lastFrom = new Map<string, string>();
-  const beganAt = new Map<string, number>();
+  const starts = readingStarts();
   return {
     areOver: () => begun.size === 0,
-    /** Epoch ms at which the reading of a clinic began that is under way. */
-    beganAt: (clinic: string) => beganAt.get(clinic) ?? Date.now(),
-    isTold(clinic: string, { offset }: List, { url }: ProxiedRequest, isEnding: boolean): boolean {
+    beganAt: starts.beganAt,
+    isTold(clinic: string, { offset }: List, request: ProxiedRequest, isEnding: boolean): boolean {
       if (offset === 0) {
+        starts.note(clinic, request, Date.now());
         // A day: each reading begins some seconds later than the one before.
-        const from = new URLSearchParams(url.split('?')[1]).get('from')?.slice(0, 10) ?? '';
+        const from = partOf(request).from.slice(0, 10);
         const isAnother = from < (lastFrom.get(clinic) ?? '');
         lastFrom.set(clinic, from);
-        if (isAnother || !beganAt.has(clinic)) beganAt.set(clinic, Date.now());
         if (isAnother && isEnding) begun.delete(clinic);
         else if (isAnother) begun.add(clinic);
       }
       return begun.has(clinic);
     },
   };
+}
+
+/** Tells when the readings of clinics began, by what is asked for: a reading goes on where its last call ended. */
+export function readingStarts() {
+  const startedTo = new Map<string, number>();
+  const latest = new Map<string, number>();
+  return {
+    /** A call for a part of a reading, or the same call again. */
+    note(clinic: string, request: Pick<ProxiedRequest, 'url'>, now: number): void {
+      const { from, to } = partOf(request);
+      const beganAt = startedTo.get(`${clinic} ${from}`) ?? startedTo.get(`${clinic} ${to}`) ?? now;
+      startedTo.set(`${clinic} ${to}`, beganAt);
+      if (Date.parse(to) > now) latest.set(clinic, beganAt);
+    },
+    /** Epoch ms at which the last reading of a clinic began that reaches beyond now. What lies behind is read beside it, for CRMs. */
+    beganAt: (clinic: string) => latest.get(clinic) ?? Date.now(),
+  };
+}
+
+function partOf({ url }: Pick<ProxiedRequest, 'url'>): { from: string; to: string } {
+  const asked = new URLSearchParams(url.split('?')[1]);
+  return { from: asked.get('from') ?? '', to: asked.get('to') ?? '' };
 }
 
 /** The clinic answers something else than what is in its books. */
@@ -234,8 +255,7 @@ function dropper(scene: Scene, { share, once, seed }: { share: number; once: boo
     const [, clinic = ''] = LIST.exec(request.url) ?? [];
     if (list.offset === 0) {
       const all = await wholeList(scene, request);
-      const isAhead =
-        Date.parse(new URL(request.url, scene.world.clinic.baseUrl).searchParams.get('to') ?? '') > Date.now();
+      const isAhead = Date.parse(partOf(request).to) > Date.now();
       const isTrue = once && (lied.has(clinic) || !isAhead);
       readings.set(clinic, isTrue ? all : all.filter(() => random() >= share));
       if (isAhead) lied.add(clinic);
