@@ -165,7 +165,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const identityKey = settings.secrets.identityKey.reveal();
   const name = tenant.formerly ?? tenant.id;
   const epoch = shared.epoch.of(tenant.id, name);
-  const known = { tenant: name, zone: tenant.zone, identityKey };
+  const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connection };
   return {
     connections,
