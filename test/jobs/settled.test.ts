@@ -183,7 +183,9 @@ test('a process that remembers plans as one that does not', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(rounds, { minLength: 2, maxLength: 6 }), async (history) => {
       const shared = await openShared();
-      const worlds = (['nothing', 'names', 'appointments'] as const).map((what) => worldOf(shared, `keeps-${what}`, what));
+      const worlds = (['nothing', 'names', 'appointments'] as const).map((what) =>
+        worldOf(shared, `keeps-${what}`, what),
+      );
       for (const round of [...history, LAST]) await play(shared, worlds, round);
       const [one, ...others] = worlds.map(({ models }) =>
         Object.values(models).map((model) => model.objects().map(({ item }) => item)),
