@@ -48,7 +48,7 @@ export interface Composition extends OpenTenants {
 /** How the parts are joined. */
 export interface CompositionOptions extends Given {
   clock?: Clock;
-  /** How many tenants stay open when nothing is done for them. Default 500. */
+  /** How many tenants stay open when nothing is done for them. Default 100. */
   openTenants?: number;
   /** Default: those of the registry. */
   connectors?: Connectors;
