@@ -25,7 +25,7 @@ return found`;
 /**
  * Tells from Redis alone that a repeated job would change nothing, so that no tenant is opened for it: of a tenant that nobody is logged in
  * for there is no token to refresh, no target to be told of or to look at; and its cycle would say again what the last one said.
- * Whoever asks of several jobs of a tenant at once has it looked at once.
+ * Whoever asks of several jobs of a tenant at once, before anything else can happen, has it looked at once.
  * @param outlines the tenants as they are configured now
  */
 export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<string, Kept>): IsNeedless {
@@ -35,7 +35,9 @@ export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<s
     return new Set((await redis.eval(FOUND, asked.length, ...asked)) as string[]);
   }
   function look(tenant: Kept): Promise<ReadonlySet<string>> {
-    const finding = looks.get(tenant) ?? find(tenant).finally(() => looks.delete(tenant));
+    // A look that is under way may not have seen what whoever asks later knows of, such as a login.
+    if (looks.size === 0) process.nextTick(() => looks.clear());
+    const finding = looks.get(tenant) ?? find(tenant);
     looks.set(tenant, finding);
     return finding;
   }
