@@ -29,12 +29,14 @@ return found`;
  * @param outlines the tenants as they are configured now
  */
 export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<string, Kept>): IsNeedless {
-  const looks = new Map<Kept, Promise<ReadonlySet<string>>>();
-  async function find(tenant: Kept): Promise<ReadonlySet<string>> {
-    const asked = Object.values(tracesOf(tenant)).flat();
-    return new Set((await redis.eval(FOUND, asked.length, ...asked)) as string[]);
+  const looks = new Map<Kept, Promise<readonly Trace[]>>();
+  async function find(tenant: Kept): Promise<readonly Trace[]> {
+    const traces = Object.entries(tracesOf(tenant)) as [Trace, string[]][];
+    const asked = traces.flatMap(([, those]) => those);
+    const found = (await redis.eval(FOUND, asked.length, ...asked)) as string[];
+    return traces.flatMap(([trace, those]) => (those.some((key) => found.includes(key)) ? [trace] : []));
   }
-  function look(tenant: Kept): Promise<ReadonlySet<string>> {
+  function look(tenant: Kept): Promise<readonly Trace[]> {
     // A look that is under way may not have seen what whoever asks later knows of, such as a login.
     if (looks.size === 0) process.nextTick(() => looks.clear());
     const finding = looks.get(tenant) ?? find(tenant);
@@ -53,11 +55,10 @@ export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<s
     const tenant = outlines().get(id);
     const doneFor = DONE_FOR[job];
     if (tenant === undefined || doneFor === undefined) return false;
-    const [traces, found] = [tracesOf(tenant), await look(tenant)];
-    if (doneFor.some((name) => traces[name].some((key) => found.has(key)))) return false;
+    const found = await look(tenant);
+    if (doneFor.some((trace) => found.includes(trace))) return false;
     if (job !== 'pull') return true;
-    const isReported = traces.runs.some((key) => found.has(key));
-    return !(await remindsElsewhere(tenant)) && (!isReported || (await wasNotConnected(tenant)));
+    return !(await remindsElsewhere(tenant)) && (!found.includes('runs') || (await wasNotConnected(tenant)));
   };
 }
 
@@ -75,8 +76,10 @@ function tracesOf({ id, formerly, targets, connections }: Kept) {
   };
 }
 
+type Trace = keyof ReturnType<typeof tracesOf>;
+
 /** Where a job finds something to do when there is any of these. A cycle also says once that nobody is logged in. */
-const DONE_FOR: Partial<Record<JobName, readonly Exclude<keyof ReturnType<typeof tracesOf>, 'runs'>[]>> = {
+const DONE_FOR: Partial<Record<JobName, readonly Trace[]>> = {
   pull: ['clinic', 'holds', 'waiting', 'reminders'],
   'refresh-tokens': ['clinic', 'logins'],
   channels: ['clinic', 'channels', 'targets'],
