@@ -93,7 +93,7 @@ export async function startDaemon(
     observe: metrics.observeHttp,
     observeLag: metrics.observeReminderLag,
     connectors,
-    whileAway: turns.away,
+    whileInLine: turns.inLine,
   });
   estate = composition.estate;
   opened.defer(() => composition.close());

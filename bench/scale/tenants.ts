@@ -74,8 +74,8 @@ async function runsOf(world: World, names: readonly string[]): Promise<number[][
 }
 
 /**
- * Seconds by which cycles of the time span began later than the interval after the one before. One that should have begun in it and did
- * not is as late as the end of the span.
+ * Seconds by which cycles that were due in the time span began later than the interval after the one before. One that did not begin is as
+ * late as the end of the span.
  */
 function lagsOf(
   starts: readonly number[],
@@ -84,7 +84,9 @@ function lagsOf(
   const seen = starts.filter((at) => at <= toAt);
   const lags = seen.flatMap((at, index) => {
     const before = seen[index - 1];
-    return before === undefined || at < fromAt ? [] : [Math.max(0, at - before - periodMs) / SECOND_MS];
+    // What was due before it belongs to the first sync.
+    if (before === undefined || before + periodMs < fromAt) return [];
+    return [Math.max(0, at - before - periodMs) / SECOND_MS];
   });
   const dueAt = (seen.at(-1) ?? fromAt) + periodMs;
   return dueAt < toAt - GOALS.lagSeconds * SECOND_MS ? [...lags, (toAt - dueAt) / SECOND_MS] : lags;

@@ -101,6 +101,7 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
   #isDeceived = false;
   /** The clinic does not filter by the time of a change as its profile says. */
   #isUnfiltered = false;
+  #isForgotten = false;
 
   /** @param onForget told when it is forgotten, for what others keep of the same records */
   constructor(room: KeptRoom, onForget: () => void = () => {}) {
@@ -160,11 +161,18 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
         this.#answers = answers;
         this.#rows = rows;
         this.#whole = isComplete ? whole : null;
+        this.#isForgotten = false;
         // Of a clinic that does not filter, most rows lie beside the question.
         const paged = [...pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
-        this.#room.use(this, Math.max(paged, rows.records.size));
+        const isDear = answers.size > 0 || (trust.changes && !this.#isUnfiltered);
+        this.#room.use(this, Math.max(paged, rows.records.size), { isDear });
       },
     };
+  }
+
+  /** Whether the last reading was forgotten. */
+  get isForgotten(): boolean {
+    return this.#isForgotten;
   }
 
   /** The next reading asks for all, without conditions: what is kept saves parsing and mapping only. */
@@ -183,6 +191,7 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
     this.#answers = new Map();
     this.#rows = nothing();
     this.#whole = null;
+    this.#isForgotten = true;
     this.#onForget();
   }
 

@@ -4,6 +4,7 @@ import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.t
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
 import type { AppointmentQuery, ClinicClient } from './client.ts';
+import type { ClinicContext } from './context.ts';
 import type { InvoiceQuery } from './invoice-snapshot.ts';
 import type { ListPage } from './lists.ts';
 import { chooseTenant } from './users.ts';
@@ -58,11 +59,13 @@ export interface SourceMemory {
   bound: string | null;
   /** What was read last, by its name. */
   lists: Map<string, { value: unknown; readAt: Instant; login: Instant | null }>;
+  /** What each list showed of how it pages: a list that did not tell by itself is asked for it once. */
+  pagings: ClinicContext['pagings'];
 }
 
 /** Nothing is read yet. */
 export function emptySourceMemory(): SourceMemory {
-  return { bound: null, lists: new Map() };
+  return { bound: null, lists: new Map(), pagings: new Map() };
 }
 
 const NO_MEMORY: TenantMemory = {

@@ -3,13 +3,11 @@ import { requireTenant } from '../control/estate.ts';
 import { resumeTargets } from '../control/resume.ts';
 import type { Instant } from '../model/time.ts';
 import { openBackup, sealBackup } from '../state/backups.ts';
-import { identityFingerprint } from '../state/epoch.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
 
 /** Opens the backups of an installation. */
-export function openBackups({ estate, composed, queues, configuration }: Composition): Backups {
-  const identity = identityFingerprint(configuration.settings.secrets.identityKey.reveal());
+export function openBackups({ estate, composed, queues, epoch: { identity } }: Composition): Backups {
   return {
     async backup(id) {
       const { credentials, connections, sealer, tenant } = requireEntry(composed, requireTenant(estate, id).id);

@@ -15,7 +15,7 @@ import type { OpenConnection } from './open-connection.ts';
 import type { LastingTarget } from './targets.ts';
 
 /** Tenants that are open at once, beside those that may not be closed. */
-export const OPEN_TENANTS = 500;
+export const OPEN_TENANTS = 100;
 
 /** What this process knows of a tenant and could not have again for nothing, small as it is: it stays when the tenant is closed. */
 export interface Lasting {

@@ -26,6 +26,8 @@ import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
 /** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */
 const KEPT_ENTRIES = 250_000;
+/** Fewer of one list or table are read again when they are needed, which is when something changed. */
+const FEWEST_KEPT = 1_000;
 
 /** Everything, opened: what the verbs work on and what only the composer may close. */
 export interface Composition extends OpenTenants {
@@ -46,7 +48,7 @@ export interface Composition extends OpenTenants {
 /** How the parts are joined. */
 export interface CompositionOptions extends Given {
   clock?: Clock;
-  /** How many tenants stay open when nothing is done for them. Default 500. */
+  /** How many tenants stay open when nothing is done for them. Default 100. */
   openTenants?: number;
   /** Default: those of the registry. */
   connectors?: Connectors;
@@ -90,7 +92,7 @@ export function compose(options: CompositionOptions): Composition {
     queues,
     evaluate: createEvaluator(startExpressionThread),
     remotes: new SharedState(),
-    room: new KeptRoom(KEPT_ENTRIES),
+    room: new KeptRoom(KEPT_ENTRIES, FEWEST_KEPT),
   };
   const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
   const { composed } = tenants;

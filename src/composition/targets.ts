@@ -10,7 +10,6 @@ import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { KeptChannel } from '../state/channels.ts';
-import { identityFingerprint } from '../state/epoch.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
@@ -25,6 +24,8 @@ export interface ConnectorParts {
   zone: string;
   evaluate: EvaluateExpressions;
   identityKey: Uint8Array;
+  /** Fingerprint of that key. */
+  identity: string;
   http: HttpDoor;
   remotes: SharedState;
   log: Logger;
@@ -39,7 +40,7 @@ export type LastingTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer
 export function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: ConnectorParts): OpenTarget {
   const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
-  const owner = ownerOf(parts.tenant, target.formerly ?? target.id, identityFingerprint(parts.identityKey));
+  const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner } : { crm: { stream, properties } };
   const { supports, keysOf } = requireEntry(parts.connectors, target.connector);
   const connector = lazily(() => openConnector(target, { mark: identity.mark, ...context }, parts));

@@ -7,7 +7,7 @@ import {
   type TenantMemory,
 } from '../clinic/tenant-source.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
-import { createHttpDoor, type HttpDoorOptions, type HttpObserver } from '../http/door.ts';
+import { createHttpDoor, type HttpObserver } from '../http/door.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { TriggerSource } from '../jobs/open-triggers.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
@@ -21,7 +21,7 @@ import type { ElapsedBetween } from '../model/watched-clock.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
+import { type BudgetWaiting, LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
 import { createChannelDirectory, createChannelStore } from '../state/channels.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
@@ -74,8 +74,8 @@ export interface Given {
   /** `interactive`: a person waits for what is done. */
   priority: Priority;
   observe?: HttpObserver;
-  /** As of the door. */
-  whileAway?: HttpDoorOptions['whileAway'];
+  /** As of a budget. */
+  whileInLine?: BudgetWaiting['whileInLine'];
   /** To be told how late each reminder was sent. */
   observeLag?: ObserveLag;
 }
@@ -101,7 +101,7 @@ export interface Shared extends Given {
 
 /** Opens a tenant. */
 export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Shared): ComposedTenant {
-  const { configuration, clock, connectors, evaluate, redis, remotes, ring } = shared;
+  const { configuration, clock, connectors, evaluate, redis, remotes, ring, whileInLine } = shared;
   const { links, protection } = lasting;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
@@ -120,10 +120,9 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
     userAgent: USER_AGENT,
     clock,
     ...(shared.observe === undefined ? {} : { observe: shared.observe }),
-    ...(shared.whileAway === undefined ? {} : { whileAway: shared.whileAway }),
   });
   const budget = (client: string, limits: { requestsPerMinute: number; burst: number }) =>
-    openBudgetShare(redis, client, tenant.id, limits, shared.priority);
+    openBudgetShare(redis, client, tenant.id, limits, shared.priority, { whileInLine });
   const connections = openConnections({
     configuration,
     tenant,
@@ -148,11 +147,14 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   };
   // A cycle that gave up during a pause would have to read its pages again; whoever else waits there comes back later.
   const share = (priority: Priority, pauseWaitMs?: number) =>
-    openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, priority, pauseWaitMs);
+    openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, priority, {
+      pauseWaitMs,
+      whileInLine,
+    });
   const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
     compiled: requireEntry(shared.compiled, client.profile),
-    pagings: new Map(),
+    pagings: lasting.source.pagings,
     baseUrl: client.baseUrl,
     http,
     budget: share(shared.priority, LONGEST_PAUSE_MS),
@@ -165,7 +167,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const identityKey = settings.secrets.identityKey.reveal();
   const name = tenant.formerly ?? tenant.id;
   const epoch = shared.epoch.of(tenant.id, name);
-  const known = { tenant: name, zone: tenant.zone, identityKey };
+  const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connection };
   return {
     connections,

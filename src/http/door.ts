@@ -84,8 +84,6 @@ export interface HttpDoorOptions {
   /** Default time for one request in milliseconds. */
   timeoutMs?: number;
   observe?: HttpObserver;
-  /** Does the asking: whoever waits for an answer may leave its place to others meanwhile. */
-  whileAway?: <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
   clock: () => number;
   /** How `publicOnly` requests resolve names; as the system does when absent. */
   resolve?: Resolve;
@@ -105,7 +103,7 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
     const startedAt = options.clock();
     let status = 0;
     try {
-      const response = await (options.whileAway?.(work) ?? work());
+      const response = await work();
       status = response.status;
       await tell(request, response);
       return response;

@@ -58,7 +58,7 @@ export async function loadCycle(
 ): Promise<Loaded> {
   progress('reading the targets');
   const byAgenda = indexByAgenda(survey.snapshot.records.values(), tenant.memory.byAgenda);
-  tenant.memory.byAgenda = byAgenda;
+  tenant.memory.byAgenda = tenant.memory.appointments.isForgotten ? null : byAgenda;
   const gaps = gapsOf(targets, tenant.reminders, survey);
   const basis = await lookAround(tenant, targets, { survey, byAgenda, gaps });
   // Whoever only looks gives the same answer by itself.

@@ -14,33 +14,74 @@ export const neverNeedless: IsNeedless = async () => false;
 /** What is asked about a tenant that need not be open. */
 type Kept = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
 
+// KEYS: all of one tenant. Those that there are, in one go.
+const FOUND = `
+local found = {}
+for _, key in ipairs(KEYS) do
+  if redis.call('EXISTS', key) == 1 then found[#found + 1] = key end
+end
+return found`;
+
 /**
  * Tells from Redis alone that a repeated job would change nothing, so that no tenant is opened for it: of a tenant that nobody is logged in
  * for there is no token to refresh, no target to be told of or to look at; and its cycle would say again what the last one said.
+ * Whoever asks of several jobs of a tenant at once, before anything else can happen, has it looked at once.
  * @param outlines the tenants as they are configured now
  */
 export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<string, Kept>): IsNeedless {
-  const areNone = async (names: readonly string[]) => (await redis.exists(...names)) === 0;
-  /** The login to the clinic, and what is known of targets. */
-  const tracesOf = ({ id, targets }: Kept) => [
-    keys.credential(id, CLINIC_CONNECTION),
-    ...targets.map((target) => keys.target(id, target.id)),
-  ];
-  const checks: Partial<Record<JobName, (tenant: Kept) => Promise<boolean>>> = {
-    async pull({ id, formerly, targets }) {
-      const own = [keys.credential(id, CLINIC_CONNECTION), keys.holds(id)];
-      if (!(await areNone([...own, ...targets.map((target) => keys.outbox(id, target.id))]))) return false;
-      if (!(await areNone([keys.remindersOpen(formerly ?? id)]))) return false;
-      const [last] = await createRunStore(redis, id).list(1);
-      return last === undefined || last.error?.code === 'not-connected';
-    },
-    'refresh-tokens': ({ id, connections }) =>
-      areNone([CLINIC_CONNECTION, ...connections].map((connection) => keys.credential(id, connection))),
-    channels: (tenant) => areNone([keys.channels(tenant.id), ...tracesOf(tenant)]),
-    audit: (tenant) => areNone(tracesOf(tenant)),
-  };
-  return async (job, tenant) => {
-    const outline = outlines().get(tenant);
-    return outline !== undefined && (await checks[job]?.(outline)) === true;
+  const looks = new Map<Kept, Promise<readonly Trace[]>>();
+  async function find(tenant: Kept): Promise<readonly Trace[]> {
+    const traces = Object.entries(tracesOf(tenant)) as [Trace, string[]][];
+    const asked = traces.flatMap(([, those]) => those);
+    const found = (await redis.eval(FOUND, asked.length, ...asked)) as string[];
+    return traces.flatMap(([trace, those]) => (those.some((key) => found.includes(key)) ? [trace] : []));
+  }
+  function look(tenant: Kept): Promise<readonly Trace[]> {
+    // A look that is under way may not have seen what whoever asks later knows of, such as a login.
+    if (looks.size === 0) process.nextTick(() => looks.clear());
+    const finding = looks.get(tenant) ?? find(tenant);
+    looks.set(tenant, finding);
+    return finding;
+  }
+  /** What a former id keeps lies elsewhere. */
+  async function remindsElsewhere({ formerly }: Kept): Promise<boolean> {
+    return formerly !== null && (await redis.exists(keys.remindersOpen(formerly))) > 0;
+  }
+  async function wasNotConnected({ id }: Kept): Promise<boolean> {
+    const [last] = await createRunStore(redis, id).list(1);
+    return last?.error?.code === 'not-connected';
+  }
+  return async (job, id) => {
+    const tenant = outlines().get(id);
+    const doneFor = DONE_FOR[job];
+    if (tenant === undefined || doneFor === undefined) return false;
+    const found = await look(tenant);
+    if (doneFor.some((trace) => found.includes(trace))) return false;
+    if (job !== 'pull') return true;
+    return !(await remindsElsewhere(tenant)) && (!found.includes('runs') || (await wasNotConnected(tenant)));
   };
 }
+
+/** What there may be of a tenant for which a job does something. */
+function tracesOf({ id, formerly, targets, connections }: Kept) {
+  return {
+    clinic: [keys.credential(id, CLINIC_CONNECTION)],
+    logins: connections.map((connection) => keys.credential(id, connection)),
+    holds: [keys.holds(id)],
+    waiting: targets.map((target) => keys.outbox(id, target.id)),
+    reminders: formerly === null ? [keys.remindersOpen(id)] : [],
+    channels: [keys.channels(id)],
+    targets: targets.map((target) => keys.target(id, target.id)),
+    runs: [keys.runs(id)],
+  };
+}
+
+type Trace = keyof ReturnType<typeof tracesOf>;
+
+/** Where a job finds something to do when there is any of these. A cycle also says once that nobody is logged in. */
+const DONE_FOR: Partial<Record<JobName, readonly Trace[]>> = {
+  pull: ['clinic', 'holds', 'waiting', 'reminders'],
+  'refresh-tokens': ['clinic', 'logins'],
+  channels: ['clinic', 'channels', 'targets'],
+  audit: ['clinic', 'targets'],
+};

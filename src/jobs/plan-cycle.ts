@@ -92,6 +92,7 @@ async function planWhole(
     const plan = plans.get(target.id);
     const state = saysMore(input.confirmations) ? null : (states.get(target.id) ?? null);
     if (plan !== undefined) remember(target, plan, state, basis);
+    if (tenant.memory.appointments.isForgotten) target.fingerprints.forget();
   }
   return cycleOf(targets, loaded, planned);
 }

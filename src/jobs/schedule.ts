@@ -31,11 +31,14 @@ export async function repeatWork(
   const triggers = running.flatMap(({ id, triggersEveryMinutes: minutes }): [string, number][] =>
     minutes === null ? [] : [[id, minutes * MINUTE_MS]],
   );
-  await queues.repeat('pull', every(running, pullEverySeconds));
-  await queues.repeat('audit', every(running, auditEverySeconds));
-  await queues.repeat('triggers', new Map(triggers));
-  await queues.repeat('refresh-tokens', every(tenants, tokenCheckEverySeconds));
-  await queues.repeat('channels', every(tenants, channelCheckEverySeconds));
+  // At once, so that each tenant is looked at once for all of them.
+  await Promise.all([
+    queues.repeat('pull', every(running, pullEverySeconds)),
+    queues.repeat('audit', every(running, auditEverySeconds)),
+    queues.repeat('triggers', new Map(triggers)),
+    queues.repeat('refresh-tokens', every(tenants, tokenCheckEverySeconds)),
+    queues.repeat('channels', every(tenants, channelCheckEverySeconds)),
+  ]);
 }
 
 /**
@@ -49,9 +52,10 @@ export async function beginWork(
 ): Promise<void> {
   async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
     if (triggersEveryMinutes === null) await keepTriggers(redis, id, []);
-    if (!(await isNeedless('channels', id))) await queues.keepChannels(id);
+    const [keepsNothing, pullsNothing] = await Promise.all([isNeedless('channels', id), isNeedless('pull', id)]);
+    if (!keepsNothing) await queues.keepChannels(id);
     if (paused) return;
-    if (!(await isNeedless('pull', id))) await queues.pullNow(id);
+    if (!pullsNothing) await queues.pullNow(id);
     if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });
   }
   try {

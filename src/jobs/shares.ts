@@ -7,8 +7,8 @@ export type SharesOf = { [Name in JobName]: (data: JobData<Name>) => readonly Sh
 
 /** One client, vendor or kind of gateway takes at most half of the turns of a kind, so that the others have the rest. */
 const HALF = 2;
-/** Tenants of one client that work, or wait for its budget: more of them would only get their answers later. */
-const AT_WORK_PER_CLIENT = 4;
+/** Tenants of one client that wait for its budget: more of them would only hold what they read for longer. */
+const IN_LINE_PER_CLIENT = 4;
 /** Targets of one login that are written to, or looked at, at once. */
 const PER_CONNECTION = 4;
 /** Reminders of one channel of a tenant that are handed over at once. */
@@ -35,9 +35,8 @@ export function sharesOf(
   const ofReading = async (kind: 'pull' | 'read-streams', id: string): Promise<Share[]> => {
     const tenant = tenants.get(id);
     if (tenant === undefined) return [];
-    const runs = await tenant.runs.list(RUNS_LOOKED_AT);
-    const records = runs.find(({ snapshot }) => snapshot !== null)?.snapshot?.records ?? 0;
-    return [...large(kind, records), { ...ofClient(kind, tenant), mostAtWork: AT_WORK_PER_CLIENT }];
+    const read = (await lastRead(tenant, 1)) ?? (await lastRead(tenant, RUNS_LOOKED_AT));
+    return [...large(kind, read?.records ?? 0), { ...ofClient(kind, tenant), mostInLine: IN_LINE_PER_CLIENT }];
   };
   return {
     pull: ({ tenant }) => ofReading('pull', tenant),
@@ -68,6 +67,10 @@ export function sharesOf(
     channels: () => [],
     'refresh-tokens': () => [],
   };
+}
+
+async function lastRead({ runs }: Pick<OpenTenant, 'runs'>, limit: number) {
+  return (await runs.list(limit)).find(({ snapshot }) => snapshot !== null)?.snapshot ?? null;
 }
 
 function large(kind: JobName, records: number): Share[] {

@@ -6,8 +6,8 @@ export interface Share {
   name: string;
   /** Turns under way. */
   most: number;
-  /** Those of them that don't wait for an answer from the network: they work, or wait for a budget. As many as `most` when absent. */
-  mostAtWork?: number;
+  /** Those of them that wait in line for a budget: while there are so many, nobody else begins. Any number when absent. */
+  mostInLine?: number;
 }
 
 /** Whoever wants a turn. */
@@ -35,9 +35,9 @@ const KEPT_MS = 10 * SECOND_MS;
 
 interface Pool {
   turns: number;
-  /** Turns that wait for an answer from the network. */
-  away: number;
-  /** In the order of coming. */
+  /** Turns that wait in line for a budget. */
+  inLine: number;
+  /** Who waits for a turn, in the order of coming. */
   line: Waiter[];
 }
 
@@ -49,14 +49,13 @@ interface Waiter extends Comer {
 
 interface Turn {
   shares: readonly Share[];
-  /** Requests without an answer. */
-  requests: number;
+  /** Its requests that wait in line for a budget. */
+  waits: number;
 }
 
 /**
  * Who of one process may work now. A turn has a place in each of its shares; who finds one of them full waits outside, without taking anything,
- * and is called in the order of coming. A turn that waits for an answer doesn't count among those at work; it goes on without asking
- * when the answer is there.
+ * and is called in the order of coming.
  */
 export class Turns {
   readonly #pools = new Map<string, Pool>();
@@ -87,22 +86,22 @@ export class Turns {
     return { verdict: 'wait', ahead: this.#ahead(waiter) };
   }
 
-  /** Waits for an answer from the network: whatever turn asks for it leaves its place at work to others meanwhile. */
-  away = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+  /** Waits in line for a budget. Whatever turn asks for it counts there meanwhile; it goes on without asking. */
+  inLine = async <Answer>(wait: () => Promise<Answer>): Promise<Answer> => {
     const turn = this.#current.getStore();
-    if (turn === undefined) return ask();
-    turn.requests += 1;
-    if (turn.requests === 1) this.#goAway(turn.shares);
+    if (turn === undefined) return wait();
+    turn.waits += 1;
+    if (turn.waits === 1) for (const { name } of turn.shares) this.#pool(name).inLine += 1;
     try {
-      return await ask();
+      return await wait();
     } finally {
-      turn.requests -= 1;
-      if (turn.requests === 0) for (const { name } of turn.shares) this.#pool(name).away -= 1;
+      turn.waits -= 1;
+      if (turn.waits === 0) this.#leaveLine(turn.shares);
     }
   };
 
   #begin(shares: readonly Share[]): Admission {
-    const turn = { shares, requests: 0 };
+    const turn = { shares, waits: 0 };
     return {
       verdict: 'begin',
       run: async (work) => {
@@ -115,8 +114,8 @@ export class Turns {
     };
   }
 
-  #goAway(shares: readonly Share[]): void {
-    for (const { name } of shares) this.#pool(name).away += 1;
+  #leaveLine(shares: readonly Share[]): void {
+    for (const { name } of shares) this.#pool(name).inLine -= 1;
     for (const share of shares) this.#serve(share);
   }
 
@@ -165,13 +164,13 @@ export class Turns {
     return line?.indexOf(waiter) ?? 0;
   }
 
-  #isFull({ name, most, mostAtWork = most }: Share): boolean {
-    const { turns, away } = this.#pool(name);
-    return turns >= most || turns - away >= mostAtWork;
+  #isFull({ name, most, mostInLine = most }: Share): boolean {
+    const { turns, inLine } = this.#pool(name);
+    return turns >= most || inLine >= mostInLine;
   }
 
   #pool(name: string): Pool {
-    const pool = this.#pools.get(name) ?? { turns: 0, away: 0, line: [] };
+    const pool = this.#pools.get(name) ?? { turns: 0, inLine: 0, line: [] };
     this.#pools.set(name, pool);
     return pool;
   }

@@ -57,5 +57,7 @@ export function stampOf(fileName: string): string {
 
 /** Whether two looks found the same. */
 export function isSameLook(one: Look, other: Look): boolean {
-  return one.size === other.size && [...one].every(([fileName, stamp]) => other.get(fileName) === stamp);
+  if (one.size !== other.size) return false;
+  for (const fileName of one.keys()) if (other.get(fileName) !== one.get(fileName)) return false;
+  return true;
 }

@@ -23,6 +23,12 @@ export interface BudgetShare {
   accepted(): Promise<void>;
 }
 
+/** How a participant waits. */
+export interface BudgetWaiting {
+  pauseWaitMs?: number | undefined;
+  whileInLine?: (<Answer>(wait: () => Promise<Answer>) => Promise<Answer>) | undefined;
+}
+
 /** A person is told rather than kept waiting for longer. */
 const LONGEST_INTERACTIVE_WAIT_MS = 30 * SECOND_MS;
 /** A pause that the other side asked for is sat through up to this long, unless told; a longer one is a job that comes back. */
@@ -47,7 +53,8 @@ const RESERVED_SHARE = 0.1;
  * lets it; a person is told when it takes more than half a minute.
  * @param budget names the budget: the application's client id
  * @param participant names who draws: the tenant
- * @param pauseWaitMs the longest pause that is sat through, for work that would have to begin from its start again
+ * @param options.pauseWaitMs the longest pause that is sat through, for work that would have to begin from its start again
+ * @param options.whileInLine does the waiting where there is any, once for each time that something is taken
  */
 export function openBudgetShare(
   redis: RedisClient,
@@ -55,7 +62,7 @@ export function openBudgetShare(
   participant: string,
   limits: BudgetLimits,
   priority: Priority,
-  pauseWaitMs = PAUSE_WAIT_MS,
+  { pauseWaitMs = PAUSE_WAIT_MS, whileInLine = (wait) => wait() }: BudgetWaiting = {},
 ): BudgetShare {
   const places = keys.budget(budget);
   const { waiting } = places;
@@ -73,19 +80,19 @@ export function openBudgetShare(
     return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1 };
   }
 
-  async function untilGranted(ticket: string, units: number, signal: AbortSignal): Promise<void> {
+  /** @param first what was answered to the first question */
+  async function untilGranted(first: Answer, ticket: string, units: number, signal: AbortSignal): Promise<Answer> {
     const startedAt = performance.now();
-    for (;;) {
-      const { waitMs, isPause, isTrial } = await ask(ticket, units);
-      if (waitMs === 0) {
-        isOnTrial ||= isTrial;
-        return;
-      }
+    let answer = first;
+    while (answer.waitMs > 0) {
+      const { waitMs, isPause } = answer;
       if (isPause && waitMs > longestPauseMs) throw paused(waitMs);
       const waitedMs = performance.now() - startedAt;
       if (priority === 'interactive' && waitedMs + waitMs > LONGEST_INTERACTIVE_WAIT_MS) throw exhausted(waitMs);
       await pauseFor(Math.min(waitMs, Math.max(LOOK_EVERY_MS, waitMs / 4)), signal);
+      answer = await ask(ticket, units);
     }
+    return answer;
   }
 
   return {
@@ -94,7 +101,10 @@ export function openBudgetShare(
       // More than fits at once is taken as what fits: it could never be had otherwise.
       const taken = Math.max(1, Math.min(units, limits.burst - reserved));
       try {
-        await untilGranted(ticket, taken, signal);
+        const first = await ask(ticket, taken);
+        const isAtOnce = first.waitMs === 0;
+        const granted = isAtOnce ? first : await whileInLine(() => untilGranted(first, ticket, taken, signal));
+        isOnTrial ||= granted.isTrial;
       } catch (error) {
         // The place is free at once; where Redis is away it is in a little while.
         await redis.hdel(waiting, ticket).catch(() => {});

@@ -27,6 +27,8 @@ export interface EpochView {
  * has counters of its own, for the tenants that lie on it.
  */
 export interface StateEpoch extends TenantEpoch {
+  /** What tells the installation's identity key from others, and nothing else of it: 16 characters of `[0-9a-v]`. */
+  identity: string;
   /** The same for where a tenant's decisions and writes lie, under each of its ids; the methods here are for all that there is. */
   of(...tenantIds: readonly string[]): TenantEpoch;
   /** @throws MirrorError `settings`, code `identity-key-changed`, when Redis or the directory belongs to another identity key */
@@ -142,6 +144,7 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
 
   return {
     ...lookingAfter(null),
+    identity: fingerprint,
     of: (...tenantIds) => lookingAfter(tenantIds.map(keys.protection)),
     async requireIdentity() {
       const known = [await redis.hget(keys.epoch(0), 'identity'), await directory.use((kept) => kept.readIdentity())];

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 
@@ -8,13 +8,16 @@ export interface AgendaIndex {
   of(agendaIds: 'all' | readonly string[]): Generator<Appointment>;
   /** How many of the other agendas overlap a window. */
   countBeside(agendaIds: readonly string[], window: TimeWindow): number;
-  /** Names what the reading shows of some agendas: the same as of an earlier reading that showed the very same appointments of them. */
+  /**
+   * Names what the reading shows of some agendas: never the same as of a reading that showed others of them. The same as of one that showed
+   * the same, where its index is at hand or neither's was.
+   */
   revisionOf(agendaIds: 'all' | readonly string[]): string;
   /** By agenda: its appointments, and a name for them. */
   readonly lists: ReadonlyMap<string, AgendaList>;
 }
 
-/** The appointments of one agenda, under a name that no other list ever has. */
+/** The appointments of one agenda, under a name that no other appointments ever have. */
 interface AgendaList {
   appointments: Appointment[];
   revision: string;
@@ -68,7 +71,15 @@ function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null
     const known = before?.lists.get(agenda);
     const isAsBefore =
       known?.appointments.length === those.length && those.every((one, at) => one === known.appointments[at]);
-    lists.set(agenda, isAsBefore ? known : { appointments: those, revision: randomUUID() });
+    lists.set(
+      agenda,
+      isAsBefore ? known : { appointments: those, revision: known === undefined ? nameOf(those) : randomUUID() },
+    );
   }
   return lists;
+}
+
+/** By what they tell: with it alone a process knows them again. Where the last ones are at hand that is told for less. */
+function nameOf(appointments: readonly Appointment[]): string {
+  return hash('sha256', JSON.stringify(appointments), 'base64url');
 }

@@ -12,6 +12,11 @@ export class FingerprintMemory {
   #context: string | null = null;
   #known = new WeakMap<object, { epoch: number; fingerprint: string }>();
 
+  /** For when the records are not kept: a table of theirs would stay as large as it was. */
+  forget(): void {
+    this.#known = new WeakMap();
+  }
+
   /**
    * @param context tells all that a fingerprint depends on beside the record, its epoch and the target's configuration; under another one
    *   nothing is known

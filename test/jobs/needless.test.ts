@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { JobName } from '../../src/jobs/catalogue.ts';
 import { createNeedless, neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
@@ -72,6 +72,24 @@ describe('a repeated job of a tenant', () => {
     expect(await isNeedless('push', 'uno')).toBe(false);
     expect(await isNeedless('triggers', 'uno')).toBe(false);
   });
+});
+
+test('a tenant is looked at once for all of its jobs', async () => {
+  const connection = redis.connect();
+  const isNeedless = createNeedless(connection, () => new Map([[TENANT.id, TENANT]]));
+  await connection.ping();
+  const asked = vi.spyOn(connection, 'sendCommand');
+  expect(await Promise.all(REPEATED.map((job) => isNeedless(job, TENANT.id)))).toEqual(REPEATED.map(() => true));
+  expect(asked).toHaveBeenCalledTimes(1);
+  // A look that is under way tells nothing of what became known since it was sent.
+  const early = Promise.withResolvers<string[]>();
+  vi.spyOn(connection, 'eval').mockReturnValueOnce(early.promise);
+  const before = isNeedless('pull', TENANT.id);
+  await new Promise((resolve) => setImmediate(resolve));
+  await connection.hset(keys.credential('uno', 'clinic'), 'a', '1');
+  expect(await isNeedless('pull', TENANT.id)).toBe(false);
+  early.resolve([]);
+  expect(await before).toBe(true);
 });
 
 test('a job that is needless takes no turn and is not handed to anybody', async () => {

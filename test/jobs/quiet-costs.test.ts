@@ -15,6 +15,7 @@ const COMMANDS = { tenant: 22, target: 8 };
 async function costsOf(
   appointments: number,
   change: (clinic: ReturnType<typeof createModelClinic>) => void = () => {},
+  { keeps = true }: { keeps?: boolean } = {},
 ) {
   const clinic = createModelClinic();
   for (let index = 0; index < appointments; index += 1) {
@@ -25,9 +26,20 @@ async function costsOf(
   await connection.flushall();
   const targets = ['a1', 'a2'].map((id) => ({ id, model: createModelTarget(), configuration: { agendas: [id] } }));
   const tenant = openTenant({ redis: connection, clinic, targets, clock: () => NOW });
+  /** As of a clinic that is too small for its appointments to be kept. */
+  function makeAnew(): void {
+    if (keeps) return;
+    tenant.memory.appointments.forget();
+    for (const [id, one] of clinic.appointments) clinic.appointments.set(id, structuredClone(one));
+  }
   await cycle(tenant);
-  await pull(tenant);
+  for (let time = 0; time < 2; time += 1) {
+    makeAnew();
+    await pull(tenant);
+  }
   change(clinic);
+  makeAnew();
+  const forgets = ['a1', 'a2'].map((id) => vi.spyOn(targetOf(tenant, id).fingerprints, 'forget'));
   const identities = ['a1', 'a2'].map((id) => targetOf(tenant, id).identity);
   const [fingerprints, keys] = (['fingerprint', 'key'] as const).map((name) =>
     identities.map((identity) => vi.spyOn(identity, name)),
@@ -38,7 +50,11 @@ async function costsOf(
   const countOf = (spies: { mock: { calls: unknown[] } }[] = []) =>
     spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   const unchanged = run.targets.reduce((sum, one) => sum + one.unchanged, 0);
-  return { unchanged, commands: commands.mock.calls.length, fingerprints: countOf(fingerprints), keys: countOf(keys) };
+  const forgotten = countOf(forgets);
+  return {
+    ...{ unchanged, forgotten, commands: commands.mock.calls.length },
+    ...{ fingerprints: countOf(fingerprints), keys: countOf(keys) },
+  };
 }
 
 test('a cycle in which nothing changes computes no name and no fingerprint, and asks Redis as much for many records as for few', async () => {
@@ -47,6 +63,20 @@ test('a cycle in which nothing changes computes no name and no fingerprint, and 
   expect(many.commands).toBe(few.commands);
   for (const costs of [few, many]) expect(costs).toMatchObject({ fingerprints: 0, keys: 0 });
   expect(few.commands).toBeLessThanOrEqual(COMMANDS.tenant + 2 * COMMANDS.target);
+});
+
+test('it costs as little where no appointment is kept in between, and no table for them', async () => {
+  const [kept, little] = [await costsOf(60), await costsOf(60, () => {}, { keeps: false })];
+  expect(little).toEqual({ ...kept, forgotten: 2 });
+  expect(little).toMatchObject({ unchanged: 60, fingerprints: 0, keys: 0 });
+  expect(kept.forgotten).toBe(0);
+  const changed = await costsOf(
+    60,
+    ({ appointments }) => appointments.set('4', appointmentOf('4', { inHours: 90, agendaId: 'a1' })),
+    { keeps: false },
+  );
+  // Those of the calendar that it lies in are worked out, and not those of the other.
+  expect(changed.fingerprints).toBe(30);
 });
 
 test('what a cycle keeps of the clinic is gone with the next one that can not read it', async () => {

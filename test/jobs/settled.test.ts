@@ -22,6 +22,9 @@ const AGENDAS = { doctor: ['a1'], assistant: ['a2'], clinic: 'all' } as const;
 
 const redis = useRedis();
 
+/** What a process knows of the reading before: its appointments, what they told, or nothing, as one that was just started. */
+type Remembers = 'appointments' | 'names' | 'nothing';
+
 /** One tenant in one process, or in another one for every cycle. */
 interface World {
   models: Record<keyof typeof AGENDAS, ReturnType<typeof createModelTarget>>;
@@ -34,7 +37,7 @@ interface Shared {
   now: number;
 }
 
-function worldOf(shared: Shared, id: string, remembers: boolean): World {
+function worldOf(shared: Shared, id: string, remembers: Remembers): World {
   const models = { doctor: createModelTarget(), assistant: createModelTarget(), clinic: createModelTarget() };
   const targets = Object.entries(AGENDAS).map(([target, agendas]) => ({
     id: target,
@@ -48,7 +51,14 @@ function worldOf(shared: Shared, id: string, remembers: boolean): World {
   const { connection, clinic } = shared;
   const open = () => openTenant({ redis: connection, clinic, id, targets, clock: () => shared.now });
   const kept = open();
-  return { models, tenant: () => (remembers ? kept : open()) };
+  return {
+    models,
+    tenant() {
+      if (remembers === 'nothing') return open();
+      if (remembers === 'names') kept.memory.appointments.forget();
+      return kept;
+    },
+  };
 }
 
 async function openShared(): Promise<Shared> {
@@ -136,8 +146,8 @@ async function happen(shared: Shared, worlds: readonly World[], change: Change):
       clinic.truncatedAfter = change.after;
       return;
     case 'pull': {
-      const [one, other] = await Promise.all(worlds.map((world) => told(world.tenant())));
-      expect(one).toEqual(other);
+      const [one, ...others] = await Promise.all(worlds.map((world) => told(world.tenant())));
+      for (const other of others) expect(other).toEqual(one);
       return;
     }
   }
@@ -173,12 +183,14 @@ test('a process that remembers plans as one that does not', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(rounds, { minLength: 2, maxLength: 6 }), async (history) => {
       const shared = await openShared();
-      const worlds = [worldOf(shared, 'remembering', true), worldOf(shared, 'forgetting', false)];
+      const worlds = (['nothing', 'names', 'appointments'] as const).map((what) =>
+        worldOf(shared, `keeps-${what}`, what),
+      );
       for (const round of [...history, LAST]) await play(shared, worlds, round);
-      const [one, other] = worlds.map(({ models }) =>
+      const [one, ...others] = worlds.map(({ models }) =>
         Object.values(models).map((model) => model.objects().map(({ item }) => item)),
       );
-      expect(one).toEqual(other);
+      for (const other of others) expect(other).toEqual(one);
     }),
     { numRuns: HISTORIES },
   );
@@ -192,7 +204,7 @@ describe('a calendar for which nothing was planned', () => {
       ['2', 'a2'],
     ] as const)
       shared.clinic.appointments.set(id, appointmentOf(id, { agendaId, treatmentId: 't1' }));
-    const tenant = worldOf(shared, 'studio-rossi', true).tenant();
+    const tenant = worldOf(shared, 'studio-rossi', 'appointments').tenant();
     await cycle(tenant);
     await pull(tenant);
     return { shared, tenant, read: vi.spyOn(tenant.links, 'read') };
@@ -213,6 +225,24 @@ describe('a calendar for which nothing was planned', () => {
       const { settledAsOf, plannedAsOf, lastPlannedAt } = await tenant.records.read(id);
       expect([settledAsOf, plannedAsOf, lastPlannedAt]).toEqual([shared.now, shared.now, shared.now]);
     }
+  });
+
+  test('is not opened again when its appointments are made anew and tell the same', async () => {
+    const { shared, tenant, read } = await settled();
+    async function pullAnew() {
+      tenant.memory.appointments.forget();
+      for (const [id, one] of shared.clinic.appointments) shared.clinic.appointments.set(id, structuredClone(one));
+      read.mockClear();
+      return pull(tenant);
+    }
+    // What they told was not known by itself before.
+    await pullAnew();
+    const { targets } = await pullAnew();
+    expect(opened(read)).toEqual([]);
+    expect(targets.map(({ unchanged }) => unchanged)).toEqual([1, 1, 2]);
+    shared.clinic.appointments.set('2', appointmentOf('2', { agendaId: 'a2', treatmentId: 't1', inHours: 30 }));
+    await pullAnew();
+    expect(opened(read)).toEqual(['assistant', 'clinic']);
   });
 
   test('is opened when an appointment of its agendas changes, and the others are not', async () => {

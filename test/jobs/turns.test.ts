@@ -110,33 +110,45 @@ describe('a turn', () => {
     expect(begun).toEqual(['a', 'b']);
   });
 
-  test('that waits for an answer leaves its place at work, and goes on when it is there', async () => {
+  test('that waits in line for a budget keeps others from beginning, and not from going on', async () => {
     const turns = new Turns();
-    const share: Share = { name: 'client', most: 3, mostAtWork: 1 };
+    const share: Share = { name: 'client', most: 4, mostInLine: 1 };
     const answers = new Map<string, PromiseWithResolvers<void>>();
     const steps: string[] = [];
+    const answerTo = async (work: string) => {
+      const answer = Promise.withResolvers<void>();
+      answers.set(work, answer);
+      await answer.promise;
+    };
     const come = (work: string): void => {
       const admission = turns.admit({ work, job: work, shares: [share], call: async () => come(work) });
       if (admission.verdict !== 'begin') return;
-      const answer = Promise.withResolvers<void>();
-      answers.set(work, answer);
       void admission.run(async () => {
-        steps.push(`${work} asks`);
-        await turns.away(() => answer.promise);
-        steps.push(`${work} goes on`);
+        steps.push(`${work} begins`);
+        await answerTo(`${work}, at once`);
+        await turns.inLine(() => answerTo(`${work}, in line`));
+        steps.push(`${work} ends`);
       });
     };
     const settle = () => new Promise((resolve) => setImmediate(resolve));
-    for (const work of ['a', 'b', 'c', 'd']) come(work);
-    await settle();
-    expect(steps).toEqual(['a asks', 'b asks', 'c asks']);
-    answers.get('a')?.resolve();
-    answers.get('b')?.resolve();
-    await settle();
-    expect(steps.slice(3)).toEqual(['a goes on', 'b goes on', 'd asks']);
+    const answer = async (name: string) => {
+      answers.get(name)?.resolve();
+      await settle();
+    };
+    come('a');
+    come('b');
+    await answer('a, at once');
+    come('c');
+    come('d');
+    await answer('b, at once');
+    expect(steps).toEqual(['a begins', 'b begins']);
+    await answer('a, in line');
+    expect(steps.slice(2)).toEqual(['a ends']);
+    await answer('b, in line');
+    expect(steps.slice(3).toSorted()).toEqual(['b ends', 'c begins', 'd begins']);
   });
 
-  test('asking for nothing but outside of one is no turn', async () => {
-    expect(await new Turns().away(async () => 'an answer')).toBe('an answer');
+  test('is none for whoever waits in line outside of one', async () => {
+    expect(await new Turns().inLine(async () => 'an answer')).toBe('an answer');
   });
 });

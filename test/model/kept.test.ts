@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KeptRoom } from '../../src/model/kept.ts';
 
-function open(entries: number) {
-  const room = new KeptRoom(entries);
+function open(entries: number, fewest = 0) {
+  const room = new KeptRoom(entries, fewest);
   const forgotten: string[] = [];
   const kept = new Map<string, { forget(): void }>();
   const use = (name: string, size: number) => {
@@ -11,7 +11,7 @@ function open(entries: number) {
     kept.set(name, one);
     room.use(one, size);
   };
-  return { use, forgotten };
+  return { use, forgotten, room, kept };
 }
 
 test('what was used longest ago is forgotten first, as far as room is needed', () => {
@@ -36,6 +36,19 @@ test('what is larger than all of the room is not kept', () => {
   expect(forgotten).toEqual(['a']);
   use('b', 100);
   expect(forgotten).toEqual(['a']);
+});
+
+test('what is small takes no room, unless others would be asked for it again', () => {
+  const { use, forgotten, room, kept } = open(100, 10);
+  use('large', 95);
+  use('small', 9);
+  expect(forgotten).toEqual(['small']);
+  use('large', 9);
+  expect(forgotten).toEqual(['small', 'large']);
+  use('b', 95);
+  const dear = kept.get('small') as { forget(): void };
+  room.use(dear, 9, { isDear: true });
+  expect(forgotten).toEqual(['small', 'large', 'b']);
 });
 
 test('never is more kept than there is room, and the one used last is forgotten only when it is too large', () => {

@@ -9,14 +9,21 @@ type Answer = [waitMs: number, isPause: number, isTrial: number];
 
 /** A share whose questions Redis answers so, in this order. */
 function open(priority: Priority, ...answers: Answer[]) {
+  const waits: ('begun' | 'over')[] = [];
+  const whileInLine = async <Given>(wait: () => Promise<Given>) => {
+    waits.push('begun');
+    const given = await wait();
+    waits.push('over');
+    return given;
+  };
   const time = useFakeTime();
   const run = vi.fn(async (..._given: unknown[]) => answers.shift());
   const hdel = vi.fn(async () => 1);
   const redis = { eval: run, hdel } as unknown as RedisClient;
-  const share = openBudgetShare(redis, 'client-1', 'tenant', LIMITS, priority);
+  const share = openBudgetShare(redis, 'client-1', 'tenant', LIMITS, priority, { whileInLine });
   const asked = async (count: number) =>
     untilSeen(() => run.mock.settledResults.length === count && vi.getTimerCount() > 0, 'the pause');
-  return { share, run, hdel, time, asked };
+  return { share, run, hdel, time, asked, waits };
 }
 
 /** Units that the first question asked for. */
@@ -28,6 +35,21 @@ function unitsOf({ run }: ReturnType<typeof open>): unknown {
 const GRANTED: Answer = [0, 0, 0];
 
 describe('a share of a budget', () => {
+  test('tells that it waits in line from the first answer that says so until it is granted, however often it asks', async () => {
+    const { share, time, asked, waits } = open('background', GRANTED, [1_000, 0, 0], [1_000, 0, 0], GRANTED);
+    await share.take(NEVER);
+    expect(waits).toEqual([]);
+    const taking = share.take(NEVER);
+    await asked(2);
+    expect(waits).toEqual(['begun']);
+    await time.pass(1_000);
+    await asked(3);
+    expect(waits).toEqual(['begun']);
+    await time.pass(1_000);
+    await taking;
+    expect(waits).toEqual(['begun', 'over']);
+  });
+
   test('asks for no more units than can be had at once: background work leaves a tenth to persons', async () => {
     for (const [priority, units, taken] of [
       ['background', 1_000, 18],

@@ -366,10 +366,10 @@ describe('D10: a pause that the other side asked for', () => {
 
   test('D9: is sat through to its end by a cycle, which would have to read its pages again, and not by a person', async () => {
     const { connect, ask, pass, granted, failed } = budget(WIDE);
-    const cycle = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'background', 15 * MINUTE);
+    const cycle = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'background', { pauseWaitMs: 15 * MINUTE });
     await cycle.refused(60 * MINUTE);
     await ask('cycle', cycle);
-    const person = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'interactive', 15 * MINUTE);
+    const person = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'interactive', { pauseWaitMs: 15 * MINUTE });
     await ask('person', person);
     expect(failed).toMatchObject([{ who: 'person', error: { code: 'budget-paused' } }]);
     await pass(14 * MINUTE, 30_000);
