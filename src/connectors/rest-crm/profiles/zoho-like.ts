@@ -6,7 +6,7 @@ type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 const UPSERT_SIZE = 100;
 /** Records of one deletion (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
 const DELETION_SIZE = 100;
-/** Values of one `in`, since version 7 (help.zoho.com, Kaizen 183: COQL API's enhancements in version 7). */
+/** Values of one `in`, since version 7 (help.zoho.com, Kaizen 183: COQL API's enhancements in Zoho CRM API version 7). */
 const VALUES_OF_IN = 100;
 /** Records of one page (zoho.com/crm/developer/docs/api/v8/get-records.html). */
 const PAGE_SIZE = 200;
