@@ -6,7 +6,8 @@ const GOALS = new Map([
   [2, 1.9],
   [4, 3.6],
 ]);
-const VENDOR_LATENCY_MS = 50;
+/** What the goals are about, and one at which no core is full: what is missing there is no core's doing. */
+const VENDOR_LATENCIES_MS = [50, 200];
 /** Few enough that answers are what is waited for, and no processor. */
 const TARGETS_AT_ONCE = 8;
 const SIZE = { tenants: 8, appointments: 100, targets: 8 };
@@ -18,27 +19,35 @@ const TO = 0.7;
 /** Nothing was written for so long: the first sync is over. */
 const REST_MS = 5_000;
 
-/** Writes a second of one, two and four daemons, each with eight targets at once of a vendor that takes one write a call, 50 ms each. */
+/** Processor time in seconds; the vendor is this process. */
+interface Used {
+  daemons: number;
+  redis: number;
+  vendor: number;
+}
+
+/** Writes a second of one, two and four daemons, each with eight targets at once of a vendor that takes one write a call and its time for it. */
 export async function measureWorkers(_: unknown, say: (text: string) => void): Promise<Figure[]> {
-  const one = await writesPerSecond(1, say);
   const figures: Figure[] = [];
-  for (const [processes, goal] of GOALS) {
-    const ours = await writesPerSecond(processes, say);
-    const value = ours / one;
-    const n = SIZE.tenants * BOOKED;
-    figures.push({
-      ...{ name: `workers ${processes}`, ...atLeast(goal, value) },
-      ...{ floor: one, ours, unit: 'writes/s', n },
-    });
+  for (const latencyMs of VENDOR_LATENCIES_MS) {
+    const one = await writesPerSecond(1, latencyMs, say);
+    for (const [processes, goal] of GOALS) {
+      const ours = await writesPerSecond(processes, latencyMs, say);
+      const value = ours / one;
+      const n = SIZE.tenants * BOOKED;
+      figures.push({
+        ...{ name: `workers ${processes} at ${latencyMs} ms`, ...atLeast(goal, value) },
+        ...{ floor: one, ours, unit: 'writes/s', n },
+      });
+    }
   }
   return figures;
 }
 
-async function writesPerSecond(processes: number, say: (text: string) => void): Promise<number> {
-  say(`workers: ${processes} of them …`);
+async function writesPerSecond(processes: number, latencyMs: number, say: (text: string) => void): Promise<number> {
   await using world = await openWorld({
     groups: [{ name: 'clinic', ...SIZE, sink: 'single' }],
-    sinks: { single: { latencyMs: VENDOR_LATENCY_MS } },
+    sinks: { single: { latencyMs } },
     connector: 'single-sink',
     settings: {
       schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 },
@@ -47,8 +56,8 @@ async function writesPerSecond(processes: number, say: (text: string) => void): 
     },
   });
   await using daemons = new AsyncDisposableStack();
-  const starting = Array.from({ length: processes }, () => world.startDaemon());
-  for (const daemon of await Promise.all(starting)) daemons.use(daemon);
+  const started = await Promise.all(Array.from({ length: processes }, () => world.startDaemon()));
+  for (const daemon of started) daemons.use(daemon);
   await atRest();
   const before = written();
   const clinics = world.tenantsOf('clinic');
@@ -56,8 +65,22 @@ async function writesPerSecond(processes: number, say: (text: string) => void): 
   await Promise.all(clinics.map((tenant) => world.queues.pullNow(tenant)));
   const all = clinics.length * BOOKED;
   const [from, to] = [await reached(before + FROM * all), await reached(before + TO * all)];
-  return (to.count - from.count) / ((to.at - from.at) / 1_000);
+  const [writes, seconds] = [to.count - from.count, (to.at - from.at) / 1_000];
+  const milliseconds = (name: keyof Used) => (((to.used[name] - from.used[name]) / writes) * 1_000).toFixed(1);
+  const shares = `daemons ${milliseconds('daemons')} ms, Redis ${milliseconds('redis')}, the vendor ${milliseconds('vendor')}`;
+  const cores =
+    Object.keys(to.used).reduce((sum, name) => sum + to.used[name as keyof Used] - from.used[name as keyof Used], 0) /
+    seconds;
+  say(
+    `workers: ${processes} at ${latencyMs} ms: ${(writes / seconds).toFixed(0)} writes/s; processor time of a write: ${shares}; ${cores.toFixed(2)} cores`,
+  );
+  return writes / seconds;
 
+  function used(): Used {
+    const { user, system } = process.cpuUsage();
+    const daemons = started.reduce((sum, daemon) => sum + daemon.cpuSeconds(), 0);
+    return { daemons, redis: world.redisCpuSeconds(), vendor: (user + system) / 1e6 };
+  }
   function written(): number {
     return [...world.sink.writes.values()].reduce((sum, { operations }) => sum + operations, 0);
   }
@@ -65,10 +88,10 @@ async function writesPerSecond(processes: number, say: (text: string) => void): 
   async function atRest(): Promise<void> {
     for (let last = -1; written() === 0 || written() !== last; await pause(REST_MS)) last = written();
   }
-  async function reached(goal: number): Promise<{ at: number; count: number }> {
+  async function reached(goal: number): Promise<{ at: number; count: number; used: Used }> {
     for (;;) {
       const count = written();
-      if (count >= goal) return { at: performance.now(), count };
+      if (count >= goal) return { at: performance.now(), count, used: used() };
       await pause(20);
     }
   }

@@ -61,6 +61,8 @@ export interface World extends AsyncDisposable {
   slow(): void;
   /** When the last cycles of a tenant began, oldest first. */
   cyclesOf(tenant: string): Promise<number[]>;
+  /** Processor time that Redis has used. */
+  redisCpuSeconds(): number;
   /** @param options.cores how many of the machine's it may use; all of them unless told */
   startDaemon(options?: { cores?: number }): Promise<RunningDaemon>;
 }
@@ -128,6 +130,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     },
     cyclesOf: async (tenant) =>
       (await createRunStore(connection, tenant).list(REPORTS)).map(({ startedAt }) => startedAt).reverse(),
+    redisCpuSeconds: () => cpuSecondsOf(redis.pid),
     startDaemon: (options) => startDaemon(dir, env, options),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
@@ -257,14 +260,16 @@ async function startDaemon(
   const told = (name: string) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8');
   return {
     megabytes: () => Number(/VmRSS:\s+(\d+)/.exec(told('status'))?.[1]) / 1_024,
-    // The fields after the name, of which the 12th and 13th are user and system time in hundredths of a second (proc_pid_stat(5)).
-    cpuSeconds() {
-      const fields = told('stat').split(') ')[1]?.split(' ') ?? [];
-      return (Number(fields[11]) + Number(fields[12])) / 100;
-    },
+    cpuSeconds: () => cpuSecondsOf(child.pid),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await ended;
     },
   };
+}
+
+/** The fields after the name, of which the 12th and 13th are user and system time in hundredths of a second (proc_pid_stat(5)). */
+function cpuSecondsOf(pid: number | undefined): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }

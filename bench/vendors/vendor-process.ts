@@ -9,6 +9,8 @@ export interface VendorProcess extends AsyncDisposable {
   target: VendorTarget;
   /** What the vendor charged so far; null where that is one for each request. */
   units(): Promise<number | null>;
+  /** Makes an empty calendar beside one; absent where one holds as much as is wanted. */
+  calendarBeside?(container: string, number: number): Promise<string>;
 }
 
 const MAIN = fileURLToPath(new URL('./vendor-main.ts', import.meta.url));
@@ -56,6 +58,16 @@ async function startCaldav(): Promise<VendorProcess> {
       stream: 'appointments',
     },
     units: async () => null,
+    async calendarBeside(container, number) {
+      const beside = container.replace(/\/?$/, `-${number}/`);
+      const authorization = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`;
+      const { status } = await fetch(new URL(beside, radicale.url), {
+        method: 'MKCALENDAR',
+        headers: { authorization },
+      });
+      if (status !== 201) throw new Error(`the calendar was not made: ${status}`);
+      return beside;
+    },
     [Symbol.asyncDispose]: () => radicale.stop(),
   };
 }

@@ -12,7 +12,7 @@ const KEY = 'Clinic_Mirror_Key';
 const STAMP = 'Clinic_Mirror_Stamp';
 const KINDS = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
 /** Keys of one look and records of a page, as the profile says. */
-const LOOK_SIZE = 50;
+const LOOK_SIZE = 100;
 const PAGE_SIZE = 200;
 
 const SUITE: Omit<CrmTarget['names'], 'title'> = {
@@ -52,7 +52,7 @@ export const zoho: RestCrmSpeech = {
 
 function faultsOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmItem> {
   const path = `/crm/v8/${KINDS[stream]}`;
-  const writes: ProxyMatch = { method: /^(POST|PUT|DELETE)$/, url: new RegExp(`${path}(/|$)`) };
+  const writes: ProxyMatch = { method: /^(POST|PUT|DELETE)$/, url: new RegExp(`${path}(/|\\?|$)`) };
   const reads: ProxyMatch = { method: /^GET$/, url: new RegExp(`${path}\\?`) };
   const isUpserted = stream !== 'appointments';
   const looks = (n: number) => Math.ceil(n / LOOK_SIZE) + Math.ceil(n / restCrm.supports.batchSize);
@@ -66,8 +66,8 @@ function faultsOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmIte
     forbidden: () => jsonAnswer(403, refused('NO_PERMISSION')),
     unavailable: () => jsonAnswer(503, refused('INTERNAL_ERROR')),
     requestsForCreates: creates,
-    // A look by key, then each alone.
-    requestsForDeletes: (n) => looks(n) + n,
+    // A look by key, then the deletion of all that was found.
+    requestsForDeletes: looks,
     requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
     requestsForRetriedCreates: (n) => 2 * creates(n),
     withUnknownFields: (answer) =>

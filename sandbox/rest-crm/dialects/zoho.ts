@@ -8,7 +8,7 @@ import { codeOfStatus, failure, success, unfit } from './zoho-answers.ts';
 const MAX_ROWS = 100;
 /** Records of one page, and keys of one `in`. */
 const MAX_PER_PAGE = 200;
-const MAX_IN = 50;
+const MAX_IN = 100;
 
 const MIRROR: Record<string, Field> = {
   Clinic_Mirror_Key: { type: 'text', unique: true },
@@ -85,6 +85,7 @@ export const zoho: Dialect = {
     on('PUT', '/:module/:id', (module, request) =>
       withRecord(module, request, (record) => eachRow(request, (row) => change(module, record, row))),
     );
+    on('DELETE', '/:module', removeMany);
     on('DELETE', '/:module/:id', (module, request) =>
       withRecord(module, request, (record) => {
         module.table.remove(record);
@@ -93,6 +94,17 @@ export const zoho: Dialect = {
     );
   },
 };
+
+/** Each id by itself; a call of which none is there is refused (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
+function removeMany({ table }: Module, request: FastifyRequest): Answer {
+  const ids = textOf(queryOf(request).ids).split(',').filter(Boolean);
+  if (ids.length === 0) return failure('REQUIRED_PARAM_MISSING');
+  if (ids.length > MAX_ROWS) return failure('LIMIT_EXCEEDED');
+  const records = ids.map((id) => table.get(id));
+  const data = records.map((record) => (record === undefined ? unfit('INVALID_DATA', 'id') : success(record)));
+  for (const record of records) if (record !== undefined) table.remove(record);
+  return { status: records.some((record) => record !== undefined) ? 200 : 400, body: { data } };
+}
 
 interface Module {
   table: Table;

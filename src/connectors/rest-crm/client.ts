@@ -37,8 +37,13 @@ export interface CrmClientOptions {
 /** Calls that write nothing. */
 const QUESTIONS: ReadonlySet<string> = new Set(['rest-crm.find', 'rest-crm.get', 'rest-crm.list', 'rest-crm.fields']);
 
-/** Calls that write to one record that is there. */
-const CHANGES: ReadonlySet<string> = new Set(['rest-crm.update', 'rest-crm.delete', 'rest-crm.erase']);
+/** Calls that write to records that are there. */
+const CHANGES: ReadonlySet<string> = new Set([
+  'rest-crm.update',
+  'rest-crm.delete',
+  'rest-crm.delete-many',
+  'rest-crm.erase',
+]);
 
 /** The client of one target. */
 export function createCrmClient({ http, authorizer, settings }: CrmClientOptions): CrmClient {
@@ -146,4 +151,22 @@ function bodyOf(label: string, response: HttpResponse, isOk: boolean): unknown {
     if (isOk) throw error;
     return undefined;
   }
+}
+
+/**
+ * Whether an answer is one to a call about an object: it gives its id, says nothing, or just `true`, as EspoCRM does. Whoever stands
+ * before the CRM may answer with 200 in its place.
+ */
+export function speaksOf({ status, body }: CrmAnswer, id: string): boolean {
+  if (status === 204 || body === true) return true;
+  const tells = (value: unknown): boolean =>
+    Object.entries(value ?? {}).some(([name, inner]) =>
+      typeof inner === 'object' ? tells(inner) : /id$/i.test(name) && String(inner) === id,
+    );
+  return tells(body);
+}
+
+/** Whether an answer says that there is no such record; 204 says nothing and means done. */
+export function isMissing(answer: CrmAnswer): boolean {
+  return answer.isNothing && answer.status !== 204;
 }

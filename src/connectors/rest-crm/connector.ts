@@ -3,10 +3,11 @@ import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { inTurn, settle } from '../settle.ts';
 import { createCrmClient } from './client.ts';
+import { type Removal, removeAll, toRemoval } from './deleting.ts';
 import { errors } from './errors.ts';
 import type { CrmRow } from './from-model.ts';
 import { readOurs } from './listing.ts';
-import { findByKeys } from './lookup.ts';
+import { findByKeys, theOne } from './lookup.ts';
 import { prepareTarget } from './preparing.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import type { Scope } from './scope.ts';
@@ -49,7 +50,7 @@ interface Seen {
 
 /** Carries out operations; what fails for the whole target ends the series without another request. */
 async function applyAll(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
-  const { upsert } = scope.resource;
+  const { upsert, deleteMany } = scope.resource;
   const oneByOne = operations.filter(({ kind }) => upsert === undefined || kind === 'delete');
   const contactKeys = operations.flatMap((operation) =>
     operation.kind === 'delete' || operation.item.contactKey === null ? [] : [operation.item.contactKey],
@@ -63,14 +64,21 @@ async function applyAll(scope: Scope, operations: readonly Operation<CrmItem>[])
     contacts: await contactsOf(scope, contactKeys),
   };
   const ready: ReadyWrite[] = [];
+  const leaving: Removal[] = [];
   const outcomes = await inTurn(operations, errors, scope.signal, async (operation) => {
     const contactId = contactIdOf(seen.contacts, operation);
-    if (upsert === undefined || operation.kind === 'delete') {
-      return carryOut(scope, operation, seen.objects.get(operation.key) ?? [], contactId);
+    const found = seen.objects.get(operation.key) ?? [];
+    if (operation.kind === 'delete' && deleteMany !== undefined) {
+      const removal = await toRemoval(scope, operation, found);
+      if ('result' in removal) return removal;
+      leaving.push(removal);
+      return null;
     }
+    if (upsert === undefined || operation.kind === 'delete') return carryOut(scope, operation, found, contactId);
     ready.push({ operation, contactId });
     return null;
   });
+  if (deleteMany !== undefined) outcomes.push(...(await removeAll(scope, deleteMany, leaving)));
   if (upsert !== undefined) outcomes.push(...(await upsertAll(scope, upsert, ready)));
   return settle(outcomes, errors);
 }
@@ -85,8 +93,7 @@ async function contactsOf(scope: Scope, keys: readonly ItemKey[]): Promise<Map<I
 /** @throws MirrorError of this operation alone: the contact is not there, or more than once */
 function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>): string | null {
   if (operation.kind === 'delete' || operation.item.contactKey === null) return null;
-  const [contact, ...others] = contacts.get(operation.item.contactKey) ?? [];
-  if (contact === undefined) throw errors.make('contact-missing');
-  if (others.length > 0) throw errors.make('several-matches');
+  const contact = theOne(contacts.get(operation.item.contactKey) ?? []);
+  if (contact === null) throw errors.make('contact-missing');
   return contact.id;
 }

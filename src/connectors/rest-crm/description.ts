@@ -131,6 +131,20 @@ const resource = z.strictObject({
     })
     .optional(),
   delete: z.strictObject({ call: call('id', 'key', 'versionTag').refine(...needs('id', 'key')) }),
+  /** Deletes several at once by id; what it does not tell as deleted is deleted alone, as are records that are erased after. */
+  deleteMany: z
+    .strictObject({
+      call: call('ids').refine(...needs('ids')),
+      size: whole(2, BATCH_SIZE),
+      /** Between ids that go as one text; without it they are a list. */
+      separator: z.string().min(1).max(3).optional(),
+      /** What became of each record. */
+      rows: path,
+      status: path.describe('Where a row says whether its record was deleted'),
+      taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
+      id: path,
+    })
+    .optional(),
   /** Sent after a delete when a person is to be forgotten. */
   erase: z.strictObject({ call: call('id', 'key').refine(...needs('id', 'key')) }).optional(),
   list: z

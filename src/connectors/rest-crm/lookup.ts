@@ -1,4 +1,5 @@
-import type { ItemKey } from '../../model/operations.ts';
+import type { CrmItem } from '../../model/items.ts';
+import type { ItemKey, Operation } from '../../model/operations.ts';
 import type { CrmAnswer } from './client.ts';
 import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
@@ -46,6 +47,34 @@ export async function readById(scope: Scope, id: string): Promise<CrmRow | null 
   const row = valueAt(answer.body, get.row);
   // Some CRMs give one record as a list of one.
   return readRow(scope, scope.resource, Array.isArray(row) ? row[0] : row);
+}
+
+/**
+ * The object that we wrote last, where the search by key does not show it: its key was taken off, or the search lags. `theirs`: the
+ * id leads to an object with another key, or without our key and stamp. Undefined when the CRM can't be asked by id.
+ */
+export async function lookAtId(
+  scope: Scope,
+  operation: Operation<CrmItem>,
+): Promise<CrmRow | 'theirs' | null | undefined> {
+  if (operation.kind === 'create' || operation.remoteId === null) return null;
+  const row = await readById(scope, operation.remoteId);
+  if (row === null || row === undefined) return row;
+  const isOurs = row.owner !== 'foreign' && (row.key === operation.key || (row.key === null && row.owner === 'ours'));
+  return isOurs ? row : 'theirs';
+}
+
+/** What the CRM has now, where its answer did not tell what it did: by id where it can be asked so, else by key. */
+export async function lookAgain(scope: Scope, { key }: Operation<CrmItem>, id: string): Promise<CrmRow | null> {
+  const row = await readById(scope, id);
+  if (row !== undefined) return row;
+  return (await findByKeys(scope, scope.resource, [key])).get(key)?.find((one) => one.id === id) ?? null;
+}
+
+/** The one object among those that carry a key; null when there is none. @throws MirrorError `several-matches` */
+export function theOne([first, ...others]: readonly CrmRow[]): CrmRow | null {
+  if (others.length > 0) throw errors.make('several-matches');
+  return first ?? null;
 }
 
 /** The rows of an answer. @throws MirrorError `contract` when there are none where the description says */

@@ -8,6 +8,7 @@ export const PLACEHOLDERS = [
   'stampField',
   'fields',
   'id',
+  'ids',
   'contactId',
   'properties',
   'startAt',

@@ -1,7 +1,8 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Outcome } from '../../model/operations.ts';
-import { concernsOneItem, failed, notSent } from '../settle.ts';
+import { failed } from '../settle.ts';
+import { inBatches } from './batches.ts';
 import type { CrmResource } from './description.ts';
 import { errors, rowRefused } from './errors.ts';
 import { idAt, writeValues } from './from-model.ts';
@@ -25,22 +26,7 @@ export async function upsertAll(
   upsert: Upsert,
   writes: readonly ReadyWrite[],
 ): Promise<Outcome<CrmItem>[]> {
-  const outcomes: Outcome<CrmItem>[] = [];
-  for (let start = 0; start < writes.length; start += upsert.size) {
-    const some = writes.slice(start, start + upsert.size);
-    const ending = endingOf(outcomes.at(-1));
-    outcomes.push(
-      ...(ending === null
-        ? await upsertSome(scope, upsert, some)
-        : some.map(({ operation }) => failed(operation, ending))),
-    );
-  }
-  return outcomes;
-}
-
-/** What met the batch before and concerns the whole target: the rest is not sent. */
-function endingOf(before: Outcome<CrmItem> | undefined): MirrorError | null {
-  return before?.result === 'failed' && !concernsOneItem(before.error, errors) ? notSent(before.error) : null;
+  return await inBatches(writes, upsert.size, (some) => upsertSome(scope, upsert, some));
 }
 
 async function upsertSome(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {

@@ -2,16 +2,16 @@ import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { supersededBy } from '../revision.ts';
-import type { CrmAnswer } from './client.ts';
+import { type CrmAnswer, isMissing, speaksOf } from './client.ts';
+import { remove } from './deleting.ts';
 import { errors } from './errors.ts';
 import { type CrmRow, idAt, isSameItem, readRow, writeValues } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
-import { findByKeys, readById } from './lookup.ts';
+import { findByKeys, lookAgain, lookAtId, theOne } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
 
 /** A create or an update. */
 export type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
-type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /**
@@ -26,10 +26,8 @@ export async function carryOut(
   found: readonly CrmRow[],
   contactId: string | null,
 ): Promise<Outcome<CrmItem>> {
-  if (found.length > 1) throw errors.make('several-matches');
-  const row = found[0] ?? null;
-  if (operation.kind === 'delete') return await remove(scope, operation, row);
-  return await write(scope, operation, row, contactId);
+  if (operation.kind === 'delete') return await remove(scope, operation, found);
+  return await write(scope, operation, theOne(found), contactId);
 }
 
 async function write(scope: Scope, operation: Write, row: CrmRow | null, contactId: string | null) {
@@ -41,18 +39,6 @@ async function write(scope: Scope, operation: Write, row: CrmRow | null, contact
     if (!isMissing(answer)) return await updated(scope, operation, operation.remoteId, answer, 'updated');
   }
   return await create(scope, operation, contactId);
-}
-
-/**
- * The object that we wrote last, where the search by key does not show it: its key was taken off, or the search lags. `theirs`: the
- * id leads to an object with another key, or without our key and stamp. Undefined when the CRM can't be asked by id.
- */
-async function lookAtId(scope: Scope, operation: Write | Delete): Promise<CrmRow | 'theirs' | null | undefined> {
-  if (operation.kind === 'create' || operation.remoteId === null) return null;
-  const row = await readById(scope, operation.remoteId);
-  if (row === null || row === undefined) return row;
-  const isOurs = row.owner !== 'foreign' && (row.key === operation.key || (row.key === null && row.owner === 'ours'));
-  return isOurs ? row : 'theirs';
 }
 
 async function overwrite(
@@ -124,26 +110,6 @@ async function updated(
   return written(operation, effect, id, stored);
 }
 
-/**
- * Whether an answer is one to a call about an object: it gives its id, says nothing, or just `true`, as EspoCRM does. Whoever stands
- * before the CRM may answer with 200 in its place.
- */
-function speaksOf({ status, body }: CrmAnswer, id: string): boolean {
-  if (status === 204 || body === true) return true;
-  const tells = (value: unknown): boolean =>
-    Object.entries(value ?? {}).some(([name, inner]) =>
-      typeof inner === 'object' ? tells(inner) : /id$/i.test(name) && String(inner) === id,
-    );
-  return tells(body);
-}
-
-/** What the CRM has now, where its answer did not tell what it did: by id where it can be asked so, else by key. */
-async function lookAgain(scope: Scope, { key }: Write | Delete, id: string): Promise<CrmRow | null> {
-  const row = await readById(scope, id);
-  if (row !== undefined) return row;
-  return (await findByKeys(scope, scope.resource, [key])).get(key)?.find((one) => one.id === id) ?? null;
-}
-
 /** The object as the answer shows it, where it does. */
 function rowOf(scope: Scope, answer: CrmAnswer, path: string | undefined): CrmRow | null {
   return path === undefined ? null : readRow(scope, scope.resource, valueAt(answer.body, path));
@@ -161,32 +127,4 @@ function written(operation: Write, effect: Effect, id: string, row: CrmRow | nul
     remoteId: id,
     ...(stored === null ? {} : { stored }),
   };
-}
-
-async function remove(scope: Scope, operation: Delete, row: CrmRow | null): Promise<Outcome<CrmItem>> {
-  const { recordId, remoteId, key } = operation;
-  const stored = row?.owner === 'foreign' ? 'theirs' : (row ?? (await lookAtId(scope, operation)));
-  const gone = { recordId, result: 'deleted', effect: 'already-gone' } as const;
-  // What is somebody else's by now is not touched; ours is gone.
-  if (stored === 'theirs') return gone;
-  const id = stored?.id ?? remoteId;
-  if (id === null) return gone;
-  const superseded = stored ? supersededBy(operation, { key, ...stored.remote }) : null;
-  if (superseded !== null) return superseded;
-  const { client, resource, signal } = scope;
-  const values = { id, key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
-  const answer = stored === null ? null : await client.send('rest-crm.delete', resource.delete.call, values, signal);
-  const isProved = answer === null || isMissing(answer) || speaksOf(answer, id);
-  if (!isProved && (await lookAgain(scope, operation, id)) !== null)
-    throw errors.make('write-not-shown', { status: answer.status });
-  // Also of what was deleted before: a bin may still hold it.
-  if (operation.erase === true && resource.erase !== undefined) {
-    await client.send('rest-crm.erase', resource.erase.call, values, signal);
-  }
-  return answer === null || isMissing(answer) ? gone : { ...gone, effect: 'deleted' };
-}
-
-/** 204 says nothing and means done. */
-function isMissing(answer: CrmAnswer): boolean {
-  return answer.isNothing && answer.status !== 204;
 }

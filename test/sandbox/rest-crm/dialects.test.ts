@@ -138,4 +138,18 @@ describe('Zoho', () => {
     expect((await call('GET', '/Deals?fields=id')).status).toBe(204);
     expect((await call('POST', '/coql', { select_query: 'select id from Deals' })).status).toBe(400);
   });
+
+  test('deletes by ids, each by itself, and refuses more than a hundred', async () => {
+    const { sandbox, call } = await open('zoho');
+    const [a, b] = ['Anna', 'Bruno'].map((Last_Name) => sandbox.addByHand('Contacts', { Last_Name }).id);
+    const { status, body } = await call('DELETE', `/Contacts?ids=${a},999,${b}`);
+    expect({ status, codes: body.data.map(({ code }: { code: string }) => code) }).toEqual({
+      status: 200,
+      codes: ['SUCCESS', 'INVALID_DATA', 'SUCCESS'],
+    });
+    expect(sandbox.records('Contacts')).toEqual([]);
+    expect((await call('DELETE', `/Contacts?ids=${a}`)).status).toBe(400);
+    expect((await call('DELETE', `/Contacts?ids=${Array(101).fill('1').join(',')}`)).body.code).toBe('LIMIT_EXCEEDED');
+    expect((await call('DELETE', '/Contacts')).body.code).toBe('REQUIRED_PARAM_MISSING');
+  });
 });

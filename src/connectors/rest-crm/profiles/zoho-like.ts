@@ -4,6 +4,10 @@ type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
 /** Rows of one upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
 const UPSERT_SIZE = 100;
+/** Records of one deletion (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
+const DELETION_SIZE = 100;
+/** Values of one `in`, since version 7 (help.zoho.com, Kaizen 183: COQL API's enhancements in Zoho CRM API version 7). */
+const VALUES_OF_IN = 100;
 /** Records of one page (zoho.com/crm/developer/docs/api/v8/get-records.html). */
 const PAGE_SIZE = 200;
 
@@ -56,13 +60,22 @@ function records(module: string, beside: Record<string, unknown>): Resource {
         body: { select_query: `select {{fields}} from ${module} where {{keyField}} in ({{keys}}) limit ${PAGE_SIZE}` },
       },
       rows: 'data',
-      size: 50,
+      size: VALUES_OF_IN,
       quote: "'",
     },
     get: { call: { method: 'GET', path: `/${module}/{{id}}`, nothing: [404] }, row: 'data' },
     create: { call: { method: 'POST', path: `/${module}`, body }, id: 'data[status=success].details.id' },
     update: { call: { method: 'PUT', path: `/${module}/{{id}}`, body, nothing: [404] } },
     delete: { call: { method: 'DELETE', path: `/${module}/{{id}}`, nothing: [404] } },
+    deleteMany: {
+      call: { method: 'DELETE', path: `/${module}`, query: { ids: '{{ids}}' }, partial: true },
+      size: DELETION_SIZE,
+      separator: ',',
+      rows: 'data',
+      status: 'status',
+      taken: ['success'],
+      id: 'details.id',
+    },
     list: {
       call: {
         method: 'GET',

@@ -1,0 +1,139 @@
+import { asMirrorError } from '../../model/errors.ts';
+import type { CrmItem } from '../../model/items.ts';
+import type { Operation, Outcome } from '../../model/operations.ts';
+import { supersededBy } from '../revision.ts';
+import { concernsOneItem, failed, inTurn } from '../settle.ts';
+import { inBatches } from './batches.ts';
+import { isMissing, speaksOf } from './client.ts';
+import type { CrmResource } from './description.ts';
+import { errors } from './errors.ts';
+import { type CrmRow, idAt } from './from-model.ts';
+import { valueAt } from './json-paths.ts';
+import { lookAgain, lookAtId, rowsIn, theOne } from './lookup.ts';
+import type { Scope } from './scope.ts';
+
+type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
+type DeleteMany = NonNullable<CrmResource['deleteMany']>;
+
+/** A deletion with the object that it takes away. */
+export interface Removal {
+  operation: Delete;
+  id: string;
+  /** What was found under it: null when it is gone already, undefined when the CRM could not be asked. */
+  stored: CrmRow | null | undefined;
+}
+
+/**
+ * Deletes one object after a look by key.
+ * @param found what carries the key
+ * @throws MirrorError why this one, or everything, could not be done
+ */
+export async function remove(scope: Scope, operation: Delete, found: readonly CrmRow[]): Promise<Outcome<CrmItem>> {
+  const removal = await toRemoval(scope, operation, found);
+  return 'result' in removal ? removal : await removeOne(scope, removal);
+}
+
+/**
+ * The object that a deletion is to take away, or its outcome where there is none: it is gone, somebody else's by now, or was written
+ * later.
+ * @param found what carries the key
+ * @throws MirrorError as {@link remove}
+ */
+export async function toRemoval(
+  scope: Scope,
+  operation: Delete,
+  found: readonly CrmRow[],
+): Promise<Removal | Outcome<CrmItem>> {
+  const { remoteId, key } = operation;
+  const row = theOne(found);
+  const stored = row?.owner === 'foreign' ? 'theirs' : (row ?? (await lookAtId(scope, operation)));
+  // What is somebody else's by now is not touched; ours is gone.
+  if (stored === 'theirs') return gone(operation);
+  const id = stored?.id ?? remoteId;
+  if (id === null) return gone(operation);
+  return (stored ? supersededBy(operation, { key, ...stored.remote }) : null) ?? { operation, id, stored };
+}
+
+/**
+ * Deletes objects by the CRM's own call for several. Only what the answer names as deleted counts: the rest, and a batch that failed
+ * by one of its records, is deleted each alone.
+ * Never throws: what fails stands in the outcomes.
+ */
+export async function removeAll(
+  scope: Scope,
+  deleteMany: DeleteMany,
+  removals: readonly Removal[],
+): Promise<Outcome<CrmItem>[]> {
+  const isAlone = ({ operation: { erase }, stored }: Removal) =>
+    stored === null || (erase === true && scope.resource.erase !== undefined);
+  const outcomes = await inBatches(
+    removals.filter((removal) => !isAlone(removal)),
+    deleteMany.size,
+    (some) => removeSome(scope, deleteMany, some),
+  );
+  return [...outcomes, ...(await eachAlone(scope, removals.filter(isAlone)))];
+}
+
+async function removeSome(
+  scope: Scope,
+  deleteMany: DeleteMany,
+  removals: readonly Removal[],
+): Promise<Outcome<CrmItem>[]> {
+  let deleted: ReadonlySet<string>;
+  try {
+    deleted = await namedAsDeleted(scope, deleteMany, removals);
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    const isOfRecords = concernsOneItem(error, errors) && error.code !== 'connection-failed';
+    if (!isOfRecords) return removals.map(({ operation }) => failed(operation, error));
+    deleted = new Set();
+  }
+  const isDeleted = ({ id }: Removal) => deleted.has(id);
+  return [
+    ...removals.filter(isDeleted).map(({ operation }) => ({ ...gone(operation), effect: 'deleted' }) as const),
+    ...(await eachAlone(
+      scope,
+      removals.filter((removal) => !isDeleted(removal)),
+    )),
+  ];
+}
+
+async function namedAsDeleted(
+  { client, signal }: Scope,
+  { call, separator, rows, status, taken, id }: DeleteMany,
+  removals: readonly Removal[],
+): Promise<Set<string>> {
+  const ids = removals.map((removal) => removal.id);
+  const values = { ids: separator === undefined ? ids : ids.join(separator) };
+  const answer = await client.send('rest-crm.delete-many', call, values, signal);
+  const isTaken = (row: unknown) => taken.some((word) => word === valueAt(row, status));
+  return new Set(
+    rowsIn(answer, rows)
+      .filter(isTaken)
+      .flatMap((row) => idAt(row, id) ?? []),
+  );
+}
+
+async function eachAlone(scope: Scope, removals: readonly Removal[]): Promise<Outcome<CrmItem>[]> {
+  const byRecord = new Map(removals.map((removal) => [removal.operation.recordId, removal]));
+  const operations = removals.map(({ operation }) => operation);
+  return await inTurn(operations, errors, scope.signal, ({ recordId }) => removeOne(scope, byRecord.get(recordId)!));
+}
+
+async function removeOne(scope: Scope, { operation, id, stored }: Removal): Promise<Outcome<CrmItem>> {
+  const { client, resource, signal } = scope;
+  const values = { id, key: operation.key, versionTag: stored?.remote.versionTag ?? operation.versionTag };
+  const answer = stored === null ? null : await client.send('rest-crm.delete', resource.delete.call, values, signal);
+  const isProved = answer === null || isMissing(answer) || speaksOf(answer, id);
+  if (!isProved && (await lookAgain(scope, operation, id)) !== null)
+    throw errors.make('write-not-shown', { status: answer.status });
+  // Also of what was deleted before: a bin may still hold it.
+  if (operation.erase === true && resource.erase !== undefined) {
+    await client.send('rest-crm.erase', resource.erase.call, values, signal);
+  }
+  return answer === null || isMissing(answer) ? gone(operation) : { ...gone(operation), effect: 'deleted' };
+}
+
+function gone({ recordId }: Delete) {
+  return { recordId, result: 'deleted', effect: 'already-gone' } as const;
+}
