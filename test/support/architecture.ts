@@ -20,7 +20,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['http'],
   ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers'],
   ['jobs'],
-  ['control'],
+  ['control', 'profile-finder'],
   ['admin', 'cli'],
   ['composition'],
   ['main.ts'],

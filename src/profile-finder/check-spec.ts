@@ -1,8 +1,8 @@
-import { compareSpecification } from '../clinic/specification/compare.ts';
-import type { Finding } from '../clinic/specification/findings.ts';
-import { propose } from '../clinic/specification/propose.ts';
-import { readSpecification } from '../clinic/specification/specification.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import { compareSpecification } from './specification/compare.ts';
+import type { Finding } from './specification/findings.ts';
+import { propose } from './specification/propose.ts';
+import { readSpecification } from './specification/specification.ts';
 
 /** A clinic's API against a profile, as people see it. */
 export interface ProfileCheck {

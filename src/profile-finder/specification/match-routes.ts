@@ -1,5 +1,5 @@
-import { type ClinicOperation, OPERATIONS } from '../operations.ts';
-import { folded } from '../statuses.ts';
+import { type ClinicOperation, OPERATIONS } from '../../clinic/operations.ts';
+import { folded } from '../../clinic/statuses.ts';
 import { type Compared, Comparison } from './findings.ts';
 import type { Specification, SpecifiedOperation } from './specification.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { compareSpecification } from '../../../src/clinic/specification/compare.ts';
-import { propose } from '../../../src/clinic/specification/propose.ts';
-import { readSpecification } from '../../../src/clinic/specification/specification.ts';
+import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
+import { propose } from '../../../src/profile-finder/specification/propose.ts';
+import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
 import { clinicProfileSchema } from '../../../src/settings/clinic-profile.ts';
 
 const DOCUMENTED = clinicProfileSchema.parse({});

@@ -1,32 +1,33 @@
 import { type BookedAppointment, compileBookings } from '../clinic/bookings.ts';
-import { type Asker, createAsker } from '../clinic/probing/asking.ts';
-import { probePaging } from '../clinic/probing/paging.ts';
-import { sampled } from '../clinic/probing/sampled.ts';
-import { queryOf, settle } from '../clinic/probing/settle.ts';
-import {
-  probeAgendas,
-  probeWindow,
-  probeWindowManners,
-  USUAL_DAYS,
-  windowParameters,
-} from '../clinic/probing/windows.ts';
+import type { ClinicContext } from '../clinic/context.ts';
 import { asId, compilePaths, isJsonObject } from '../clinic/rows.ts';
-import { compareSpecification } from '../clinic/specification/compare.ts';
-import type { Compared } from '../clinic/specification/findings.ts';
-import { propose } from '../clinic/specification/propose.ts';
-import type { ValueSchema } from '../clinic/specification/schemas.ts';
-import type { QueryParameter, SpecifiedOperation } from '../clinic/specification/specification.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
 import type { ProfileCheck } from './check-spec.ts';
-import type { ClinicAccess } from './clinic.ts';
+import { type Asker, createAsker } from './probing/asking.ts';
+import { probePaging } from './probing/paging.ts';
+import { sampled } from './probing/sampled.ts';
+import { queryOf, settle } from './probing/settle.ts';
+import { probeAgendas, probeWindow, probeWindowManners, USUAL_DAYS, windowParameters } from './probing/windows.ts';
+import { compareSpecification } from './specification/compare.ts';
+import type { Compared } from './specification/findings.ts';
+import { propose } from './specification/propose.ts';
+import type { ValueSchema } from './specification/schemas.ts';
+import type { QueryParameter, SpecifiedOperation } from './specification/specification.ts';
 
 /** What a probe found; `requests` were sent, all of them GET. */
 export interface Probe extends ProfileCheck {
   requests: number;
+}
+
+/** A clinic that is asked, and which tenant of it is meant. */
+export interface ProbedClinic {
+  context: ClinicContext;
+  /** The clinic's id of the tenant. @throws MirrorError as choosing a tenant does */
+  tenantId(signal: AbortSignal): Promise<string>;
 }
 
 /** Lists beside the appointments whose first page is looked at. */
@@ -40,7 +41,7 @@ const NOBODY = 'clinic-mirror-probe';
  * @throws MirrorError `contract`, codes `probe-exhausted` and `probe-empty` (there are too few appointments around now), and those
  *   of the API
  */
-export async function probeClinic(access: ClinicAccess, progress: Progress, signal: AbortSignal): Promise<Probe> {
+export async function probeClinic(access: ProbedClinic, progress: Progress, signal: AbortSignal): Promise<Probe> {
   const { context } = access;
   const { profile } = context;
   progress('the tenant');

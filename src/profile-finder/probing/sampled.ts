@@ -1,7 +1,7 @@
-import { isJsonObject } from '../rows.ts';
+import { isJsonObject } from '../../clinic/rows.ts';
+import { folded } from '../../clinic/statuses.ts';
 import { knownNames } from '../specification/known-names.ts';
 import { UNTOLD, type ValueSchema } from '../specification/schemas.ts';
-import { folded } from '../statuses.ts';
 
 /** Deepest nesting that is looked at. */
 const DEEPEST = 6;

@@ -1,5 +1,5 @@
+import { folded } from '../../clinic/statuses.ts';
 import type { ClinicProfile } from '../../settings/clinic-profile.ts';
-import { folded } from '../statuses.ts';
 import { type Compared, Comparison } from './findings.ts';
 import type { QueryParameter } from './specification.ts';
 

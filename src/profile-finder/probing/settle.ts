@@ -1,11 +1,11 @@
+import type { BookedAppointment } from '../../clinic/bookings.ts';
+import { compilePaths, type JsonObject } from '../../clinic/rows.ts';
+import { compileStatuses, isRaised } from '../../clinic/statuses.ts';
 import type { ClinicProfile } from '../../settings/clinic-profile.ts';
-import type { BookedAppointment } from '../bookings.ts';
-import { compilePaths, type JsonObject } from '../rows.ts';
 import { type Compared, Comparison, type ProfileChange, type Told } from '../specification/findings.ts';
 import { formOf } from '../specification/match-conventions.ts';
 import { UNTOLD, type ValueSchema } from '../specification/schemas.ts';
 import type { QueryParameter } from '../specification/specification.ts';
-import { compileStatuses, isRaised } from '../statuses.ts';
 import type { AgendaSeen, WindowManners, WindowSeen } from './windows.ts';
 
 /** What a probe saw beside parameters and fields. */

@@ -7,8 +7,8 @@ import {
   PATIENTS,
   type TrueAppointment,
   withOffset,
-} from '../dialect-truth.ts';
-import type { Script } from '../scripted-server.ts';
+} from '../../clinic/dialect-truth.ts';
+import type { Script } from '../../clinic/scripted-server.ts';
 
 const WORDS: Record<AppointmentStatus, string> = {
   booked: 'PRENOTATO',

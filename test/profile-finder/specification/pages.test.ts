@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
-import { compareSpecification } from '../../../src/clinic/specification/compare.ts';
-import { propose } from '../../../src/clinic/specification/propose.ts';
-import { readSpecification } from '../../../src/clinic/specification/specification.ts';
+import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
+import { propose } from '../../../src/profile-finder/specification/propose.ts';
+import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
+import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
 import { firstTenant, frontDeskToken, NOW } from '../../sandbox/clinic/support.ts';
-import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 
 const DAY_MS = 86_400_000;
 const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };

@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
+import { isJsonObject, type JsonObject } from '../../clinic/rows.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { isJsonObject, type JsonObject } from '../rows.ts';
 
 /** Longest document that is read, in characters. Those of large systems are below 5 million. */
 const LONGEST_TEXT = 20_000_000;
