@@ -13,7 +13,7 @@ import type { RedisClient } from './redis.ts';
 import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
 
 /** How long a worker may be at one reminder, unless told; then another one takes it up. */
-export const CLAIM_MS = 2 * MINUTE_MS;
+const CLAIM_MS = 2 * MINUTE_MS;
 
 /** A claim on one reminder: its holder decides what becomes of it. */
 export interface Claim {

@@ -35,7 +35,7 @@ const STATUS_OF = new Map(
 );
 
 /** The status that a word of a clinic is known to mean; null for a word that is not known. */
-export function knownStatus(word: string): AppointmentStatus | null {
+function knownStatus(word: string): AppointmentStatus | null {
   return STATUS_OF.get(folded(word)) ?? null;
 }
 
