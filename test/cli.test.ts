@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
 import { DAY_MS } from '../src/model/time.ts';
 import { keys } from '../src/state/keys.ts';
 import { useRedis } from './support/redis.ts';
@@ -158,6 +159,12 @@ test('D7: sync ends with 2 when the settings or its tenant’s file have faults,
   expect(broken.output()).toContain('(tenant-set-aside)');
   expect(await unknown.ended).toBe(1);
   expect(unknown.output()).toContain('(no-such-tenant)');
+});
+
+test('it tells its version, which is the package’s', async () => {
+  const cli = start(['--version'], 'no-address');
+  expect(await cli.ended).toBe(0);
+  expect(cli.output()).toBe(`${manifest.version}\n`);
 });
 
 /** A clinic with a calendar of every vendor, whom nobody has logged in for. */
