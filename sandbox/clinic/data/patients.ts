@@ -95,9 +95,7 @@ class SqlitePatients implements PatientStore {
   }
 
   count(tenantId: string): number {
-    const row = this.#database
-      .statement('SELECT count(*) AS total FROM patients WHERE tenant_id = ?')
-      .get(tenantId);
+    const row = this.#database.statement('SELECT count(*) AS total FROM patients WHERE tenant_id = ?').get(tenantId);
     return row === undefined ? 0 : integer(row, 'total');
   }
 
