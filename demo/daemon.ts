@@ -75,7 +75,7 @@ export async function logInAll(world: World, say: (text: string) => void): Promi
 }
 
 /** Logs in as a person would: the command shows an address or a code, a scripted person takes it to the provider's pages. */
-export async function logIn(world: World, login: DemoLogin): Promise<void> {
+async function logIn(world: World, login: DemoLogin): Promise<void> {
   const { tenant, connection, username, password } = login;
   let acted: Promise<void> | null = null;
   const byDevice = login.kind === 'clinic' && tenant === world.logins[0]?.tenant;

@@ -223,14 +223,8 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
     Object.assign(connections, crm.connections);
     Object.assign(targets, crm.targets);
   }
-  return {
-    name: source.name,
-    language: 'it',
-    zone: 'Europe/Rome',
-    clinic: { client: 'main', tenantId: source.id },
-    connections,
-    targets,
-  };
+  const clinic = { client: 'main', tenantId: source.id };
+  return { name: source.name, language: 'it', zone: 'Europe/Rome', clinic, connections, targets };
 }
 
 async function writeConfiguration(

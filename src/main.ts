@@ -130,10 +130,7 @@ export async function startDaemon(
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   log.info({ port: server.port, role, tenants: composition.estate.tenants.size }, 'the daemon runs');
-  for (const { id, faults } of configuration.setAside) {
-    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
-  }
-  logAllowances(configuration.outlines, log);
+  logTenants(configuration, log);
   const parts = opened.move();
   return {
     port: server.port,
@@ -145,6 +142,14 @@ export async function startDaemon(
       await parts.disposeAsync();
     },
   };
+}
+
+/** Names who is not run, and what was allowed that usually is not. */
+function logTenants({ setAside, outlines }: Configuration, log: Logger): void {
+  for (const { id, faults } of setAside) {
+    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
+  }
+  logAllowances(outlines, log);
 }
 
 /** Work follows the configuration: schedules, a cycle of what changed, and what was taken out. @param releasing null: another process's */

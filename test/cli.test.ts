@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
 import { DAY_MS } from '../src/model/time.ts';
 import { keys } from '../src/state/keys.ts';
 import { useRedis } from './support/redis.ts';
@@ -17,6 +18,7 @@ const KEY = Buffer.alloc(32, 1).toString('base64');
 const ENGINE_PATIENCE_MS = 10_000;
 const HURRIED = fileURLToPath(new URL('./support/hurried-end.ts', import.meta.url));
 const LOADED = fileURLToPath(new URL('./support/loaded-packages.ts', import.meta.url));
+const SPECIFICATION = new URL('./fixtures/openapi-pages.yaml', import.meta.url);
 const FORCED = 'without waiting any longer';
 
 const redis = useRedis();
@@ -159,6 +161,12 @@ test('D7: sync ends with 2 when the settings or its tenant’s file have faults,
   expect(unknown.output()).toContain('(no-such-tenant)');
 });
 
+test('it tells its version, which is the package’s', async () => {
+  const cli = start(['--version'], 'no-address');
+  expect(await cli.ended).toBe(0);
+  expect(cli.output()).toBe(`${manifest.version}\n`);
+});
+
 /** A clinic with a calendar of every vendor, whom nobody has logged in for. */
 const CLIENT = { clientId: 'a', clientSecret: { env: 'KEY' } };
 const WITH_VENDORS = {
@@ -205,6 +213,21 @@ test('a daemon loads nothing of vendors while nobody is logged in', async () => 
   const loaded = loadedBy(cli);
   expect(loaded).toContain('bullmq');
   expect(VENDORS.filter((name) => loaded.includes(name))).toEqual([]);
+});
+
+test('what finds a profile is loaded by its command, and never by the daemon', async () => {
+  const nodeArgs = ['--import', LOADED];
+  const daemon = start(['run'], redis.url, { ...WITH_VENDORS, nodeArgs });
+  const check = start(['check-spec', fileURLToPath(SPECIFICATION)], redis.url, { nodeArgs });
+  await untilRunning(daemon);
+  await terminate(daemon);
+  await check.ended;
+  const finding = (cli: RunningCli) => loadedBy(cli).filter((name) => /profile-finder|check-spec/.test(name));
+  expect(finding(check)).toEqual(
+    expect.arrayContaining(['src/profile-finder/check-spec.ts', 'src/cli/render-check-spec.ts']),
+  );
+  expect(loadedBy(daemon)).toContain('src/jobs/queues.ts');
+  expect(finding(daemon)).toEqual([]);
 });
 
 test('a status loads nothing of vendors, of the queues, or of the HTTP port', async () => {

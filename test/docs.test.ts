@@ -9,10 +9,14 @@ import { clinicProfileSchema } from '../src/settings/clinic-profile.ts';
 import { codesOf } from '../tools/error-table.ts';
 import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
 import { errorCodesIn } from './support/error-codes.ts';
+import { addressFault, anchorsIn, linksIn } from './support/markdown-links.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const operating = read('docs/operating.md');
+/** Where documents of ours are, beside the project's folder itself. */
+const FOLDERS_WITH_DOCUMENTS = ['.github', 'bench', 'decisions', 'docs', 'sandbox', 'src'];
+const NOT_OURS = ['.cache', '.git', 'coverage', 'node_modules'];
 
 /** What stands in the first column of a document's tables, within backticks. */
 function firstColumn(text: string): string[] {
@@ -124,35 +128,59 @@ test.each([...connectors.keys()])('docs/configuration.md has a section for the c
 });
 
 describe('documents', () => {
-  const documents = [
-    ...readdirSync(root).filter((name) => name.endsWith('.md')),
-    ...['docs', 'decisions', 'src', 'sandbox'].flatMap((folder) => filesBelow(folder, '.md')),
-  ];
+  const documents = ['.', ...FOLDERS_WITH_DOCUMENTS].flatMap((folder) =>
+    folder === '.' ? readdirSync(root).filter((name) => name.endsWith('.md')) : filesBelow(folder, '.md'),
+  );
 
   test.each(documents)('%s links to what is there', (path) => {
-    const broken = [...read(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)]
-      .map((match) => match[1] ?? '')
-      .filter((link) => !leadsSomewhere(path, link));
-    expect(broken).toEqual([]);
+    expect(linkFaults(path, read(path))).toEqual([]);
+  });
+
+  test('are all looked at', () => {
+    const others = readdirSync(root, { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && !FOLDERS_WITH_DOCUMENTS.includes(entry.name) && !NOT_OURS.includes(entry.name),
+    );
+    expect(others.filter(({ name }) => filesBelow(name, '.md').length > 0).map(({ name }) => name)).toEqual([]);
+  });
+
+  test.each([
+    ['[a](docs/nowhere.md)', 'CONTRIBUTING.md:1: docs/nowhere.md is not there'],
+    ['\n![a](docs/nowhere.png "title")', 'CONTRIBUTING.md:2: docs/nowhere.png is not there'],
+    ['[a](README.md#nowhere)', 'CONTRIBUTING.md:1: README.md#nowhere has no such heading'],
+    ['# Here\n[a](#there)', 'CONTRIBUTING.md:2: #there has no such heading'],
+    ['[a]: docs/nowhere.md', 'CONTRIBUTING.md:1: docs/nowhere.md is not there'],
+    ['[a](http://example.org)', 'CONTRIBUTING.md:1: http://example.org is not https'],
+    ['<https://example.org.>', 'CONTRIBUTING.md:1: https://example.org. names no public host'],
+  ])('a broken link is named: %s', (text, fault) => {
+    expect(linkFaults('CONTRIBUTING.md', text)).toEqual([fault]);
+  });
+
+  test.each([
+    '# One `two`: three\n[a](#one-two-three)',
+    '## Twice\n## Twice\n[a](#twice-1)',
+    '`[a](docs/nowhere.md)`',
+    '```\n[a](docs/nowhere.md)\n```',
+    '[a](docs/../README.md#two-commands)',
+    '[a](https://example.org/a_(b)?c=d#e)',
+  ])('and no other: %s', (text) => {
+    expect(linkFaults('CONTRIBUTING.md', text)).toEqual([]);
   });
 });
 
-function leadsSomewhere(path: string, link: string): boolean {
-  const [file = '', anchor] = link.split('#');
-  const target = file === '' ? join(root, path) : resolve(root, dirname(path), file);
-  if (!existsSync(target)) return false;
-  return anchor === undefined || anchorsOf(readFileSync(target, 'utf8')).includes(anchor);
+/** Every link of a document that leads nowhere; outside addresses are looked at by their form alone. */
+function linkFaults(path: string, markdown: string): string[] {
+  return linksIn(markdown).flatMap(({ to, line }) => {
+    const fault = /^[a-z]+:/i.test(to) ? addressFault(to) : fileFault(path, markdown, to);
+    return fault === null ? [] : [`${path}:${line}: ${to} ${fault}`];
+  });
 }
 
-/** Anchors of the headings, as GitHub makes them. */
-function anchorsOf(text: string): string[] {
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '');
-  return headings.map((heading) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} -]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+function fileFault(path: string, markdown: string, to: string): string | null {
+  const [file = '', anchor] = to.split('#');
+  const target = resolve(root, dirname(path), decodeURI(file));
+  if (file !== '' && !existsSync(target)) return 'is not there';
+  if (anchor === undefined) return null;
+  return anchorsIn(file === '' ? markdown : readFileSync(target, 'utf8')).has(anchor) ? null : 'has no such heading';
 }
 
 describe('decisions/', () => {

@@ -55,7 +55,7 @@ export async function resolveServer(source: ServerSource, progress: Progress): P
 }
 
 /** What the program prints when asked for its version, or undefined when it doesn't exist or doesn't run. */
-export async function versionOf(server: ServerCommand): Promise<string | undefined> {
+async function versionOf(server: ServerCommand): Promise<string | undefined> {
   return await outputOf(server, '--version').catch(() => undefined);
 }
 

@@ -1,25 +1,10 @@
-// npm test [-- <arguments for vitest>]: lint and types, then the tests with the coverage of src/.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { delimiter } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
-interface Step {
-  readonly name: string;
-  readonly command: readonly [string, ...string[]];
-  /** Seen while it runs; otherwise shown only when it fails. */
-  readonly live?: boolean;
-}
-
-const projectRoot = fileURLToPath(new URL('..', import.meta.url));
+// npm test [-- <arguments for vitest>]: lint, types and what is unused, then the tests with the coverage of src/.
+import { report, runChecks, runStep } from './checks.ts';
 
 async function main(): Promise<number> {
   const startedAt = performance.now();
-  const [lint, types] = await Promise.all([
-    runStep({ name: 'lint', command: ['biome', 'ci', '.'] }),
-    runStep({ name: 'types', command: ['tsc', '--noEmit'] }),
-  ]);
-  if (lint !== 0 || types !== 0) return lint || types;
+  const checks = await runChecks();
+  if (checks !== 0) return checks;
   const tests = await runStep({
     name: 'tests',
     command: ['vitest', 'run', '--coverage', ...process.argv.slice(2)],
@@ -27,32 +12,6 @@ async function main(): Promise<number> {
   });
   if (tests === 0) report('all', startedAt, 'passed');
   return tests;
-}
-
-/** Runs a program of node_modules, shows what it printed when it fails, and returns its exit code. */
-async function runStep(step: Step): Promise<number> {
-  const startedAt = performance.now();
-  const [program, ...args] = step.command;
-  const programs = `${projectRoot}node_modules/.bin`;
-  const child = spawn(`${programs}/${program}`, args, {
-    cwd: projectRoot,
-    env: { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH ?? ''}` },
-    stdio: step.live ? 'inherit' : ['ignore', 'pipe', 'pipe'],
-  });
-  const output: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => output.push(chunk));
-  const [code, signal]: unknown[] = await once(child, 'close');
-  if (code === 0) {
-    report(step.name, startedAt, 'passed');
-    return 0;
-  }
-  process.stderr.write(Buffer.concat(output));
-  report(step.name, startedAt, `FAILED (${signal ?? `exit code ${code}`})`);
-  return typeof code === 'number' ? code : 1;
-}
-
-function report(name: string, startedAt: number, result: string): void {
-  console.error(`[test] ${name} ${result} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
 }
 
 process.exitCode = await main();

@@ -33,11 +33,9 @@ import { type ClinicRules, createOperations } from './rules/operations.ts';
 import { type ClinicVerbs, createVerbs } from './verbs.ts';
 
 export { approveDevice, authorizeInBrowser, type Person } from './browser.ts';
-export type { Invoice as TrueInvoice } from './data/billing-records.ts';
 export type { Patient as TruePatient } from './data/records.ts';
-export type { SimulatedChange, SimulatedWork } from './front-desk.ts';
-export { ClinicError } from './rules/errors.ts';
-export type { Booking, Move, TrueAppointment } from './verbs.ts';
+export type { SimulatedChange } from './front-desk.ts';
+export type { TrueAppointment } from './verbs.ts';
 export type { ClientRegistration, ClinicSandboxOptions, Credentials };
 
 /** One clinic as tests see it. */

@@ -42,7 +42,7 @@ export interface ClinicSandboxOptions
 }
 
 /** The client that is registered when the options name none. */
-export const DEFAULT_CLIENT = {
+const DEFAULT_CLIENT = {
   clientId: 'clinic-mirror',
   clientSecret: 'sandbox-client-secret',
   redirectUris: ['http://127.0.0.1/oauth/clinic/callback', 'http://127.0.0.1/callback', 'http://localhost/callback'],

@@ -1,7 +1,6 @@
-export type { FaultRule } from '../kit/faults.ts';
 export type { PersonsAnswer } from '../kit/oauth/browser.ts';
 export type { EventResource } from './event-resource.ts';
-export type { GoogleSandboxOptions, OAuthClient, PageShape } from './options.ts';
+export type { GoogleSandboxOptions } from './options.ts';
 export { startGoogleSandbox } from './sandbox.ts';
-export type { Delegation, ServiceAccountKeyFile } from './service-accounts.ts';
+export type { ServiceAccountKeyFile } from './service-accounts.ts';
 export type { GoogleSandbox } from './verbs.ts';

@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const SLOT_MS = 1_800_000;
 
 /** What Exchange answers for a zone that it has no name for. */
-export const CUSTOM_ZONE = 'tzone://Microsoft/Custom';
+const CUSTOM_ZONE = 'tzone://Microsoft/Custom';
 
 const ianaNames = new Map<string, string | undefined>();
 const offsets = new Map<string, Map<number, number>>();

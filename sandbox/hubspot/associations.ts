@@ -36,7 +36,7 @@ const TYPES: readonly AssociationType[] = PAIRS.flatMap(([from, to, typeId, inve
 });
 
 /** The types between two kinds of record, the default first. */
-export function typesBetween(from: ObjectTypeName, to: ObjectTypeName): AssociationType[] {
+function typesBetween(from: ObjectTypeName, to: ObjectTypeName): AssociationType[] {
   return TYPES.filter((type) => type.from === from && type.to === to);
 }
 

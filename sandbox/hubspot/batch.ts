@@ -8,7 +8,7 @@ import type { StoredRecord } from './record-store.ts';
 import { toResource } from './resource.ts';
 
 /** Most inputs of one batch of records (developers.hubspot.com, batch endpoints). */
-export const MAX_INPUTS = 100;
+const MAX_INPUTS = 100;
 
 /** One row of a batch that writes. */
 export interface RowInput {

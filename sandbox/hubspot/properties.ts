@@ -4,7 +4,7 @@ import { OBJECT_TYPES, type ObjectTypeName } from './object-types.ts';
 import type { NewProperty, Property } from './property.ts';
 
 /** Most unique properties of an object type (developers.hubspot.com, properties). */
-export const MAX_UNIQUE_PROPERTIES = 10;
+const MAX_UNIQUE_PROPERTIES = 10;
 const MAX_CUSTOM_PROPERTIES = 1000;
 
 /** Which fields each type may be shown as (developers.hubspot.com, properties). */

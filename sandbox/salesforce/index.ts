@@ -1,10 +1,6 @@
-export type { CertificateWithKey } from '../kit/certificate.ts';
-export type { FaultRule } from '../kit/faults.ts';
 export type { PersonsAnswer } from '../kit/oauth/browser.ts';
 export type { SeenRecord } from './by-hand.ts';
 export type { FieldAccess, FieldOptions } from './fields.ts';
-export type { OldInstance } from './instance.ts';
 export type { Application, SalesforceSandboxOptions } from './options.ts';
-export type { DuplicateRule, ValidationRule } from './rules.ts';
 export { startSalesforceSandbox } from './sandbox.ts';
 export type { SalesforceSandbox } from './verbs.ts';

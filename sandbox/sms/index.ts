@@ -1,3 +1,2 @@
-export type { FaultRule } from '../kit/faults.ts';
 export { startSmsSandbox } from './sandbox.ts';
-export type { Message, MessageStatus, SignedRequest, SmsSandbox, SmsSandboxOptions } from './types.ts';
+export type { SignedRequest, SmsSandbox } from './types.ts';

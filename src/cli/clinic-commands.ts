@@ -6,7 +6,6 @@ import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } fro
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { keepProposal, type ProfileCommands } from './profile-commands.ts';
-import { renderProfileCheck } from './render-check-spec.ts';
 import { renderPreview, renderRecords } from './render-clinic.ts';
 import { wrap } from './table.ts';
 
@@ -70,7 +69,8 @@ export function addProbe(clinic: Command, given: ClinicCommands & ProbeCommands)
     .option('--json', 'as JSON')
     .action((tenant: string, choice: { write?: string; json?: boolean }) =>
       given.withClinic(tenant, async (access) => {
-        const { probeClinic } = await import('../control/probe.ts');
+        const { probeClinic } = await import('../profile-finder/probe.ts');
+        const { renderProfileCheck } = await import('./render-check-spec.ts');
         const progress = given.progress();
         const probe = await probeClinic(access, progress, given.signal).finally(() => progress.end());
         given.print(choice.json, probe, `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);

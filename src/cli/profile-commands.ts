@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { ProfileCheck } from '../control/check-spec.ts';
+import type { ProfileCheck } from '../profile-finder/check-spec.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
-import { renderProfileCheck } from './render-check-spec.ts';
 
 /** What the commands on profiles need of the command line. */
 export interface ProfileCommands {
@@ -23,7 +22,8 @@ export function addProfiles(program: Command, given: ProfileCommands): void {
     .option('--write <file>', 'write the proposed profile there')
     .option('--json', 'as JSON')
     .action(async (file: string, choice: { profile?: string; write?: string; json?: boolean }) => {
-      const { checkSpecification } = await import('../control/check-spec.ts');
+      const { checkSpecification } = await import('../profile-finder/check-spec.ts');
+      const { renderProfileCheck } = await import('./render-check-spec.ts');
       const profile = await given.profile(choice.profile ?? 'documented');
       const check = checkSpecification(await given.read(file), profile);
       given.print(choice.json, check, renderProfileCheck(check));

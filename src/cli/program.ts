@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
 import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { Estate } from '../control/estate.ts';
@@ -79,6 +80,7 @@ const ROLE_HELP =
 export function createProgram(outside: CliOutside): Command {
   const program = new Command('clinic-mirror')
     .description('Keeps calendars and a CRM in step with a clinic management system.')
+    .version(manifest.version, '--version', 'show the version')
     .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
     .configureHelp({ helpWidth: WIDTH })
     .helpOption('-h, --help', 'show this help')
@@ -89,6 +91,43 @@ export function createProgram(outside: CliOutside): Command {
   const print = (json: boolean | undefined, value: object, text: string) =>
     outside.out(json === true ? JSON.stringify(value, null, 2) : text);
 
+  addRun(program, outside, options, print);
+  addLogins(program, outside, options);
+  addCycle(program, outside, options, print);
+  addStatus(program, outside, options, print);
+
+  const common = {
+    withEstate: (work: (estate: Estate) => Promise<void>) =>
+      outside.withEstate(options(), ({ estate }) => work(estate)),
+    print,
+  };
+  addHealth(program, { ...outside, ...common });
+  addHolds(program, outside, options, print);
+  addUndo(program, outside, options, print);
+  addForget(program, { ...outside, ...common });
+  addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
+  addTriggers(program, { ...outside, ...common });
+  addBackups(program, {
+    ...outside,
+    ...common,
+    withBackups: (work) => outside.withEstate(options(), ({ backups }) => work(backups)),
+  });
+  const clinic = program.command('clinic').description("look into a tenant's clinic system");
+  const commands = {
+    ...outside,
+    print,
+    withClinic: (tenant: string, work: (access: ClinicAccess) => Promise<void>) =>
+      outside.withEstate(options(), (open) => work(open.clinic(tenant))),
+  };
+  addClinic(clinic, commands);
+  addProbe(clinic, commands);
+  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
+  return program;
+}
+
+type Print = (json: boolean | undefined, value: object, text: string) => void;
+
+function addRun(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   program
     .command('run')
     .description('run the daemon until it is told to end')
@@ -106,7 +145,9 @@ export function createProgram(outside: CliOutside): Command {
       print(json, { ok: faults.length === 0, faults }, text);
       if (faults.length > 0) outside.exit(2);
     });
+}
 
+function addLogins(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
   program
     .command('login <tenant> [connection]')
     .description('log in: to the clinic (default) or to a connection of the tenant file')
@@ -132,7 +173,9 @@ export function createProgram(outside: CliOutside): Command {
         );
       }),
     );
+}
 
+function addCycle(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   program
     .command('plan <tenant>')
     .description('show what a cycle would write and why; writes nothing')
@@ -173,7 +216,9 @@ export function createProgram(outside: CliOutside): Command {
         print(json, view, renderAudit(view));
       }),
     );
+}
 
+function addStatus(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   program
     .command('status [tenant]')
     .description('show per tenant and target what is in sync as of when, pending, failing and held')
@@ -197,37 +242,7 @@ export function createProgram(outside: CliOutside): Command {
         print(json, view, renderExplanation(view));
       }),
     );
-
-  const common = {
-    withEstate: (work: (estate: Estate) => Promise<void>) =>
-      outside.withEstate(options(), ({ estate }) => work(estate)),
-    print,
-  };
-  addHealth(program, { ...outside, ...common });
-  addHolds(program, outside, options, print);
-  addUndo(program, outside, options, print);
-  addForget(program, { ...outside, ...common });
-  addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
-  addTriggers(program, { ...outside, ...common });
-  addBackups(program, {
-    ...outside,
-    ...common,
-    withBackups: (work) => outside.withEstate(options(), ({ backups }) => work(backups)),
-  });
-  const clinic = program.command('clinic').description("look into a tenant's clinic system");
-  const commands = {
-    ...outside,
-    print,
-    withClinic: (tenant: string, work: (access: ClinicAccess) => Promise<void>) =>
-      outside.withEstate(options(), (open) => work(open.clinic(tenant))),
-  };
-  addClinic(clinic, commands);
-  addProbe(clinic, commands);
-  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
-  return program;
 }
-
-type Print = (json: boolean | undefined, value: object, text: string) => void;
 
 function addHolds(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   const holds = program.command('holds').description('decide deletions that were held back');

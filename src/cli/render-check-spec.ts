@@ -1,5 +1,5 @@
-import type { Finding } from '../clinic/specification/findings.ts';
-import type { ProfileCheck } from '../control/check-spec.ts';
+import type { ProfileCheck } from '../profile-finder/check-spec.ts';
+import type { Finding } from '../profile-finder/specification/findings.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** A check as text: how much fits, what differs, what to ask, and the profile that says it. */

@@ -53,9 +53,6 @@ export interface ClinicClient extends InvoiceReader, ReportReader {
   listAgendas: Catalogue<Agenda>;
   listTreatments: Catalogue<Treatment>;
   listPatients: Catalogue<Patient>;
-  getLocation: Get<Location>;
-  getAgenda: Get<Agenda>;
-  getTreatment: Get<Treatment>;
   getPatient: Get<Patient>;
   /** Every appointment that overlaps the window; partial when the end of a list is not proved, thrown when a page can't be read. */
   readAppointments(tenantId: string, query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
@@ -95,9 +92,6 @@ export function createClinicClient(context: ClinicContext): ClinicClient {
     listAgendas: catalogue('agendas', rows.agendas),
     listTreatments: catalogue('treatments', rows.treatments),
     listPatients: catalogue('patients', rows.patients),
-    getLocation: lookup('locations', rows.locations),
-    getAgenda: lookup('agendas', rows.agendas),
-    getTreatment: lookup('treatments', rows.treatments),
     getPatient: lookup('patients', rows.patients),
     readAppointments: (tenantId, query, signal) =>
       readSnapshot(context, { tenantId, ...query, signal }, zone, rows.appointments),

@@ -49,7 +49,7 @@ export interface InvoiceCalls extends ResourceCalls<Invoice> {
 }
 
 /** How often an invoice that came out of sequence is sent. */
-export const SEQUENCE_TRIES = 6;
+const SEQUENCE_TRIES = 6;
 const FIRST_PAUSE_MS = 50;
 
 /** Prepares the calls under the context's profile. */

@@ -33,7 +33,7 @@ export interface OperationCall {
 }
 
 /** What the two forms of availability are asked with. */
-export const slotQuestion = {
+const slotQuestion = {
   fromAt: field.needed(field.instant()),
   toAt: field.needed(field.instant()),
   agendaId: field.id(),

@@ -10,7 +10,7 @@ import type { Reading } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** Reminders that are due later than this are planned by a later cycle. */
-export const HORIZON_MS = 2 * DAY_MS;
+const HORIZON_MS = 2 * DAY_MS;
 /** Name of the reminders among targets that miss a record; no target can have it. */
 export const REMINDERS = '(reminders)';
 

@@ -35,7 +35,7 @@ const SOURCES: Readonly<Record<TriggerEvent, EventSource>> = {
 };
 
 /** The events that somebody is told of, each once. */
-export function eventsOf({ file }: Pick<OpenTriggers, 'file'>): TriggerEvent[] {
+function eventsOf({ file }: Pick<OpenTriggers, 'file'>): TriggerEvent[] {
   return [...new Set([...file.endpoints.values()].flatMap(({ events }) => events))];
 }
 

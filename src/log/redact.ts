@@ -67,7 +67,7 @@ function redactEntry(key: string, value: unknown, depth: number): unknown {
 }
 
 /** A text without the secrets and addresses that it may carry, cut at 1,000 characters. */
-export function redactText(text: string): string {
+function redactText(text: string): string {
   const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
   return TEXT_PATTERNS.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), cut);
 }

@@ -61,7 +61,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   const { connection, clock, rules } = options;
   const isPlaced = options.isPlaced ?? false;
   let baseUrl: string | null = null;
-  let failure: { error: MirrorError; untilAt: number; coolDownMs: number } | null = null;
+  const coolDown = new CoolDown(clock);
 
   async function read(): Promise<Credential> {
     const credential = await options.credentials.read(connection);
@@ -71,26 +71,8 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   }
 
   async function refresh(staleVersion: number, signal: AbortSignal): Promise<Credential> {
-    if (failure !== null && clock() < failure.untilAt) throw failure.error;
-    const refreshing = options.refresher.refresh(staleVersion).then(succeeded, failed);
-    return abandonable(refreshing, signal);
-  }
-
-  function succeeded(credential: Credential): Credential {
-    failure = null;
-    return credential;
-  }
-
-  function failed(thrown: unknown): never {
-    const error = asMirrorError(thrown);
-    // Callers who shared one refresh share its error.
-    const isNew = failure?.error !== error;
-    if (isNew && error.actor !== 'authorization' && error.actor !== 'conflict') {
-      const doubledMs = failure === null ? FIRST_COOL_DOWN_MS : failure.coolDownMs * 2;
-      const coolDownMs = Math.min(doubledMs, LONGEST_COOL_DOWN_MS);
-      failure = { error, untilAt: clock() + Math.max(coolDownMs, error.retryAfterMs ?? 0), coolDownMs };
-    }
-    throw error;
+    coolDown.check();
+    return abandonable(coolDown.watch(options.refresher.refresh(staleVersion)), signal);
   }
 
   function isDue(credential: Credential): boolean {
@@ -122,7 +104,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
 
   return {
     quotaUser: null,
-    isAtRest: () => failure === null || clock() >= failure.untilAt,
+    isAtRest: () => coolDown.isOver(),
     ...(isPlaced ? { baseUrl: () => requireBaseUrl(baseUrl, connection) } : {}),
     header: async (signal) => given(await fresh(signal)),
     async renew(signal) {
@@ -138,6 +120,48 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
       return true;
     },
   };
+}
+
+/** How long no refresh is tried after one that failed. */
+class CoolDown {
+  readonly #clock: Clock;
+  #failure: { error: MirrorError; untilAt: number; coolDownMs: number } | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  isOver(): boolean {
+    return this.#failure === null || this.#clock() >= this.#failure.untilAt;
+  }
+
+  /** @throws MirrorError that of the refresh, until it is over */
+  check(): void {
+    if (this.#failure !== null && !this.isOver()) throw this.#failure.error;
+  }
+
+  /** Gives what the refresh gives, and goes by it. */
+  async watch(refresh: Promise<Credential>): Promise<Credential> {
+    try {
+      const credential = await refresh;
+      this.#failure = null;
+      return credential;
+    } catch (thrown) {
+      const error = asMirrorError(thrown);
+      this.#note(error);
+      throw error;
+    }
+  }
+
+  /** Callers who shared one refresh share its error, which counts once. */
+  #note(error: MirrorError): void {
+    const before = this.#failure;
+    if (before?.error === error || error.actor === 'authorization' || error.actor === 'conflict') return;
+    const doubledMs = before === null ? FIRST_COOL_DOWN_MS : before.coolDownMs * 2;
+    const coolDownMs = Math.min(doubledMs, LONGEST_COOL_DOWN_MS);
+    const untilAt = this.#clock() + Math.max(coolDownMs, error.retryAfterMs ?? 0);
+    this.#failure = { error, untilAt, coolDownMs };
+  }
 }
 
 /**

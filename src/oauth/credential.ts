@@ -5,7 +5,7 @@ import { missingScopes } from './scopes.ts';
 import type { TokenAnswer } from './token-answer.ts';
 
 /** Reason of a login that works but lacks scopes. */
-export const MISSING_SCOPES = 'missing-scopes';
+const MISSING_SCOPES = 'missing-scopes';
 
 /**
  * The credential that a login brings. Its version is above every earlier one of the connection, also of one that was

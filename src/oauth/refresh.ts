@@ -48,132 +48,167 @@ const NEVER_ABORTED = new AbortController().signal;
 
 /** Opens the refresher of a connection. One per connection and process is enough; several do no harm. */
 export function createRefresher(options: RefresherOptions): Refresher {
-  const { place, clock, log } = options;
-  const { credentials, connection } = place;
-  const flights = new Map<number, Promise<Credential>>();
-  /** Received and not stored yet. Nobody is given it before it is; nothing is refreshed while it waits. */
-  let unsaved: { replaces: number; next: Credential } | null = null;
+  return new LeasedRefresher(options);
+}
 
-  function refresh(staleVersion: number): Promise<Credential> {
-    const underWay = flights.get(staleVersion);
+class LeasedRefresher implements Refresher {
+  readonly #options: RefresherOptions;
+  readonly #flights = new Map<number, Promise<Credential>>();
+  /** Received and not stored yet. Nobody is given it before it is; nothing is refreshed while it waits. */
+  #unsaved: { replaces: number; next: Credential } | null = null;
+
+  constructor(options: RefresherOptions) {
+    this.#options = options;
+  }
+
+  get #place(): ConnectionPlace {
+    return this.#options.place;
+  }
+
+  get #connection(): string {
+    return this.#place.connection;
+  }
+
+  refresh(staleVersion: number): Promise<Credential> {
+    const underWay = this.#flights.get(staleVersion);
     if (underWay !== undefined) return underWay;
-    const flight = untilStored(staleVersion).finally(() => flights.delete(staleVersion));
-    flights.set(staleVersion, flight);
+    const flight = this.#untilStored(staleVersion).finally(() => this.#flights.delete(staleVersion));
+    this.#flights.set(staleVersion, flight);
     return flight;
   }
 
-  async function untilStored(staleVersion: number): Promise<Credential> {
+  async #untilStored(staleVersion: number): Promise<Credential> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await underLease(staleVersion);
+        return await this.#underLease(staleVersion);
       } catch (thrown) {
         const error = asMirrorError(thrown);
-        if (unsaved === null || attempt === STORE_ATTEMPTS) throw error;
-        log.warn({ connection, attempt, code: error.code }, 'new tokens are not stored yet, trying again');
-        await options.pause(FIRST_STORE_PAUSE_MS * 2 ** (attempt - 1));
+        if (this.#unsaved === null || attempt === STORE_ATTEMPTS) throw error;
+        this.#options.log.warn(
+          { connection: this.#connection, attempt, code: error.code },
+          'new tokens are not stored yet, trying again',
+        );
+        await this.#options.pause(FIRST_STORE_PAUSE_MS * 2 ** (attempt - 1));
       }
     }
   }
 
   /** Until the lease is free, the store is looked at: most who wait find there what they want. */
-  async function underLease(staleVersion: number): Promise<Credential> {
+  async #underLease(staleVersion: number): Promise<Credential> {
     for (let look = 0; look < LEASE_LOOKS; look += 1) {
-      const lease = await place.leases.tryTake(credentialLease(connection));
-      if (lease !== null) return thenRelease(lease, renewStale(lease, staleVersion));
-      const peers = unsaved === null ? newerThan(staleVersion, await credentials.read(connection)) : null;
+      const lease = await this.#place.leases.tryTake(credentialLease(this.#connection));
+      if (lease !== null) return thenRelease(lease, this.#renewStale(lease, staleVersion));
+      const peers =
+        this.#unsaved === null
+          ? this.#newerThan(staleVersion, await this.#place.credentials.read(this.#connection))
+          : null;
       if (peers !== null) return peers;
-      await options.pause(LEASE_LOOK_PAUSE_MS);
+      await this.#options.pause(LEASE_LOOK_PAUSE_MS);
     }
     throw refreshBusy();
   }
 
   /** The store is read under the lease, because a peer may have refreshed just before. */
-  async function renewStale(lease: HeldLease, staleVersion: number): Promise<Credential> {
-    const before = await credentials.read(connection);
-    if (unsaved !== null && before?.version === unsaved.replaces) return save(lease, before, unsaved.next);
-    unsaved = null;
-    return newerThan(staleVersion, before) ?? askProvider(lease, requireStored(before));
+  async #renewStale(lease: HeldLease, staleVersion: number): Promise<Credential> {
+    const before = await this.#place.credentials.read(this.#connection);
+    if (this.#unsaved !== null && before?.version === this.#unsaved.replaces)
+      return this.#save(lease, before, this.#unsaved.next);
+    this.#unsaved = null;
+    return this.#newerThan(staleVersion, before) ?? this.#askProvider(lease, this.#requireStored(before));
   }
 
   /** What is stored, when a peer has put it there; null when it is the stale one still. */
-  function newerThan(staleVersion: number, stored: Credential | null): Credential | null {
-    const credential = requireStored(stored);
-    if (credential.state === 'needs-login') throw loginEnded(connection, credential.reason);
+  #newerThan(staleVersion: number, stored: Credential | null): Credential | null {
+    const credential = this.#requireStored(stored);
+    if (credential.state === 'needs-login') throw loginEnded(this.#connection, credential.reason);
     return credential.version === staleVersion ? null : credential;
   }
 
-  function requireStored(credential: Credential | null): Credential {
-    if (credential === null) throw notConnected(connection);
+  #requireStored(credential: Credential | null): Credential {
+    if (credential === null) throw notConnected(this.#connection);
     return credential;
   }
 
-  async function askProvider(lease: HeldLease, before: Credential): Promise<Credential> {
+  async #askProvider(lease: HeldLease, before: Credential): Promise<Credential> {
     const { refreshToken } = before.tokens;
-    if (refreshToken === null) return endLogin(lease, before, 'no-refresh-token');
+    if (refreshToken === null) return this.#endLogin(lease, before, 'no-refresh-token');
     // Sending goes only after a write: with a store that is away, a rotated token would have nowhere to go.
-    const unansweredSince = before.unansweredSince ?? clock();
-    if (!(await note(lease, before, { ...before, unansweredSince }))) return readStored();
-    const attempts = await send(options.server, refreshToken);
+    const unansweredSince = before.unansweredSince ?? this.#options.clock();
+    if (!(await this.#note(lease, before, { ...before, unansweredSince }))) return this.#readStored();
+    const attempts = await send(this.#options.server, refreshToken);
     const mayHaveRotated = attempts.isAmbiguous || before.unansweredSince !== null;
-    if (attempts.error !== null) return afterFailure(lease, before, attempts.error, mayHaveRotated);
-    const next = credentialFromRefresh(attempts.answer, options.scopes, before, clock());
-    tell(before, next);
-    unsaved = { replaces: before.version, next };
-    return save(lease, before, next);
+    if (attempts.error !== null) return this.#afterFailure(lease, before, attempts.error, mayHaveRotated);
+    const next = credentialFromRefresh(attempts.answer, this.#options.scopes, before, this.#options.clock());
+    this.#tell(before, next);
+    this.#unsaved = { replaces: before.version, next };
+    return this.#save(lease, before, next);
   }
 
-  async function save(lease: HeldLease, before: Credential, next: Credential): Promise<Credential> {
-    const isStored = await credentials.write(lease, connection, before.version, next);
-    unsaved = null;
-    return isStored ? next : readStored();
+  async #save(lease: HeldLease, before: Credential, next: Credential): Promise<Credential> {
+    const isStored = await this.#place.credentials.write(lease, this.#connection, before.version, next);
+    this.#unsaved = null;
+    return isStored ? next : this.#readStored();
   }
 
-  async function afterFailure(
+  async #afterFailure(
     lease: HeldLease,
     before: Credential,
     error: MirrorError,
     mayHaveRotated: boolean,
   ): Promise<Credential> {
     if (error.actor === 'authorization') {
-      const latest = await readStored();
+      const latest = await this.#readStored();
       if (latest.version !== before.version) return latest;
       const isLost = mayHaveRotated && neededFirst(error.code) === null;
-      return endLogin(lease, before, isLost ? 'refresh-answer-lost' : error.code);
+      return this.#endLogin(lease, before, isLost ? 'refresh-answer-lost' : error.code);
     }
-    const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? clock()) : null;
-    const next = standing(before, { state: 'connected', reason: error.code, unansweredSince }, clock());
-    await note(lease, before, next).catch(() => log.warn({ connection }, 'a failed refresh could not be noted'));
+    const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? this.#options.clock()) : null;
+    const next = standing(before, { state: 'connected', reason: error.code, unansweredSince }, this.#options.clock());
+    await this.#note(lease, before, next).catch(() =>
+      this.#options.log.warn({ connection: this.#connection }, 'a failed refresh could not be noted'),
+    );
     throw error;
   }
 
   /** Fenced: when a peer holds the lease now, it may just be storing what it was given, and nothing is declared dead. */
-  async function endLogin(lease: HeldLease, before: Credential, reason: string): Promise<Credential> {
-    const ended = standing(before, { state: 'needs-login', reason, unansweredSince: null }, clock());
-    if (!(await note(lease, before, ended))) return readStored();
-    log.warn({ connection, reason }, 'the login has ended, a person must connect again');
-    throw loginEnded(connection, reason);
+  async #endLogin(lease: HeldLease, before: Credential, reason: string): Promise<Credential> {
+    const ended = standing(before, { state: 'needs-login', reason, unansweredSince: null }, this.#options.clock());
+    if (!(await this.#note(lease, before, ended))) return this.#readStored();
+    this.#options.log.warn(
+      { connection: this.#connection, reason },
+      'the login has ended, a person must connect again',
+    );
+    throw loginEnded(this.#connection, reason);
   }
 
-  function note(lease: HeldLease, before: Credential, next: CredentialStanding): Promise<boolean> {
+  #note(lease: HeldLease, before: Credential, next: CredentialStanding): Promise<boolean> {
     const { state, reason, since, unansweredSince } = next;
-    return credentials.note(lease, connection, before.version, { state, reason, since, unansweredSince });
+    return this.#place.credentials.note(lease, this.#connection, before.version, {
+      state,
+      reason,
+      since,
+      unansweredSince,
+    });
   }
 
-  async function readStored(): Promise<Credential> {
-    return requireStored(await credentials.read(connection));
+  async #readStored(): Promise<Credential> {
+    return this.#requireStored(await this.#place.credentials.read(this.#connection));
   }
 
-  function tell(before: Credential, next: Credential): void {
+  #tell(before: Credential, next: Credential): void {
     const lost = missingScopes(before.grantedScopes, next.grantedScopes);
-    if (lost.length > 0) log.warn({ connection, lostScopes: lost }, 'the provider took scopes away');
-    log.info({ connection, accessExpiresAt: next.accessExpiresAt }, 'tokens refreshed');
+    if (lost.length > 0)
+      this.#options.log.warn({ connection: this.#connection, lostScopes: lost }, 'the provider took scopes away');
+    this.#options.log.info({ connection: this.#connection, accessExpiresAt: next.accessExpiresAt }, 'tokens refreshed');
   }
 
-  return {
-    refresh,
-    settled: async () => void (await Promise.allSettled(flights.values())),
-    isAtRest: () => flights.size === 0 && unsaved === null,
-  };
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#flights.values());
+  }
+
+  isAtRest(): boolean {
+    return this.#flights.size === 0 && this.#unsaved === null;
+  }
 }
 
 async function thenRelease<Result>(lease: HeldLease, work: Promise<Result>): Promise<Result> {

@@ -25,10 +25,10 @@ export const priceList = {
 } satisfies Shape;
 
 /** Where an invoice line comes from; both names are the specification's (section 2.2). */
-export const linkedPractice = { episodeId: id('episodeId'), practiceId: id('practiceId') } satisfies Shape;
+const linkedPractice = { episodeId: id('episodeId'), practiceId: id('practiceId') } satisfies Shape;
 
 /** A line of an invoice. */
-export const invoiceItem = {
+const invoiceItem = {
   id: id('id'),
   description: text('description'),
   quantity: decimal('quantity'),

@@ -4,7 +4,7 @@ import { changes } from './clinic-shapes-common.ts';
 const { id, text, word, choice, whole, decimal, date, instant, needed, list } = field;
 
 /** Somebody who took part in a practice. */
-export const doctor = {
+const doctor = {
   id: needed(id('id')),
   firstName: text('firstName'),
   lastName: text('lastName'),
@@ -14,7 +14,7 @@ export const doctor = {
 } satisfies Shape;
 
 /** A line of an episode: one service delivered, by no, one or several doctors. */
-export const practice = {
+const practice = {
   practiceId: needed(id('practiceId')),
   treatmentId: id('treatmentId'),
   description: text('description'),

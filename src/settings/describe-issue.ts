@@ -88,7 +88,7 @@ function found(path: ValuePath, value: unknown): string {
 }
 
 /** A value as a fault may show it: short, and nothing of a secret. */
-export function shown(path: ValuePath, value: unknown): string {
+function shown(path: ValuePath, value: unknown): string {
   if (path.some((key) => SECRET_KEY.test(String(key)))) return '(not shown)';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object' && value !== null) return 'a mapping';

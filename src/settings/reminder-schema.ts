@@ -30,7 +30,7 @@ const template = text.max(1_000).refine((written) => fieldsOf(written) !== null,
 });
 
 /** The fields that a text names; null when it names an unknown one or a brace stands alone. */
-export function fieldsOf(written: string): TextField[] | null {
+function fieldsOf(written: string): TextField[] | null {
   const named = [...written.matchAll(/\{([^{}]*)\}/g)].map(([, field = '']) => field);
   if (/[{}]/.test(written.replaceAll(/\{[^{}]*\}/g, ''))) return null;
   return named.every((field): field is TextField => TEXT_FIELDS.some((known) => known === field)) ? named : null;

@@ -29,7 +29,7 @@ export class Secret<Value = string> {
 }
 
 /** Bytes of a key for HMAC-SHA256 or AES-256. */
-export const KEY_BYTES = 32;
+const KEY_BYTES = 32;
 
 /** Reads a key of 32 bytes written as 64 hexadecimal digits or in base64 (either alphabet, padded or not); else null. */
 export function decodeKey(text: string): Uint8Array | null {

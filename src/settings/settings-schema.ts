@@ -205,13 +205,5 @@ export function settingsSchema(secrets: SecretSchemas) {
 export type Settings = z.output<ReturnType<typeof settingsSchema>>;
 /** Limits of the guard of one target. */
 export type GuardSettings = Settings['guard'];
-/** A registration at a clinic system. */
-export type ClinicClient = z.output<ReturnType<typeof clinicClient>>;
-/** A registration at Google. */
-export type GoogleClient = z.output<ReturnType<typeof googleClient>>;
-/** A registration at Microsoft. */
-export type MicrosoftClient = z.output<ReturnType<typeof microsoftClient>>;
 /** An application at Salesforce. */
 export type SalesforceClient = z.output<ReturnType<typeof salesforceClient>>;
-/** An application's allowance. */
-export type BudgetSettings = ClinicClient['budget'];

@@ -65,6 +65,13 @@ interface Checked {
   faults: ConfigurationFault[];
 }
 
+/** A file as it was found: the digest of its bytes, and what they say. */
+interface Found {
+  id: string;
+  digest: string;
+  json: string;
+}
+
 /** Opens the files of tenants. */
 export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): TenantFiles {
   const folder = join(dir, 'tenants');
@@ -94,7 +101,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
   }
 
   /** Checked as it will be opened. */
-  function check(found: { id: string; digest: string; json: string }, name: string, lineOf?: YamlFile['lineOf']) {
+  function check(found: Found, name: string, lineOf?: YamlFile['lineOf']) {
     const { id, json } = found;
     const plain = fileOf(name, JSON.parse(json), () => json);
     const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
@@ -105,11 +112,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     return { id, fileName: name, clinic, faults, verdict };
   }
 
-  function judge(
-    found: { id: string; digest: string; json: string },
-    file: YamlFile,
-    checked: Checked,
-  ): Verdict | null {
+  function judge(found: Found, file: YamlFile, checked: Checked): Verdict | null {
     if (usable === null || hashOf === null) return null;
     const { id, ...content } = found;
     const tenant = buildTenant(id, checked, usable.settings);

@@ -51,10 +51,7 @@ return 1`;
 export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
   const key = keys.holds(tenant);
   const list = async () => Object.values(await redis.hgetall(key)).map((value) => JSON.parse(value) as Hold);
-  /** @param next null to forget it. @returns false when the hold was changed meanwhile */
-  const change = async (before: Hold, next: Hold | null) =>
-    (await redis.eval(CHANGE, 1, key, before.id, JSON.stringify(before), next === null ? '' : JSON.stringify(next))) ===
-    1;
+  const change = (before: Hold, next: Hold | null) => changeHold(redis, key, before, next);
   /** Tries again when a plan or a person changed the hold meanwhile. */
   const withoutRecords = async (id: string, forgotten: ReadonlySet<string>): Promise<number> => {
     for (;;) {
@@ -118,6 +115,12 @@ export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
       return removed;
     },
   };
+}
+
+/** @param next null to forget it. @returns false when the hold was changed meanwhile */
+async function changeHold(redis: RedisClient, key: string, before: Hold, next: Hold | null): Promise<boolean> {
+  const written = next === null ? '' : JSON.stringify(next);
+  return (await redis.eval(CHANGE, 1, key, before.id, JSON.stringify(before), written)) === 1;
 }
 
 function newId(): string {

@@ -5,7 +5,7 @@ import type { RedisClient } from './redis.ts';
 import { createSealer, type SealingKey } from './sealing.ts';
 
 /** How long a person has to finish a login (RFC 6819 section 5.1.5.3: state and codes live shortly). */
-export const LOGIN_TTL_MS = 10 * MINUTE_MS;
+const LOGIN_TTL_MS = 10 * MINUTE_MS;
 
 /** Not a tenant's id, which can't hold braces: which tenant a login belongs to is known only once it is open. */
 const LOGIN_SEAL_TENANT = '{login}';

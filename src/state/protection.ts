@@ -1,6 +1,6 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards } from './data-directory.ts';
+import { type DataDirectory, SAFEGUARD_TABLES, type SafeguardChange, type Safeguards } from './data-directory.ts';
 import type { TenantEpoch } from './epoch.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -61,39 +61,11 @@ const WHOLE = '';
 /** Opens the protection of a tenant. */
 export function createProtection({ redis, tenant, epoch, clock, log }: ProtectionParts): Protection {
   const key = keys.protection(tenant);
-  const tableKeys = {
-    tombstones: keys.tombstones(tenant),
-    receipts: keys.receipts(tenant),
-    optOuts: keys.optOuts(tenant),
-  };
+  const { read, putBack } = openTables(redis, tenant);
   let wasKnown = false;
   const copied = new Set<string>();
 
-  async function read(): Promise<Safeguards> {
-    const [tombstones = {}, receipts = {}, optOuts = {}] = await Promise.all(
-      SAFEGUARD_TABLES.map((table) => redis.hgetall(tableKeys[table])),
-    );
-    return { tombstones, receipts, optOuts };
-  }
-
-  async function putBack(safeguards: Safeguards): Promise<number> {
-    const pipeline = redis.pipeline();
-    for (const { table, name, value } of entriesOf(safeguards)) pipeline.hsetnx(tableKeys[table], name, value);
-    const answers = (await pipeline.exec()) ?? [];
-    for (const [error] of answers) if (error !== null) throw error;
-    return answers.filter(([, isNew]) => isNew === 1).length;
-  }
-
   const readCopy = async () => (await epoch.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
-
-  /** A tenant that was never seen begins here; one that was seen before has lost its state. */
-  async function begin(isLost: boolean): Promise<Record<string, string>> {
-    // A state of before this was kept.
-    const isOlder = (await redis.exists(keys.runs(tenant), keys.receipts(tenant))) > 0;
-    const now = String(clock());
-    await redis.hset(key, { beganAt: now, ...(isLost ? { lostAt: now } : isOlder ? { confirmedAt: now } : {}) });
-    return redis.hgetall(key);
-  }
 
   async function doubt({ lookOnly = false } = {}): Promise<Doubt | null> {
     const wentBackAt = await epoch.check();
@@ -101,7 +73,7 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
     if (fields.beganAt === undefined) {
       const isLost = wasKnown || (await readCopy()) !== null;
       if (lookOnly && !isLost && fields.lostAt === undefined) return null;
-      fields = await begin(isLost);
+      fields = await begin(redis, tenant, { isLost, now: clock() });
     }
     wasKnown = true;
     const { beganAt = 0, lostAt = 0, settledAt = 0 } = numbersOf(fields);
@@ -135,19 +107,7 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
       return returned;
     },
     accept,
-    copyOut: async () =>
-      epoch.withDirectory(async (directory) => {
-        if (copied.size === 0) {
-          const kept = await directory.readSafeguards(tenant);
-          for (const { table, name } of kept === null ? [] : entriesOf(kept)) copied.add(`${table}/${name}`);
-          if (kept !== null) copied.add(WHOLE);
-        }
-        const missing = entriesOf(await read()).filter(({ table, name }) => !copied.has(`${table}/${name}`));
-        if (missing.length > 0) await directory.keepSafeguards(tenant, missing);
-        if (!copied.has(WHOLE)) await directory.beginSafeguards(tenant);
-        for (const { table, name } of missing) copied.add(`${table}/${name}`);
-        copied.add(WHOLE);
-      }),
+    copyOut: async () => epoch.withDirectory((directory) => copyMissing(directory, tenant, copied, read)),
     async foundObjects() {
       const { confirmedAt } = await redis.hgetall(key);
       if (confirmedAt === undefined) await redis.hset(key, 'lostAt', clock());
@@ -161,6 +121,63 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
       await epoch.settle();
     },
   };
+}
+
+/** A tenant that was never seen begins here; one that was seen before has lost its state. @returns what is known of it now */
+async function begin(
+  redis: RedisClient,
+  tenant: string,
+  { isLost, now }: { isLost: boolean; now: Instant },
+): Promise<Record<string, string>> {
+  const key = keys.protection(tenant);
+  // A state of before this was kept.
+  const isOlder = (await redis.exists(keys.runs(tenant), keys.receipts(tenant))) > 0;
+  await redis.hset(key, { beganAt: now, ...(isLost ? { lostAt: now } : isOlder ? { confirmedAt: now } : {}) });
+  return redis.hgetall(key);
+}
+
+/** The tables of a tenant in Redis. */
+function openTables(redis: RedisClient, tenant: string) {
+  const tableKeys = {
+    tombstones: keys.tombstones(tenant),
+    receipts: keys.receipts(tenant),
+    optOuts: keys.optOuts(tenant),
+  };
+  return {
+    async read(): Promise<Safeguards> {
+      const [tombstones = {}, receipts = {}, optOuts = {}] = await Promise.all(
+        SAFEGUARD_TABLES.map((table) => redis.hgetall(tableKeys[table])),
+      );
+      return { tombstones, receipts, optOuts };
+    },
+    /** @returns how many entries were missing */
+    async putBack(safeguards: Safeguards): Promise<number> {
+      const pipeline = redis.pipeline();
+      for (const { table, name, value } of entriesOf(safeguards)) pipeline.hsetnx(tableKeys[table], name, value);
+      const answers = (await pipeline.exec()) ?? [];
+      for (const [error] of answers) if (error !== null) throw error;
+      return answers.filter(([, isNew]) => isNew === 1).length;
+    },
+  };
+}
+
+/** Copies what the directory lacks. @param copied what it is known to have; is added to */
+async function copyMissing(
+  directory: DataDirectory,
+  tenant: string,
+  copied: Set<string>,
+  read: () => Promise<Safeguards>,
+): Promise<void> {
+  if (copied.size === 0) {
+    const kept = await directory.readSafeguards(tenant);
+    for (const { table, name } of kept === null ? [] : entriesOf(kept)) copied.add(`${table}/${name}`);
+    if (kept !== null) copied.add(WHOLE);
+  }
+  const missing = entriesOf(await read()).filter(({ table, name }) => !copied.has(`${table}/${name}`));
+  if (missing.length > 0) await directory.keepSafeguards(tenant, missing);
+  if (!copied.has(WHOLE)) await directory.beginSafeguards(tenant);
+  for (const { table, name } of missing) copied.add(`${table}/${name}`);
+  copied.add(WHOLE);
 }
 
 function numbersOf(fields: Readonly<Record<string, string>>): Record<string, number> {

@@ -13,7 +13,7 @@ import type { RedisClient } from './redis.ts';
 import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
 
 /** How long a worker may be at one reminder, unless told; then another one takes it up. */
-export const CLAIM_MS = 2 * MINUTE_MS;
+const CLAIM_MS = 2 * MINUTE_MS;
 
 /** A claim on one reminder: its holder decides what becomes of it. */
 export interface Claim {
@@ -163,6 +163,15 @@ export function createReminderLedger(
     },
     openCount: () => redis.zcard(open),
     recipientOf: async (id) => (await redis.hget(entryKey(id), 'recipient')) || null,
+    ...openChannels(redis, tenant, keepMs),
+  };
+}
+
+type Channels = Pick<ReminderLedger, 'report' | 'reports' | 'closeChannel' | 'reopenChannel' | 'closingOf'>;
+
+/** What the other side of a channel reported, and which channels are closed. */
+function openChannels(redis: RedisClient, tenant: string, keepMs: number): Channels {
+  return {
     async report(reference, report) {
       const key = keys.reminderReport(tenant, reference);
       if (report.state === 'delivered') await redis.set(key, JSON.stringify(report), 'PX', keepMs);

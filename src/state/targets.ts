@@ -166,6 +166,16 @@ const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'ad
 
 /** Opens the target records of a tenant. */
 export function createTargetStore(redis: RedisClient, tenant: string): TargetStore {
+  return { ...openRecords(redis, tenant), ...openTallies(redis, tenant) };
+}
+
+type Tallies = Pick<
+  TargetStore,
+  'noteGone' | 'gone' | 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'forget'
+>;
+
+/** What is known of each target. */
+function openRecords(redis: RedisClient, tenant: string): Omit<TargetStore, keyof Tallies> {
   return {
     async read(target) {
       return recordOf(await redis.hgetall(keys.target(tenant, target)));
@@ -223,6 +233,12 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
       }
       await pipeline.exec();
     },
+  };
+}
+
+/** What is counted of a target's records, and which of them are missed, for as long as it matters. */
+function openTallies(redis: RedisClient, tenant: string): Tallies {
+  return {
     async noteGone(target, counts, now) {
       const key = keys.gone(tenant, target);
       const told = Object.entries(counts).filter(([, count]) => count > 0);

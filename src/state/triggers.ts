@@ -98,32 +98,9 @@ function fieldOf({ endpoint, event }: TriggerPlace): string {
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = keys.triggerReadings(tenant);
   const counts = keys.triggerCounts(tenant);
-  const known = (place: TriggerPlace) => keys.triggersKnown(tenant, fieldOf(place));
-  const waiting = (place: TriggerPlace) => keys.triggersWaiting(tenant, fieldOf(place));
-  const endpointKey = (endpoint: string) => keys.triggerEndpoint(tenant, endpoint);
-  const run = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
-    const places = [lease.key, known(place), waiting(place), readings, counts, endpointKey(place.endpoint)];
-    try {
-      return await redis.eval(script, places.length, ...places, lease.token, ...given);
-    } catch (error) {
-      throw isFenced(error) ? fencedError() : error;
-    }
-  };
-  const inBatches = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
-    let sum = 0;
-    for (let at = 0; at < given.length; at += 2 * BATCH) {
-      sum += Number(await run(script, place, lease, given.slice(at, at + 2 * BATCH)));
-    }
-    return sum;
-  };
-  const opened = (id: string, sealed: string): WaitingTrigger | null => {
-    try {
-      return { id, ...(JSON.parse(sealer.open(sealed, `trigger/${id}`)) as Omit<WaitingTrigger, 'id'>) };
-    } catch (error) {
-      if (error instanceof MirrorError) return null;
-      throw error;
-    }
-  };
+  const { known, waiting } = placesOf(tenant);
+  const { run, inBatches } = openScripts(redis, tenant);
+  const opened = (id: string, sealed: string) => openEntry(sealer, id, sealed);
   const written = ({ id, ...entry }: WaitingTrigger) => sealer.seal(JSON.stringify(entry), `trigger/${id}`);
 
   return {
@@ -175,6 +152,56 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
       await run(DEFER, place, lease, [entry.id, count, written(entry)]);
     },
+    ...openEndpoints(redis, tenant),
+    forget: (place) => forgetPlace(redis, tenant, fieldOf(place)),
+    keepOnly: (places) => keepTriggers(redis, tenant, places),
+    counts: () => readCounts(redis, counts),
+  };
+}
+
+/** Keys of an endpoint's event. */
+function placesOf(tenant: string) {
+  return {
+    known: (place: TriggerPlace) => keys.triggersKnown(tenant, fieldOf(place)),
+    waiting: (place: TriggerPlace) => keys.triggersWaiting(tenant, fieldOf(place)),
+  };
+}
+
+/** Runs scripts over an endpoint's event, under a lease. */
+function openScripts(redis: RedisClient, tenant: string) {
+  const { known, waiting } = placesOf(tenant);
+  const [readings, counts] = [keys.triggerReadings(tenant), keys.triggerCounts(tenant)];
+  const run = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
+    const places = [
+      lease.key,
+      known(place),
+      waiting(place),
+      readings,
+      counts,
+      keys.triggerEndpoint(tenant, place.endpoint),
+    ];
+    try {
+      return await redis.eval(script, places.length, ...places, lease.token, ...given);
+    } catch (error) {
+      throw isFenced(error) ? fencedError() : error;
+    }
+  };
+  const inBatches = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
+    let sum = 0;
+    for (let at = 0; at < given.length; at += 2 * BATCH) {
+      sum += Number(await run(script, place, lease, given.slice(at, at + 2 * BATCH)));
+    }
+    return sum;
+  };
+  return { run, inBatches };
+}
+
+type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'close' | 'reopen'>;
+
+/** How each endpoint stands, whatever its events. */
+function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
+  const endpointKey = (endpoint: string) => keys.triggerEndpoint(tenant, endpoint);
+  return {
     async endpoint(endpoint) {
       const fields = await redis.hgetall(endpointKey(endpoint));
       const numberOf = (value: string | undefined) => (value === undefined ? null : Number(value));
@@ -197,19 +224,28 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       await redis.hdel(endpointKey(endpoint), 'closed', 'restUntil', 'failingSince', 'code');
       return closed;
     },
-    forget: (place) => forgetPlace(redis, tenant, fieldOf(place)),
-    keepOnly: (places) => keepTriggers(redis, tenant, places),
-    async counts() {
-      return Object.entries(await redis.hgetall(counts)).map(([name, count]): TriggerCount => {
-        const [endpoint = '', event, result, reason = ''] = name.split('/');
-        return {
-          endpoint,
-          event: event as TriggerEvent,
-          result: result as TriggerCount['result'],
-          reason: reason === '' ? null : reason,
-          count: Number(count),
-        };
-      });
-    },
   };
+}
+
+/** Null for one that can't be opened. */
+function openEntry(sealer: Sealer, id: string, sealed: string): WaitingTrigger | null {
+  try {
+    return { id, ...(JSON.parse(sealer.open(sealed, `trigger/${id}`)) as Omit<WaitingTrigger, 'id'>) };
+  } catch (error) {
+    if (error instanceof MirrorError) return null;
+    throw error;
+  }
+}
+
+async function readCounts(redis: RedisClient, key: string): Promise<TriggerCount[]> {
+  return Object.entries(await redis.hgetall(key)).map(([name, count]): TriggerCount => {
+    const [endpoint = '', event, result, reason = ''] = name.split('/');
+    return {
+      endpoint,
+      event: event as TriggerEvent,
+      result: result as TriggerCount['result'],
+      reason: reason === '' ? null : reason,
+      count: Number(count),
+    };
+  });
 }

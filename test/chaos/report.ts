@@ -138,7 +138,7 @@ export function renderReport(report: Report): string {
 }
 
 /** One line of the table. */
-export function describeTrial({ safety, runs, detected, byKind, control }: Trial): string {
+function describeTrial({ safety, runs, detected, byKind, control }: Trial): string {
   const kinds = Object.entries(byKind).map(([kind, count]) => `${kind} ${count}`);
   const played = control.runs === 0 ? '' : `, with it: a defect in ${control.defects} of ${control.runs}`;
   return `without ${safety}: detected in ${detected} of ${runs} (${kinds.join(', ')})${played}`;

@@ -71,7 +71,7 @@ describe.each<[string, () => Dialect]>([
     const dialect = create();
     await using clinic = await open(dialect);
     clinic.mood.refusal = dialect.missingClaim;
-    const get = () => clinic.client.getAgenda('t1', '1', unhurried());
+    const get = () => clinic.client.getPatient('t1', '1', unhurried());
     expect(await failureOf(get())).toMatchObject({ actor: 'authorization', code: 'missing-claim' });
     clinic.mood.refusal = dialect.insufficientPermissions;
     expect(await failureOf(get())).toMatchObject({ actor: 'authorization', code: 'insufficient-permissions' });

@@ -8,7 +8,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
 
 /** One after the other within this process: what the lease does over all of them. */
-export function queueSections(): SerialiseSection {
+function queueSections(): SerialiseSection {
   const last = new Map<string, Promise<unknown>>();
   return (place, work, signal) => {
     const key = JSON.stringify(place);

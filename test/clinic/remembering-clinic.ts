@@ -10,7 +10,7 @@ import { type ScriptedAnswer, type ScriptedRequest, startScriptedServer } from '
 /** When the tests' readings begin. */
 export const NOW = Date.parse('2026-03-01T08:00:00Z');
 /** Rows of a page. */
-export const PAGE_SIZE = 3;
+const PAGE_SIZE = 3;
 
 const PAGING: WrittenProfile['paging'] = {
   ...{ style: 'offset-limit', size: PAGE_SIZE, totalPath: 'total' },

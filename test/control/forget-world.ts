@@ -84,7 +84,7 @@ function fill(clinic: ModelClinic): void {
   clinic.invoiceList.push(bill('bill-7731', PATIENT), bill('bill-8842', OTHER));
 }
 
-export function answersOver(connection: RedisClient): OpenAnswers {
+function answersOver(connection: RedisClient): OpenAnswers {
   const secrets = createAnswerSecrets(KEY, 'studio-rossi');
   const directory = createAnswerDirectory(connection);
   return {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { ProfileCheck } from '../../src/control/check-spec.ts';
+import type { ProfileCheck } from '../../src/profile-finder/check-spec.ts';
 import { useRedis } from '../support/redis.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { EXACT } from './support/use-small-world.ts';

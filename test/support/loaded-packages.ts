@@ -1,4 +1,5 @@
-// Loaded into a process by `node --import`: at its end it tells, on standard error, which packages it loaded, and which vendors' connectors.
+// Loaded into a process by `node --import`: at its end it tells, on standard error, which packages it loaded, which vendors' connectors, and
+// which files of src/.
 import { registerHooks } from 'node:module';
 
 const loaded = new Set<string>();
@@ -6,7 +7,8 @@ registerHooks({
   load(url, context, nextLoad) {
     const [, name] = /\/(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? [];
     const [, vendor] = /\/src\/connectors\/([^/]+)\/connector\.ts$/.exec(url) ?? [];
-    for (const one of [name, vendor]) if (one !== undefined) loaded.add(one);
+    const [file] = name === undefined ? (/src\/[^?]+$/.exec(url) ?? []) : [];
+    for (const one of [name, vendor, file]) if (one !== undefined) loaded.add(one);
     return nextLoad(url, context);
   },
 });

@@ -54,7 +54,7 @@ export async function startAuthorizationServer(
     policy: options,
     signingKey: await signingKey(),
   });
-  const limit = createGrantLimit(options.grantsPerClientAndUser, tokens.revokeGrant);
+  const limit = createGrantLimit(options.grantsPerClientAndUser, (grantId) => tokens.revokeGrant(grantId));
   provider.on('grant.success', ({ oidc }) => {
     const token = oidc.entities.AccessToken;
     if (token !== undefined) limit.note(token.clientId, token.accountId, token.grantId);

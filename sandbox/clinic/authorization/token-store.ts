@@ -33,43 +33,52 @@ export interface TokenStore {
 }
 
 export function createTokenStore(): TokenStore {
-  const models = new Map<string, Map<string, AdapterPayload>>();
-  let writes = 0;
+  return new MemoryTokens();
+}
 
-  function of(model: string): Map<string, AdapterPayload> {
-    let entries = models.get(model);
+class MemoryTokens implements TokenStore {
+  readonly #models = new Map<string, Map<string, AdapterPayload>>();
+  #writes = 0;
+
+  #of(model: string): Map<string, AdapterPayload> {
+    let entries = this.#models.get(model);
     if (entries === undefined) {
       entries = new Map();
-      models.set(model, entries);
+      this.#models.set(model, entries);
     }
     return entries;
   }
 
-  function sweep(): void {
+  #noteWrite(): void {
+    this.#writes += 1;
+    if (this.#writes % SWEEP_EVERY === 0) this.#sweep();
+  }
+
+  #sweep(): void {
     const limit = nowSeconds() - KEEP_EXPIRED_SECONDS;
-    for (const entries of models.values()) {
+    for (const entries of this.#models.values()) {
       for (const [id, payload] of entries) {
         if (payload.exp !== undefined && payload.exp < limit) entries.delete(id);
       }
     }
   }
 
-  function revokeGrant(grantId: string): void {
-    for (const entries of models.values()) {
+  revokeGrant(grantId: string): void {
+    for (const entries of this.#models.values()) {
       for (const [id, payload] of entries) {
         if (payload.grantId === grantId) entries.delete(id);
       }
     }
-    of('Grant').delete(grantId);
+    this.#of('Grant').delete(grantId);
   }
 
-  function adapter(model: string): Adapter {
-    const entries = of(model);
+  adapter(model: string): Adapter {
+    const entries = this.#of(model);
+    const noteWrite = () => this.#noteWrite();
     return {
       async upsert(id, payload) {
         entries.set(id, payload);
-        writes += 1;
-        if (writes % SWEEP_EVERY === 0) sweep();
+        noteWrite();
       },
       find: async (id) => entries.get(id),
       findByUserCode: async (userCode) => [...entries.values()].find((payload) => payload.userCode === userCode),
@@ -87,25 +96,22 @@ export function createTokenStore(): TokenStore {
     };
   }
 
-  function accessToken(value: string): BearerToken | undefined {
-    const payload = of('AccessToken').get(value);
+  accessToken(value: string): BearerToken | undefined {
+    const payload = this.#of('AccessToken').get(value);
     if (payload === undefined || (payload.exp ?? 0) <= Date.now() / 1000) return undefined;
     const { accountId, clientId, grantId, scope } = payload;
     if (accountId === undefined || clientId === undefined || grantId === undefined) return undefined;
     return { sub: accountId, clientId, grantId, scopes: new Set(scope?.split(' ')) };
   }
 
-  function revokeGrants(fits: Parameters<TokenStore['revokeGrants']>[0]): void {
-    for (const [grantId, { accountId = '', clientId = '' }] of [...of('Grant')]) {
-      if (fits({ accountId, clientId })) revokeGrant(grantId);
+  revokeGrants(fits: Parameters<TokenStore['revokeGrants']>[0]): void {
+    for (const [grantId, { accountId = '', clientId = '' }] of [...this.#of('Grant')]) {
+      if (fits({ accountId, clientId })) this.revokeGrant(grantId);
     }
   }
 
-  function reduceScopes(
-    { accountId, clientId }: { accountId: string; clientId: string },
-    scopes: ReadonlySet<string>,
-  ): void {
-    for (const entries of models.values()) {
+  reduceScopes({ accountId, clientId }: { accountId: string; clientId: string }, scopes: ReadonlySet<string>): void {
+    for (const entries of this.#models.values()) {
       for (const payload of entries.values()) {
         if (payload.accountId !== accountId || payload.clientId !== clientId || payload.scope === undefined) continue;
         payload.scope = payload.scope
@@ -116,20 +122,14 @@ export function createTokenStore(): TokenStore {
     }
   }
 
-  function extend(model: string, id: string, lifetimeSeconds: number): void {
-    const payload = of(model).get(id);
+  extend(model: string, id: string, lifetimeSeconds: number): void {
+    const payload = this.#of(model).get(id);
     if (payload !== undefined) payload.exp = nowSeconds() + lifetimeSeconds;
   }
 
-  return {
-    adapter,
-    accessToken,
-    payload: (model, id) => of(model).get(id),
-    revokeGrant,
-    revokeGrants,
-    reduceScopes,
-    extend,
-  };
+  payload(model: string, id: string): AdapterPayload | undefined {
+    return this.#of(model).get(id);
+  }
 }
 
 function nowSeconds(): number {

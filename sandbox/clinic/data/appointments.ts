@@ -46,40 +46,50 @@ type Where = { sql: string; values: SQLInputValue[]; earliest: number };
  * before as long as nothing is written, and else found by OFFSET.
  */
 export function createAppointmentStore(database: Database): AppointmentStore {
-  const pageEnds = new Map<string, { startAt: number; id: string }>();
-  const totals = new Map<string, number>();
-  const longest = new Map<string, number>();
+  return new SqliteAppointments(database);
+}
 
-  function save(appointment: Appointment): void {
-    database.statement(SAVE_APPOINTMENT).run(...appointmentValues(appointment));
-    const length = appointment.endAt - appointment.startAt;
-    longest.set(appointment.tenantId, Math.max(longestOf(appointment.tenantId), length));
-    pageEnds.clear();
-    totals.clear();
+class SqliteAppointments implements AppointmentStore {
+  readonly #database: Database;
+  readonly #pageEnds = new Map<string, { startAt: number; id: string }>();
+  readonly #totals = new Map<string, number>();
+  readonly #longest = new Map<string, number>();
+
+  constructor(database: Database) {
+    this.#database = database;
   }
 
-  function longestOf(tenantId: string): number {
-    const known = longest.get(tenantId);
+  save(appointment: Appointment): void {
+    this.#database.statement(SAVE_APPOINTMENT).run(...appointmentValues(appointment));
+    const length = appointment.endAt - appointment.startAt;
+    this.#longest.set(appointment.tenantId, Math.max(this.#longestOf(appointment.tenantId), length));
+    this.#pageEnds.clear();
+    this.#totals.clear();
+  }
+
+  #longestOf(tenantId: string): number {
+    const known = this.#longest.get(tenantId);
     if (known !== undefined) return known;
-    const row = database
+    const row = this.#database
       .statement('SELECT max(end_at - start_at) AS longest FROM appointments WHERE tenant_id = ?')
       .get(tenantId);
     const found = row === undefined ? 0 : (integerOrNull(row, 'longest') ?? 0);
-    longest.set(tenantId, found);
+    this.#longest.set(tenantId, found);
     return found;
   }
 
-  function get(tenantId: string, id: string): Appointment | undefined {
-    const row = database.statement('SELECT * FROM appointments WHERE id = ? AND tenant_id = ?').get(id, tenantId);
+  get(tenantId: string, id: string): Appointment | undefined {
+    const row = this.#database.statement('SELECT * FROM appointments WHERE id = ? AND tenant_id = ?').get(id, tenantId);
     return row === undefined ? undefined : toAppointment(row);
   }
 
-  function list(tenantId: string, filter: AppointmentFilter, offset: number, limit: number): Slice<Appointment> {
-    const where = whereOf(tenantId, filter, longestOf(tenantId));
+  list(tenantId: string, filter: AppointmentFilter, offset: number, limit: number): Slice<Appointment> {
+    const where = whereOf(tenantId, filter, this.#longestOf(tenantId));
     const key = JSON.stringify(where);
-    const before = offset === 0 ? undefined : (pageEnds.get(`${offset} ${key}`) ?? keyAt(where, offset - 1));
-    if (offset > 0 && before === undefined) return { rows: [], total: totalOf(where, key) };
-    const found = database
+    const before =
+      offset === 0 ? undefined : (this.#pageEnds.get(`${offset} ${key}`) ?? this.#keyAt(where, offset - 1));
+    if (offset > 0 && before === undefined) return { rows: [], total: this.#totalOf(where, key) };
+    const found = this.#database
       .statement(
         `SELECT * FROM appointments WHERE ${where.sql} AND (start_at, id) > (?, ?) ORDER BY start_at, id LIMIT ?`,
       )
@@ -87,13 +97,13 @@ export function createAppointmentStore(database: Database): AppointmentStore {
     const rows = found.map(toAppointment);
     const last = rows.at(-1);
     if (last !== undefined)
-      remember(pageEnds, `${offset + rows.length} ${key}`, { startAt: last.startAt, id: last.id });
-    return { rows, total: totalOf(where, key) };
+      remember(this.#pageEnds, `${offset + rows.length} ${key}`, { startAt: last.startAt, id: last.id });
+    return { rows, total: this.#totalOf(where, key) };
   }
 
   /** The key of the row at a position, or undefined past the end: the index alone answers it in most cases. */
-  function keyAt(where: Where, position: number): { startAt: number; id: string } | undefined {
-    const row = database
+  #keyAt(where: Where, position: number): { startAt: number; id: string } | undefined {
+    const row = this.#database
       .statement(
         `SELECT start_at, id FROM appointments WHERE ${where.sql} AND start_at >= ?
          ORDER BY start_at, id LIMIT 1 OFFSET ?`,
@@ -102,19 +112,19 @@ export function createAppointmentStore(database: Database): AppointmentStore {
     return row === undefined ? undefined : { startAt: integer(row, 'start_at'), id: text(row, 'id') };
   }
 
-  function totalOf(where: Where, key: string): number {
-    const known = totals.get(key);
+  #totalOf(where: Where, key: string): number {
+    const known = this.#totals.get(key);
     if (known !== undefined) return known;
-    const row = database
+    const row = this.#database
       .statement(`SELECT count(*) AS total FROM appointments WHERE ${where.sql}`)
       .get(...where.values);
     const total = row === undefined ? 0 : integer(row, 'total');
-    remember(totals, key, total);
+    remember(this.#totals, key, total);
     return total;
   }
 
-  function occupying(agendaId: string, startAt: number, endAt: number): Appointment[] {
-    return database
+  occupying(agendaId: string, startAt: number, endAt: number): Appointment[] {
+    return this.#database
       .statement(
         `SELECT * FROM appointments WHERE agenda_id = ? AND start_at < ? AND end_at > ?
          AND status <> 'Cancelled' AND deleted_at IS NULL ORDER BY start_at`,
@@ -123,13 +133,8 @@ export function createAppointmentStore(database: Database): AppointmentStore {
       .map(toAppointment);
   }
 
-  function visitsFrom(
-    tenantId: string,
-    statuses: readonly AppointmentStatus[],
-    startAt: number,
-    limit: number,
-  ): Appointment[] {
-    return database
+  visitsFrom(tenantId: string, statuses: readonly AppointmentStatus[], startAt: number, limit: number): Appointment[] {
+    return this.#database
       .statement(
         `SELECT * FROM appointments WHERE tenant_id = ? AND start_at >= ? AND patient_id IS NOT NULL
          AND status IN (SELECT value FROM json_each(?)) AND deleted_at IS NULL ORDER BY start_at, id LIMIT ?`,
@@ -138,8 +143,8 @@ export function createAppointmentStore(database: Database): AppointmentStore {
       .map(toAppointment);
   }
 
-  function* walk(tenantId: string): Generator<Appointment> {
-    const portion = database.statement(
+  *walk(tenantId: string): Generator<Appointment> {
+    const portion = this.#database.statement(
       'SELECT * FROM appointments WHERE id > ? AND +tenant_id = ? ORDER BY id LIMIT ?',
     );
     let after = '';
@@ -151,8 +156,6 @@ export function createAppointmentStore(database: Database): AppointmentStore {
       after = last.id;
     }
   }
-
-  return { save, get, list, occupying, visitsFrom, walk };
 }
 
 /** `longestMs` bounds how long before `from` an appointment that still overlaps it can have begun. */

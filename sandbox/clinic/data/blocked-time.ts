@@ -115,7 +115,7 @@ function withoutOverlaps(blocks: readonly BlockedTime[]): BlockedTime[] {
 }
 
 /** Whether two spans of time share an instant; both ends are exclusive. */
-export function overlaps(one: { startAt: number; endAt: number }, other: { startAt: number; endAt: number }): boolean {
+function overlaps(one: { startAt: number; endAt: number }, other: { startAt: number; endAt: number }): boolean {
   return one.startAt < other.endAt && other.startAt < one.endAt;
 }
 

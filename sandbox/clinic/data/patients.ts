@@ -24,8 +24,17 @@ export interface PatientStore {
 }
 
 export function createPatientStore(database: Database): PatientStore {
-  function insert(patient: Patient): void {
-    database
+  return new SqlitePatients(database);
+}
+
+class SqlitePatients implements PatientStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+  insert(patient: Patient): void {
+    this.#database
       .statement('INSERT INTO patients VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
       .run(
         patient.id,
@@ -40,8 +49,8 @@ export function createPatientStore(database: Database): PatientStore {
       );
   }
 
-  function update(patient: Patient): void {
-    database
+  update(patient: Patient): void {
+    this.#database
       .statement(
         'UPDATE patients SET first_name = ?, last_name = ?, phone = ?, email = ?, details = ?, updated_at = ? WHERE id = ?',
       )
@@ -56,41 +65,43 @@ export function createPatientStore(database: Database): PatientStore {
       );
   }
 
-  function remove(tenantId: string, id: string): boolean {
-    const { changes } = database.statement('DELETE FROM patients WHERE id = ? AND tenant_id = ?').run(id, tenantId);
+  remove(tenantId: string, id: string): boolean {
+    const { changes } = this.#database
+      .statement('DELETE FROM patients WHERE id = ? AND tenant_id = ?')
+      .run(id, tenantId);
     return Number(changes) > 0;
   }
 
-  function get(tenantId: string, id: string): Patient | undefined {
-    const row = database.statement('SELECT * FROM patients WHERE id = ? AND tenant_id = ?').get(id, tenantId);
+  get(tenantId: string, id: string): Patient | undefined {
+    const row = this.#database.statement('SELECT * FROM patients WHERE id = ? AND tenant_id = ?').get(id, tenantId);
     return row === undefined ? undefined : toPatient(row);
   }
 
-  function list(tenantId: string, offset: number, limit: number, updatedSince = 0): Slice<Patient> {
-    const rows = database
+  list(tenantId: string, offset: number, limit: number, updatedSince = 0): Slice<Patient> {
+    const rows = this.#database
       .statement('SELECT * FROM patients WHERE tenant_id = ? AND updated_at >= ? ORDER BY id LIMIT ? OFFSET ?')
       .all(tenantId, updatedSince, limit, offset);
-    const counted = database
+    const counted = this.#database
       .statement('SELECT count(*) AS total FROM patients WHERE tenant_id = ? AND updated_at >= ?')
       .get(tenantId, updatedSince);
     return { rows: rows.map(toPatient), total: counted === undefined ? 0 : integer(counted, 'total') };
   }
 
-  function atPosition(tenantId: string, position: number): PatientSummary | undefined {
-    const row = database
+  atPosition(tenantId: string, position: number): PatientSummary | undefined {
+    const row = this.#database
       .statement('SELECT * FROM patients WHERE tenant_id = ? ORDER BY id LIMIT 1 OFFSET ?')
       .get(tenantId, position);
     return row === undefined ? undefined : toPatient(row);
   }
 
-  function count(tenantId: string): number {
-    const row = database.statement('SELECT count(*) AS total FROM patients WHERE tenant_id = ?').get(tenantId);
+  count(tenantId: string): number {
+    const row = this.#database.statement('SELECT count(*) AS total FROM patients WHERE tenant_id = ?').get(tenantId);
     return row === undefined ? 0 : integer(row, 'total');
   }
 
-  function summaries(tenantId: string, ids: readonly string[]): Map<string, PatientSummary> {
+  summaries(tenantId: string, ids: readonly string[]): Map<string, PatientSummary> {
     if (ids.length === 0) return new Map();
-    const rows = database
+    const rows = this.#database
       .statement(
         `SELECT id, first_name, last_name, phone, email FROM patients
          WHERE tenant_id = ? AND id IN (SELECT value FROM json_each(?))`,
@@ -98,8 +109,6 @@ export function createPatientStore(database: Database): PatientStore {
       .all(tenantId, JSON.stringify(ids));
     return new Map(rows.map((row) => [text(row, 'id'), toSummary(row)]));
   }
-
-  return { insert, update, remove, get, list, atPosition, count, summaries };
 }
 
 function toSummary(row: Row): PatientSummary {

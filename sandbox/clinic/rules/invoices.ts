@@ -55,8 +55,8 @@ export function createInvoiceOperations(data: ClinicData, rules: InvoiceRules): 
     checkReferences(data, tenantId, input);
     const section = data.sections.get(tenantId, input.sectionId);
     if (section === undefined) throw ruleBroken('sectionId', 'Unknown section');
-    if (busy.has(input.sectionId)) throw outOfSequence('The section is busy with another invoice');
-    checkOrder(section.record, input);
+    if (busy.has(input.sectionId)) throw outOfSequence(rules, 'The section is busy with another invoice');
+    checkOrder(rules, section.record, input);
     busy.add(input.sectionId);
     try {
       if (rules.invoiceCreationMs > 0) await delay(rules.invoiceCreationMs);
@@ -87,18 +87,6 @@ export function createInvoiceOperations(data: ClinicData, rules: InvoiceRules): 
     return created;
   }
 
-  function checkOrder(section: Section, { number, issueDate }: InvoiceInput): void {
-    if (!section.isActive) throw ruleBroken('sectionId', 'The section is closed');
-    if (number !== undefined && number !== numberOf(section)) throw outOfSequence('The number is not the next one');
-    if (section.lastDate !== null && issueDate < section.lastDate) {
-      throw outOfSequence('The date lies before the last invoice of the section');
-    }
-  }
-
-  function outOfSequence(message: string): ClinicError {
-    return new ClinicError(rules.outOfSequenceStatus, 'out_of_sequence', message);
-  }
-
   function reimburse(tenantId: string, id: string, given: readonly Omit<Reimbursement, 'id'>[]): Entry<Invoice> {
     const current = get(tenantId, id);
     const { record } = current;
@@ -115,6 +103,20 @@ export function createInvoiceOperations(data: ClinicData, rules: InvoiceRules): 
   }
 
   return { get, create, reimburse };
+}
+
+function checkOrder(rules: InvoiceRules, section: Section, { number, issueDate }: InvoiceInput): void {
+  if (!section.isActive) throw ruleBroken('sectionId', 'The section is closed');
+  if (number !== undefined && number !== numberOf(section)) {
+    throw outOfSequence(rules, 'The number is not the next one');
+  }
+  if (section.lastDate !== null && issueDate < section.lastDate) {
+    throw outOfSequence(rules, 'The date lies before the last invoice of the section');
+  }
+}
+
+function outOfSequence({ outOfSequenceStatus }: InvoiceRules, message: string): ClinicError {
+  return new ClinicError(outOfSequenceStatus, 'out_of_sequence', message);
 }
 
 function numberOf(section: Section): string {

@@ -36,6 +36,9 @@ export interface AppointmentInput {
  * The writing operations. Routes, tests and the front-desk simulator all go through these.
  * Each throws ClinicError: 404 unknown, 409 for state or a taken slot, 422 for a broken rule.
  */
+/** A payment; made now unless told. */
+type PaymentInput = Omit<Payment, 'paidAt'> & { paidAt?: number };
+
 export interface Operations {
   get(tenantId: string, id: string): Appointment;
   book(tenantId: string, input: AppointmentInput, source?: Appointment['source']): Appointment;
@@ -43,7 +46,7 @@ export interface Operations {
   update(tenantId: string, id: string, input: AppointmentInput): Appointment;
   setStatus(tenantId: string, id: string, status: AppointmentStatus, reason?: string): Appointment;
   checkIn(tenantId: string, id: string): Appointment;
-  setPayment(tenantId: string, id: string, payment: Omit<Payment, 'paidAt'> & { paidAt?: number }): Appointment;
+  setPayment(tenantId: string, id: string, payment: PaymentInput): Appointment;
   removePayment(tenantId: string, id: string): void;
   /** By the rules' delete mode unless `mode` says otherwise. */
   remove(tenantId: string, id: string, mode?: ClinicRules['deleteMode']): void;
@@ -95,11 +98,7 @@ export function createOperations(data: ClinicData, rules: ClinicRules): Operatio
     return setStatus(tenantId, id, 'CheckedIn');
   }
 
-  function setPayment(
-    tenantId: string,
-    id: string,
-    payment: Omit<Payment, 'paidAt'> & { paidAt?: number },
-  ): Appointment {
+  function setPayment(tenantId: string, id: string, payment: PaymentInput): Appointment {
     const current = get(tenantId, id);
     if (current.patientId === null) throw ruleBroken('amount', 'Blocked time cannot be paid');
     return save({ ...current, payment: { ...payment, paidAt: payment.paidAt ?? data.clock() } });

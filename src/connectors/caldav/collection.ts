@@ -116,7 +116,7 @@ export async function findByMark(collection: Collection, range = ''): Promise<Mu
  * Sends a REPORT to the collection.
  * @throws MirrorError `settings`, code `calendar-gone`; anything but a 207 is an error
  */
-export async function report(collection: Collection, body: string): Promise<Multistatus> {
+async function report(collection: Collection, body: string): Promise<Multistatus> {
   const answer = await askCollection(collection, { method: 'REPORT', headers: { depth: '1' }, body });
   if (!isMultistatus(answer)) throw readRefused(answer.status);
   return answer;

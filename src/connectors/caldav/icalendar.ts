@@ -5,7 +5,7 @@ import { isZone, toZonedIso } from '../../model/zones.ts';
 import { instantOfLocal, meansOnly, timeZoneText } from './time-zones.ts';
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
-export const ZONE_PROPERTY = 'x-clinic-mirror-zone';
+const ZONE_PROPERTY = 'x-clinic-mirror-zone';
 
 const UTC_NAMES = new Set(['UTC', 'Etc/UTC', 'Z', 'GMT', 'Etc/GMT']);
 

@@ -52,9 +52,6 @@ export const errorBodySchema = z.object({
   context: lists,
 });
 
-/** What is wrong, as told. */
-export type ErrorBody = z.infer<typeof errorBodySchema>;
-
 /** The account of a login (developers.hubspot.com, account information). */
 export const accountSchema = z.object({ portalId: z.number().int(), timeZone: z.string().optional().catch(undefined) });
 

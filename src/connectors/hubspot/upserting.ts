@@ -79,7 +79,7 @@ function missingProperty(scope: Scope, { status, body }: WireAnswer): MirrorErro
 }
 
 /** Names of properties that an error may repeat. */
-export function namesSent({ properties, keyProperty, stampProperty }: Scope): Set<string> {
+function namesSent({ properties, keyProperty, stampProperty }: Scope): Set<string> {
   return new Set([...properties.map(({ name }) => name), keyProperty, stampProperty, 'hs_timestamp']);
 }
 

@@ -28,7 +28,7 @@ export type Placeholder = (typeof PLACEHOLDERS)[number];
 export type TemplateValues = Partial<Record<Placeholder, unknown>>;
 
 /** The name in an object of a template whose value is put into that object instead of under a name. */
-export const SPREAD = '...';
+const SPREAD = '...';
 
 const ANY = /\{\{([A-Za-z]+)\}\}/g;
 const WHOLE = /^\{\{([A-Za-z]+)\}\}$/;

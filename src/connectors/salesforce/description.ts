@@ -64,7 +64,7 @@ const TYPES: Readonly<Record<PropertyKind, readonly string[]>> = {
 };
 
 /** The name of the object that a target writes. */
-export function objectOf(settings: SalesforceSettings, stream: StreamName): string {
+function objectOf(settings: SalesforceSettings, stream: StreamName): string {
   return settings.object ?? OBJECTS[stream];
 }
 

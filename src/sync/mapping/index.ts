@@ -1,4 +1,4 @@
 export { compileMapping } from './compile.ts';
-export type { InvoiceFacts, Mapped, MappedRecord, Mapping, MappingFault, MappingSource } from './contract.ts';
-export { createEvaluator, type EvaluateExpressions, EXPRESSION_LIMITS, type ExpressionLimits } from './evaluate.ts';
-export { answerRequest, type ExpressionThread, type ThreadAnswer, type ThreadRequest } from './thread.ts';
+export type { InvoiceFacts, Mapped, Mapping, MappingSource } from './contract.ts';
+export { createEvaluator, type EvaluateExpressions, EXPRESSION_LIMITS } from './evaluate.ts';
+export type { ExpressionThread } from './thread.ts';

@@ -20,7 +20,7 @@ import { createTargetIdentity, crmForm, type TargetIdentity } from '../../../src
 export const KEY = 'clinic_mirror_key';
 export const STAMP = 'clinic_mirror_stamp';
 /** 10:15 in Zurich, the account's zone, in winter. */
-export const NOW = Date.parse('2026-11-20T09:15:00Z');
+const NOW = Date.parse('2026-11-20T09:15:00Z');
 export const NO_SIGNAL = new AbortController().signal;
 
 export const CONTACT: readonly MappedProperty[] = [
@@ -29,12 +29,12 @@ export const CONTACT: readonly MappedProperty[] = [
   { name: 'email', kind: 'text' },
   { name: 'phone', kind: 'text' },
 ];
-export const MEETING: readonly MappedProperty[] = [
+const MEETING: readonly MappedProperty[] = [
   { name: 'hs_meeting_title', kind: 'text' },
   { name: 'hs_meeting_end_time', kind: 'instant' },
   { name: 'hs_meeting_outcome', kind: 'text' },
 ];
-export const DEAL: readonly MappedProperty[] = [
+const DEAL: readonly MappedProperty[] = [
   { name: 'dealname', kind: 'text' },
   { name: 'amount', kind: 'number' },
   { name: 'closedate', kind: 'date' },
@@ -181,7 +181,7 @@ export function meeting(
 }
 
 /** What was written, or the failure thrown. */
-export function written(outcome: Outcome<CrmItem> | undefined): Written {
+function written(outcome: Outcome<CrmItem> | undefined): Written {
   if (outcome?.result === 'failed') throw outcome.error;
   if (outcome?.result !== 'written') throw new Error(`not written: ${outcome?.result}`);
   return outcome;

@@ -16,7 +16,7 @@ import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
 
-export const MARK = 'salesforcemark00';
+const MARK = 'salesforcemark00';
 const KEY: FieldOptions = { name: 'Clinic_Key__c', type: 'string', length: 64, externalId: true, unique: true };
 const STAMP: FieldOptions = { name: 'Clinic_Stamp__c', type: 'string', length: 255 };
 const PATIENT: FieldOptions = {

@@ -2,7 +2,7 @@
  * Forms of a text in which it could stand within a request: as it is, in JSON with every other letter escaped, percent-encoded,
  * with entities, in hexadecimal, and in base64 at each of its three places within a longer text. Capitals don't matter but in base64.
  */
-export function formsOf(trace: string): { form: string; exact: boolean }[] {
+function formsOf(trace: string): { form: string; exact: boolean }[] {
   const bytes = Buffer.from(trace);
   const loose = [
     trace,

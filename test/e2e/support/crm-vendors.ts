@@ -92,7 +92,7 @@ export const CRM_FIELDS = {
 } as const satisfies Record<StreamName, Record<string, 'text' | 'number' | 'boolean' | 'date' | 'instant'>>;
 
 /** A value as a CRM tells it, under the kind of its field: booleans and numbers as such, instants as ISO 8601 in UTC. */
-export function sharedValue(stream: StreamName, name: string, value: unknown): string | number | boolean | null {
+function sharedValue(stream: StreamName, name: string, value: unknown): string | number | boolean | null {
   const kinds: Readonly<Record<string, string>> = CRM_FIELDS[stream];
   if (value === null || value === undefined || value === '') return null;
   switch (kinds[name]) {

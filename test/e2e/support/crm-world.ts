@@ -13,7 +13,7 @@ import type { SmallWorldOptions } from './small-configuration.ts';
 import { type SmallWorld, startSmallWorld } from './small-world.ts';
 
 /** Targets of each CRM, by stream. */
-export const TARGETS = { patients: 'contacts', appointments: 'visits', invoices: 'deals' } as const;
+const TARGETS = { patients: 'contacts', appointments: 'visits', invoices: 'deals' } as const;
 
 /** What a world with CRMs is made of. Every tenant writes into the same account of each CRM. */
 export interface CrmWorldOptions {
@@ -38,7 +38,7 @@ export interface CrmWorldOptions {
 }
 
 /** Fields of the clinic's records behind the shared names: none of them is sensitive but the doctors of a deal. */
-export const SOURCES = {
+const SOURCES = {
   patients: {
     firstName: 'firstName',
     lastName: 'lastName',

@@ -16,7 +16,7 @@ export function tenantFile({ configDir }: Pick<SmallWorld, 'configDir'>, tenant:
 }
 
 /** Changes a tenant's file as an editor does: another file takes its place. */
-export async function edit(world: SmallWorld, tenant: string, change: (file: TenantFile) => void): Promise<void> {
+async function edit(world: SmallWorld, tenant: string, change: (file: TenantFile) => void): Promise<void> {
   const name = tenantFile(world, tenant);
   const content = parse(await readFile(name, 'utf8')) as TenantFile;
   change(content);

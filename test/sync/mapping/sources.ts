@@ -39,7 +39,7 @@ export const BARE_PATIENT: Patient = {
 };
 
 /** Just before and after midnight in Rome, where it is an hour or two later than in UTC. */
-export const DERIVED: DerivedFields = {
+const DERIVED: DerivedFields = {
   lastVisitAt: Date.UTC(2026, 0, 31, 23, 30),
   nextAppointmentAt: Date.UTC(2026, 6, 1, 21, 59),
   visits: 3,

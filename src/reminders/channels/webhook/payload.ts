@@ -3,7 +3,7 @@ import type { Reminder } from '../channel.ts';
 import type { PayloadField } from './schemas.ts';
 
 /** Type of the one event that is sent. */
-export const REMINDER_EVENT = 'appointment.reminder.due';
+const REMINDER_EVENT = 'appointment.reminder.due';
 
 const READ_FIELD: Readonly<Record<PayloadField, (reminder: Reminder) => string | null>> = {
   startAt: ({ appointment }) => new Date(appointment.startAt).toISOString(),

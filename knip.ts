@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import type { KnipConfig } from 'knip';
+
+const manifest = new URL('package.json', import.meta.url);
+const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as { scripts: Record<string, string> };
+
+/** What is started or loaded by its path, so that no import names it. */
+const STARTED = [
+  ...Object.values(scripts).flatMap((line) => line.match(/(?<=with-setup\.js )\S+/g) ?? []),
+  'bin/*.js',
+  'bench/way.ts',
+  'tools/container-demo.ts',
+  'sandbox/*/command.ts',
+  'test/simulation/broken-workers/*.ts',
+];
+
+export default {
+  entry: STARTED,
+  project: ['{bin,src,sandbox,demo,test,tools,bench}/**/*.{ts,js}'],
+  // Types in the signature of what is exported are for its callers, whether one of them spells their names or not.
+  ignoreExportsUsedInFile: { interface: true, type: true },
+  // Two limits may be equal and still be two.
+  exclude: ['duplicates'],
+  // Started by tools/mutants.ts, a plugin of it, and required where no import can be resolved (json-server-child.js).
+  ignoreDependencies: ['@stryker-mutator/core', '@stryker-mutator/vitest-runner', 'json-server'],
+  ignoreBinaries: ['flock'],
+} satisfies KnipConfig;

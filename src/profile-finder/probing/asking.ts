@@ -1,0 +1,75 @@
+import { addressOf } from '../../clinic/addresses.ts';
+import { send } from '../../clinic/call.ts';
+import type { ClinicContext } from '../../clinic/context.ts';
+import { isHtml } from '../../http/json.ts';
+import { nextLink } from '../../http/link-header.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { RESOURCE_PATHS, type ResourceName } from '../../settings/clinic-resources.ts';
+
+/** A query parameter with its value. */
+export type Asked = readonly [name: string, value: string];
+
+/** What a question was answered. */
+export interface Told {
+  status: number;
+  /** Parsed JSON; undefined when it is none. */
+  body: unknown;
+  /** Whether a `Link` header leads to a next page. */
+  linksNext: boolean;
+}
+
+/** Asks the clinic, with GET alone, and counts. */
+export interface Asker {
+  /** A list, or with an id one record. @throws MirrorError when the clinic is away, or the probe has asked enough */
+  ask(list: ResourceName, parameters?: readonly Asked[], id?: string): Promise<Told>;
+  requests(): number;
+}
+
+/** Most requests of one probe. */
+export const MOST_REQUESTS = 80;
+/** Refusals that tell something; others end the probe. */
+const TELLING = new Set([400, 403, 404, 405, 410, 413, 414, 422]);
+
+/** Prepares the questions of a probe about one tenant. */
+export function createAsker(context: ClinicContext, tenantId: string, signal: AbortSignal): Asker {
+  let requests = 0;
+  return {
+    requests: () => requests,
+    async ask(list, parameters = [], id) {
+      if (requests >= MOST_REQUESTS) throw enough();
+      const segments = ['tenants', tenantId, ...RESOURCE_PATHS[list], ...(id === undefined ? [] : [id])];
+      const answer = await send(context, {
+        label: 'clinic.probe',
+        url: addressOf(
+          context,
+          segments,
+          parameters.map(([name, value]) => [name, value]),
+        ),
+        signal,
+        accepts: ({ status }) => TELLING.has(status),
+        onRequest: () => {
+          requests += 1;
+        },
+      });
+      const linksNext = nextLink(answer.headers.get('link')) !== null;
+      return { status: answer.status, body: isHtml(answer) ? undefined : parsed(answer.body), linksNext };
+    },
+  };
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function enough(): MirrorError {
+  return new MirrorError('the probe has asked as much as it may and has not found out', {
+    actor: 'contract',
+    code: 'probe-exhausted',
+    retry: 'never',
+    remedy: 'compare the clinic system’s OpenAPI document instead: clinic-mirror check-spec',
+  });
+}

@@ -1,0 +1,55 @@
+import { isJsonObject } from '../../clinic/rows.ts';
+import { folded } from '../../clinic/statuses.ts';
+import { knownNames } from '../specification/known-names.ts';
+import { UNTOLD, type ValueSchema } from '../specification/schemas.ts';
+
+/** Deepest nesting that is looked at. */
+const DEEPEST = 6;
+/** More different words than this are no enumeration. */
+const MOST_WORDS = 25;
+/** What a word of an enumeration looks like; anything else might be somebody's name. */
+const WORD = /^[\p{L}][\p{L}\d_ -]{0,30}$/u;
+const DATE = /^\d{4}-\d\d-\d\d$/;
+const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/;
+
+/** What values that were seen have in common, in the terms of a document. Of texts only statuses and forms of times are kept. */
+export function sampled(values: readonly unknown[], name = '', depth = 0): ValueSchema {
+  const told = values.filter((value) => value !== null && value !== undefined);
+  const [first] = told;
+  if (first === undefined || depth > DEEPEST) return UNTOLD;
+  if (told.every(Array.isArray)) {
+    const rows = (told as unknown[][]).flat();
+    return {
+      ...UNTOLD,
+      type: 'array',
+      rows: rows.length === 0 ? { ...UNTOLD, type: 'object' } : sampled(rows, name, depth + 1),
+    };
+  }
+  if (told.every(isJsonObject)) {
+    const names = [...new Set(told.flatMap((one) => Object.keys(one)))];
+    const members = names.map((each) => {
+      const inner = told.map((one) => (Object.hasOwn(one, each) ? one[each] : undefined));
+      return [each, sampled(inner, each, depth + 1)] as const;
+    });
+    return { ...UNTOLD, type: 'object', members: new Map(members) };
+  }
+  if (told.every((value) => typeof value === 'boolean')) return { ...UNTOLD, type: 'boolean' };
+  if (told.every((value) => typeof value === 'number')) {
+    return { ...UNTOLD, type: told.every(Number.isInteger) ? 'integer' : 'number' };
+  }
+  return told.every((value) => typeof value === 'string') ? texts(told as string[], name) : UNTOLD;
+}
+
+function texts(told: readonly string[], name: string): ValueSchema {
+  const isTime = told.some((text) => TIME.test(text)) && told.every((text) => TIME.test(text) || DATE.test(text));
+  const isDate = !isTime && told.every((text) => DATE.test(text));
+  const isStatus = knownNames('status').includes(folded(name));
+  const words = isStatus ? [...new Set(told)].filter((text) => WORD.test(text)) : [];
+  return {
+    ...UNTOLD,
+    type: 'string',
+    format: isTime ? 'date-time' : isDate ? 'date' : null,
+    words: words.length > 0 && words.length <= MOST_WORDS ? words : null,
+    example: isTime ? (told.find((text) => TIME.test(text)) ?? null) : null,
+  };
+}

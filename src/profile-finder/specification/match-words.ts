@@ -1,0 +1,193 @@
+import { folded } from '../../clinic/statuses.ts';
+import type { AppointmentStatus } from '../../model/records.ts';
+import { isNested, type Shape } from '../../settings/clinic-fields.ts';
+import type { ClinicProfile } from '../../settings/clinic-profile.ts';
+import { type Compared, Comparison } from './findings.ts';
+import { spotsOf } from './match-fields.ts';
+import type { ValueSchema } from './schemas.ts';
+
+const words = (text: string) => text.split(' ');
+
+/** Words of clinic systems for a status, folded; English, Italian, FHIR (hl7.org/fhir/R4/valueset-appointmentstatus.html). */
+const STATUS_WORDS: Readonly<Record<Exclude<AppointmentStatus, 'unknown'>, readonly string[]>> = {
+  booked: words(
+    'booked scheduled planned pending new open reserved requested proposed waitlist prenotato prenotata programmato programmata pianificato inserito fissato dafare',
+  ),
+  confirmed: words('confirmed accepted confermato confermata'),
+  arrived: words(
+    'arrived checkedin waiting present inwaitingroom arrivato arrivata accettato accettata inattesa insala presente presentato',
+  ),
+  in_progress: words('inprogress incare started ongoing invisit incorso incura iniziato iniziata incarico'),
+  completed: words(
+    'completed done fulfilled finished closed executed checkedout seen eseguito eseguita completato completata concluso conclusa terminato terminata erogato erogata effettuato evaso chiuso',
+  ),
+  cancelled: words(
+    'cancelled canceled deleted revoked rejected enteredinerror void annullato annullata disdetto disdetta cancellato cancellata eliminato eliminata rifiutato',
+  ),
+  no_show: words(
+    'noshow absent missed didnotarrive notarrived nonpresentato nonpresentata assente nonvenuto mancato noncomparso',
+  ),
+};
+const STATUS_OF = new Map(
+  Object.entries(STATUS_WORDS).flatMap(([status, known]) =>
+    known.map((word) => [word, status as AppointmentStatus] as const),
+  ),
+);
+
+/** The status that a word of a clinic is known to mean; null for a word that is not known. */
+function knownStatus(word: string): AppointmentStatus | null {
+  return STATUS_OF.get(folded(word)) ?? null;
+}
+
+type Flag = ClinicProfile['appointments']['flags'][number];
+
+/** Fields beside a status that override it, folded, in the order in which they do. */
+const FLAGS: readonly { names: readonly string[]; status: AppointmentStatus; over: AppointmentStatus[] | null }[] = [
+  { names: words('confirmed isconfirmed confirmedat confirmedon confermato'), status: 'confirmed', over: ['booked'] },
+  {
+    names: words('arrived hasarrived arrivedat checkedin ischeckedin checkedinat checkinat accettato patientarrived'),
+    status: 'arrived',
+    over: ['booked', 'confirmed'],
+  },
+  { names: words('didnotarrive noshow isnoshow missed patientmissed absent assente'), status: 'no_show', over: null },
+  {
+    names: words(
+      'cancelled canceled iscancelled iscanceled cancelledat canceledat cancelledon annullato dataannullamento',
+    ),
+    status: 'cancelled',
+    over: null,
+  },
+];
+
+/** Compares the words of appointments' statuses, and looks for flags that tell the statuses that no word tells. */
+export function compareStatuses(row: ValueSchema, profile: ClinicProfile, statusPath: string | null): Compared {
+  const comparison = new Comparison();
+  const rules = profile.appointments;
+  const spots = spotsOf(row);
+  const schema = spots.find(({ path }) => path === statusPath)?.schema;
+  const told = schema?.words ?? null;
+  if (statusPath !== null && told === null) {
+    const place = { area: 'words', place: 'appointments.statuses', here: '–', there: '–' } as const;
+    comparison.undecided({ ...place, ask: `which words can stand in ${statusPath}, and what do they mean?` });
+  }
+  const table = new Map(Object.entries(rules.statuses).map(([word, status]) => [folded(word), status]));
+  const meanings = (told ?? []).map((word) => [word, table.get(folded(word)) ?? knownStatus(word)] as const);
+  for (const [word, status] of meanings) {
+    const place = { area: 'words', place: `appointments.statuses.${word}`, there: word } as const;
+    if (status === null) comparison.undecided({ ...place, here: '–', ask: `what does the status "${word}" mean?` });
+    else if (table.has(folded(word))) comparison.fits({ ...place, here: status });
+    else comparison.differs({ ...place, here: '–', certainty: 'likely' }, null);
+  }
+  if (meanings.some(([word, status]) => status !== null && !table.has(folded(word)))) {
+    const known = meanings.flatMap(([word, status]) => (status === null ? [] : [[word, status] as const]));
+    const comment = 'the words of the clinic; others are unknown';
+    comparison.changes.push({ path: ['appointments', 'statuses'], value: Object.fromEntries(known), comment });
+  }
+  if (statusPath === null || told !== null)
+    compareFlags(
+      comparison,
+      spots,
+      profile,
+      meanings.map(([, status]) => status),
+    );
+  return comparison;
+}
+
+function compareFlags(
+  comparison: Comparison,
+  spots: ReturnType<typeof spotsOf>,
+  profile: ClinicProfile,
+  told: (AppointmentStatus | null)[],
+) {
+  const { flags } = profile.appointments;
+  const found = FLAGS.flatMap(({ names, status, over }): Flag[] => {
+    const spot = spots.find(({ path }) => !path.includes('.') && names.includes(folded(path)));
+    if (spot === undefined || told.includes(status)) return [];
+    return [{ path: spot.path, when: spot.schema.type === 'boolean' ? true : 'present', status, over }];
+  });
+  const missing = found.filter(
+    ({ path, status }) => !flags.some((flag) => flag.path === path && flag.status === status),
+  );
+  const place = { area: 'words', place: 'appointments.flags', here: `${flags.length} flags` } as const;
+  if (missing.length === 0) {
+    if (flags.length > 0) comparison.fits({ ...place, there: `${found.length} flags` });
+    return;
+  }
+  const there = missing.map(({ path }) => path).join(', ');
+  const ask = 'do these fields override the status, in this order?';
+  const comment = 'statuses that no word tells; each overrides those before it';
+  comparison.differs(
+    { ...place, there, certainty: 'likely', ask },
+    { path: ['appointments', 'flags'], value: found, comment },
+  );
+}
+
+/** Words of other choices that are known by another name, folded. */
+const CHOICE_WORDS: Readonly<Record<string, readonly string[]>> = {
+  M: words('m male man maschio uomo'),
+  F: words('f female woman femmina donna'),
+  Other: words('other x o altro'),
+  Unknown: words('unknown u nonspecificato sconosciuto'),
+  Doctor: words('doctor physician practitioner medico dottore'),
+  Resource: words('resource room device risorsa stanza'),
+  Workstation: words('workstation desk postazione'),
+  Service: words('service procedure prestazione servizio'),
+  Product: words('product article prodotto articolo'),
+  FrontDesk: words('frontdesk desk reception segreteria sportello'),
+  Online: words('online web portal portale'),
+  Api: words('api integration esterno'),
+  Open: words('open opened aperto aperta'),
+  InProgress: words('inprogress ongoing incorso'),
+  Closed: words('closed done chiuso chiusa'),
+  Cancelled: words('cancelled canceled void annullato annullata'),
+  Draft: words('draft bozza'),
+  Final: words('final definitivo'),
+  Signed: words('signed firmato'),
+  Replaced: words('replaced superseded sostituito'),
+  Invoice: words('invoice fattura'),
+  CreditNote: words('creditnote notacredito notadicredito'),
+  Receipt: words('receipt ricevuta'),
+  Issued: words('issued sent emessa emesso'),
+  PartiallyPaid: words('partiallypaid partpaid parzialmentepagata pagataparzialmente'),
+  Paid: words('paid settled pagata pagato saldata'),
+};
+
+/** Compares the words of a resource's other choices. @param pathOf where a field was found */
+export function compareChoices(
+  list: string,
+  shape: Shape,
+  row: ValueSchema,
+  now: Readonly<Record<string, Readonly<Record<string, string | null>>>>,
+  pathOf: (field: string) => string | null,
+): Compared {
+  const comparison = new Comparison();
+  const spots = new Map(spotsOf(row).map(({ path, schema }) => [path, schema]));
+  for (const [field, one] of Object.entries(shape)) {
+    const path = pathOf(field);
+    const told = path === null ? null : (spots.get(path)?.words ?? null);
+    if (isNested(one) || one.words === undefined || told === null) continue;
+    const left = new Set(told);
+    for (const ours of one.words) {
+      const here = now[field]?.[ours] ?? null;
+      const there = told.find((word) => word === here) ?? told.find((word) => meansSame(ours, word)) ?? null;
+      if (there !== null) left.delete(there);
+      const place = [list, 'words', field, ours];
+      const said = { area: 'words', place: place.join('.'), here: here ?? '(none)', there: there ?? '–' } as const;
+      if (there === here) comparison.fits(said);
+      else if (there === null) comparison.differs(said, { path: place, value: null, comment: 'it has no such word' });
+      else {
+        const certainty = folded(there) === folded(ours) ? 'sure' : 'likely';
+        comparison.differs({ ...said, certainty }, { path: place, value: there, comment: `not ${here}` });
+      }
+    }
+    for (const word of left) {
+      const said = { area: 'words', place: `${list}.words.${field}`, here: '–', there: word } as const;
+      comparison.undecided({ ...said, ask: `what does "${word}" mean in ${path}? It is kept as it is.` });
+    }
+  }
+  return comparison;
+}
+
+function meansSame(ours: string, word: string): boolean {
+  return folded(word) === folded(ours) || (CHOICE_WORDS[ours] ?? []).includes(folded(word));
+}

@@ -1,0 +1,156 @@
+import { isJsonObject, type JsonObject } from '../../clinic/rows.ts';
+
+/** What a JSON value looks like, by a document or by samples. */
+export interface ValueSchema {
+  /** Null: not told. A number without a fraction is `integer`. */
+  type: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | null;
+  /** Such as `date-time` or `date`. */
+  format: string | null;
+  /** The words of an enumeration; null for none. */
+  words: readonly string[] | null;
+  /** Of an object. */
+  members: ReadonlyMap<string, ValueSchema>;
+  /** Of an array. */
+  rows: ValueSchema | null;
+  /** An example that the document gives, when it is a text. */
+  example: string | null;
+  description: string;
+}
+
+/** Most schemas that are looked at in one document; beyond it the rest counts as not told. */
+const MOST_SCHEMAS = 100_000;
+/** Deepest nesting that is followed; deeper fields are of no use to a profile. */
+const DEEPEST = 8;
+/** Longest chain of references. */
+const LONGEST_CHAIN = 32;
+
+/** A schema of which nothing is told. */
+export const UNTOLD: ValueSchema = {
+  type: null,
+  format: null,
+  words: null,
+  members: new Map(),
+  rows: null,
+  example: null,
+  description: '',
+};
+
+/** Reads schemas of one document: references within it are followed, `allOf` is merged, circles and excess end as not told. */
+export interface SchemaReader {
+  schema(value: unknown): ValueSchema;
+  /** What a `$ref` leads to, else the object itself; null for what leads nowhere. */
+  resolve(value: unknown): JsonObject | null;
+  /** What was left out: references to other files or to nothing, and the excess. */
+  leftOut: { references: Set<string>; excess: boolean };
+}
+
+/** Prepares the reading of a document's schemas. */
+export function createSchemaReader(document: JsonObject): SchemaReader {
+  const leftOut = { references: new Set<string>(), excess: false };
+  let looked = 0;
+
+  function resolve(value: unknown): JsonObject | null {
+    let current = value;
+    for (let step = 0; step < LONGEST_CHAIN && isJsonObject(current); step += 1) {
+      const { $ref: reference } = current;
+      if (typeof reference !== 'string') return current;
+      current = follow(document, reference);
+      if (current === undefined) leftOut.references.add(reference.slice(0, 200));
+    }
+    return null;
+  }
+
+  function read(value: unknown, depth: number, within: Within | null): ValueSchema {
+    looked += 1;
+    if (looked > MOST_SCHEMAS) leftOut.excess = true;
+    const schema = resolve(value);
+    if (schema === null || depth > DEEPEST || looked > MOST_SCHEMAS || isWithin(schema, within)) return UNTOLD;
+    const inside = { schema, outer: within };
+    const own = readOwn(schema, (inner) => read(inner, depth + 1, inside));
+    const parts = [...partsOf(schema.allOf), ...alternatives(schema)];
+    return parts.length === 0 ? own : parts.map((part) => read(part, depth, inside)).reduce(merged, own);
+  }
+
+  return { schema: (value) => read(value, 0, null), resolve, leftOut };
+}
+
+/** The schemas that one is read within, the innermost first. */
+interface Within {
+  schema: JsonObject;
+  outer: Within | null;
+}
+
+function isWithin(schema: JsonObject, within: Within | null): boolean {
+  for (let each = within; each !== null; each = each.outer) if (each.schema === schema) return true;
+  return false;
+}
+
+/** A JSON pointer within the document (RFC 6901, as a URI fragment). */
+function follow(document: JsonObject, reference: string): unknown {
+  if (!reference.startsWith('#/')) return undefined;
+  let current: unknown = document;
+  for (const escaped of reference.slice(2).split('/')) {
+    const name = decoded(escaped).replaceAll('~1', '/').replaceAll('~0', '~');
+    const isThere = typeof current === 'object' && current !== null && Object.hasOwn(current, name);
+    current = isThere ? (current as JsonObject)[name] : undefined;
+  }
+  return current;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function partsOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Variants of a value that may be null are what it is otherwise (OpenAPI 3.1). */
+function alternatives(schema: JsonObject): unknown[] {
+  return [...partsOf(schema.oneOf), ...partsOf(schema.anyOf)].filter(
+    (each) => !(isJsonObject(each) && each.type === 'null'),
+  );
+}
+
+function readOwn(schema: JsonObject, inner: (value: unknown) => ValueSchema): ValueSchema {
+  const members = isJsonObject(schema.properties) ? Object.entries(schema.properties) : [];
+  const words = Array.isArray(schema.enum) ? schema.enum.filter((word) => typeof word === 'string') : [];
+  const example = schema.example ?? partsOf(schema.examples)[0];
+  return {
+    type: typeOf(schema),
+    format: typeof schema.format === 'string' ? schema.format : null,
+    words: words.length > 0 ? words : null,
+    members: new Map(members.map(([name, value]) => [name, inner(value)])),
+    rows: schema.items === undefined ? null : inner(schema.items),
+    example: typeof example === 'string' ? example : null,
+    description: typeof schema.description === 'string' ? schema.description.slice(0, 1_000) : '',
+  };
+}
+
+const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean'] as const;
+
+function typeOf({ type, properties, items }: JsonObject): ValueSchema['type'] {
+  const told = Array.isArray(type) ? type.find((one) => one !== 'null') : type;
+  const known = TYPES.find((one) => one === told);
+  if (known !== undefined) return known;
+  if (properties !== undefined) return 'object';
+  return items === undefined ? null : 'array';
+}
+
+/** Both together: what the first does not tell, the second may. */
+function merged(one: ValueSchema, other: ValueSchema): ValueSchema {
+  const words = [...new Set([...(one.words ?? []), ...(other.words ?? [])])];
+  return {
+    type: one.type ?? other.type,
+    format: one.format ?? other.format,
+    words: words.length > 0 ? words : null,
+    members: new Map([...other.members, ...one.members]),
+    rows: one.rows ?? other.rows,
+    example: one.example ?? other.example,
+    description: one.description || other.description,
+  };
+}

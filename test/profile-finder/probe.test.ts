@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
+import { createClinicClient } from '../../src/clinic/index.ts';
+import type { HttpDoor, HttpRequest } from '../../src/http/door.ts';
+import { type Probe, probeClinic } from '../../src/profile-finder/probe.ts';
+import { MOST_REQUESTS } from '../../src/profile-finder/probing/asking.ts';
+import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
+import { clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
+import { PATIENTS, WINDOW as TRUE_WINDOW } from '../clinic/dialect-truth.ts';
+import { pages, speak } from '../clinic/dialects.ts';
+import { committedProfile, failureOf, profileOf, unhurried, type WrittenProfile } from '../clinic/open-client.ts';
+import { type Script, startScriptedServer } from '../clinic/scripted-server.ts';
+import { openClinicAccess } from '../control/open-clinic-access.ts';
+import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
+import { italianClinic } from './specification/italian-clinic.ts';
+
+const DAY_MS = 86_400_000;
+const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };
+const DOCUMENTED = clinicProfileSchema.parse({});
+
+/** A door that remembers what went through it. */
+function watched(http: HttpDoor, seen: HttpRequest[]): HttpDoor {
+  return {
+    ...http,
+    send(request) {
+      seen.push(request);
+      return http.send(request);
+    },
+  };
+}
+
+describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('a probe of a %s clinic', (dialect) => {
+  let sandbox: ClinicSandbox;
+  let token: string;
+  let probe: Probe;
+  const requests: HttpRequest[] = [];
+  const steps: string[] = [];
+  beforeAll(async () => {
+    sandbox = await startClinicSandbox({ tenants: 1, appointments: 407, now: NOW, dialect });
+    token = await frontDeskToken(sandbox);
+    const access = openClinicAccess(sandbox, token, DOCUMENTED, { clock: () => NOW });
+    const context = { ...access.context, http: watched(access.context.http, requests) };
+    probe = await probeClinic({ ...access, context }, (step) => steps.push(step), unhurried());
+  });
+  afterAll(() => sandbox.close());
+
+  async function readWith(profile: ClinicProfile) {
+    const { context } = openClinicAccess(sandbox, token, profile);
+    const query = { agendaIds: null, window: WINDOW };
+    return createClinicClient(context).readAppointments(firstTenant(sandbox).id, query, unhurried());
+  }
+
+  test('gives a profile, unedited, with which the same appointments are read as with the one that ships', async () => {
+    const mine = await readWith(profileOf(parse(probe.proposedProfile) as WrittenProfile));
+    const shipped = await readWith(committedProfile(dialect));
+    expect(shipped.records.size).toBeGreaterThan(100);
+    expect(mine).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
+    expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
+  });
+
+  test('asks a few times, reads only, and tells what it is at', () => {
+    expect(requests.every(({ method }) => method === 'GET')).toBe(true);
+    expect(requests.length).toBeLessThanOrEqual(MOST_REQUESTS);
+    expect(steps).toEqual(expect.arrayContaining(['agendas', 'paging']));
+  });
+
+  test('tells nothing of patients', async () => {
+    const { context } = openClinicAccess(sandbox, token, committedProfile(dialect));
+    const said = JSON.stringify(probe);
+    const names: (string | null)[] = [];
+    for await (const { records } of createClinicClient(context).listPatients(firstTenant(sandbox).id, unhurried())) {
+      names.push(...records.map(({ lastName }) => lastName));
+    }
+    expect(names.length).toBeGreaterThan(20);
+    expect(names.filter((name) => name !== null && said.includes(name))).toEqual([]);
+  });
+});
+
+test('a clinic that fits the profile is told so, with what reading can not tell', async () => {
+  const sandbox = await startClinicSandbox({ tenants: 1, appointments: 400, now: NOW });
+  const access = openClinicAccess(sandbox, await frontDeskToken(sandbox), DOCUMENTED, { clock: () => NOW });
+  const { findings } = await probeClinic(access, () => {}, unhurried());
+  await sandbox.close();
+  const told = (verdict: string) => findings.filter((one) => one.verdict === verdict).map(({ place }) => place);
+  expect(told('differs').filter((place) => place !== 'paging')).toEqual([]);
+  expect(told('fits')).toEqual(expect.arrayContaining(['appointments.window.leadHours', 'appointments (cancelled)']));
+  expect(told('undecided')).toContain('errors.missingClaim');
+});
+
+/** The dialect of numbered pages, strict: it wants a window in dates, and gives 25 rows unless asked for fewer. */
+const numberedPages: Script = (request) => {
+  const { path, query } = request;
+  const isDate = (name: string) => /^\d{4}-\d\d-\d\d$/.test(query.get(name) ?? '');
+  const isList = path.endsWith('/appointments');
+  if (isList && !(isDate('date_start') && isDate('date_end'))) return { status: 422, json: { error: 'dates_needed' } };
+  if (!query.has('page')) query.set('page', '1');
+  if (!query.has('pageSize')) query.set('pageSize', '25');
+  return speak(pages, {})(request);
+};
+
+describe('names of windows, agendas and pages that are not the documented ones', () => {
+  const cases: [string, Script, string, object][] = [
+    [
+      'numbered pages, dates and agendas with commas',
+      numberedPages,
+      't1',
+      {
+        paging: { style: 'page-size', pageParameter: 'page', sizeParameter: 'pageSize', cap: 25 },
+        appointments: { filters: { from: 'date_start', to: 'date_end', agenda: 'agenda_ids' }, allDayEnd: 'inclusive' },
+      },
+    ],
+    [
+      'cursors below another prefix, in Italian',
+      italianClinic,
+      '7',
+      {
+        paging: { style: 'cursor', cursorParameter: 'cursor', sizeParameter: 'per_page' },
+        listPath: 'elenco',
+        appointments: { filters: { from: 'dal', to: 'al', agenda: 'idAgenda' }, agendaFilter: { style: 'comma' } },
+      },
+    ],
+  ];
+  test.each(cases)('are found: %s', async (_name, script, tenantId, expected) => {
+    await using server = await startScriptedServer(script);
+    const base = script === italianClinic ? { pathPrefix: '/gestionale/v3' } : {};
+    const now = Date.parse('2026-04-01T00:00:00+02:00');
+    const access = openClinicAccess({ baseUrl: server.url }, 'token', profileOf(base), { clock: () => now });
+    const { proposedProfile } = await probeClinic(access, () => {}, unhurried());
+    expect(proposedProfile).not.toContain(PATIENTS[1]?.lastName);
+    const profile = profileOf(parse(proposedProfile) as WrittenProfile);
+    expect(profile).toMatchObject(expected);
+    const { context } = openClinicAccess({ baseUrl: server.url }, 'token', profile);
+    const query = { agendaIds: ['1', '3'], window: TRUE_WINDOW };
+    const snapshot = await createClinicClient(context).readAppointments(tenantId, query, unhurried());
+    expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [] });
+    expect(snapshot.records.size).toBeGreaterThan(50);
+  });
+
+  test('nothing to tell by is said, not guessed', async () => {
+    await using server = await startScriptedServer(({ path }) =>
+      path === '/v2/userinfo' ? { json: { tenants: [{ id: 't1' }] } } : { json: [] },
+    );
+    const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED);
+    expect(await failureOf(probeClinic(access, () => {}, unhurried()))).toMatchObject({ code: 'probe-empty' });
+  });
+});

@@ -1,0 +1,209 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
+import { propose } from '../../../src/profile-finder/specification/propose.ts';
+import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
+import { clinicProfileSchema } from '../../../src/settings/clinic-profile.ts';
+
+const DOCUMENTED = clinicProfileSchema.parse({});
+const PATH = '/v2/tenants/{id}/appointments';
+
+/** A document with one list of appointments. */
+function withAppointments(row: unknown, more: object = {}, parameters: unknown[] = []): string {
+  const schema = { type: 'array', items: row };
+  const get = { parameters, responses: { 200: { content: { 'application/json': { schema } } } } };
+  return JSON.stringify({ openapi: '3.0.3', paths: { [PATH]: { get } }, ...more });
+}
+
+function compared(document: string) {
+  return compareSpecification(readSpecification(document), DOCUMENTED);
+}
+
+function changed(document: string, place: string): unknown {
+  return compared(document).changes.find(({ path }) => path.join('.') === place)?.value;
+}
+
+describe('a document that can not be used', () => {
+  test.each([
+    ['nothing', '', 'spec-not-openapi'],
+    ['other JSON', '{"a": 1}', 'spec-not-openapi'],
+    ['no paths', '{"openapi": "3.1.0"}', 'spec-not-openapi'],
+    ['OpenAPI 4', '{"openapi": "4.0.0", "paths": {}}', 'spec-not-openapi'],
+    ['text that is neither', 'a: b: [c', 'spec-unreadable'],
+    ['more than 20 million characters', ' '.repeat(20_000_001), 'spec-too-large'],
+  ])('%s', (_what, text, code) => {
+    expect(() => readSpecification(text)).toThrow(expect.objectContaining({ actor: 'settings', code }));
+  });
+
+  test('aliases that grow without bound', () => {
+    const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
+    for (let level = 1; level < 12; level += 1) {
+      lines.push(
+        `a${level}: &a${level} [${Array(9)
+          .fill(`*a${level - 1}`)
+          .join(', ')}]`,
+      );
+    }
+    expect(() => readSpecification(`openapi: 3.0.0\npaths: {}\n${lines.join('\n')}`)).toThrow(
+      expect.objectContaining({ code: 'spec-unreadable' }),
+    );
+  });
+});
+
+describe('a document that is strange', () => {
+  test('with circles and references out of it is read as far as it goes, and says so', () => {
+    const row = {
+      type: 'object',
+      properties: {
+        id: { type: 'string' },
+        again: { $ref: '#/components/schemas/Row' },
+        far: { $ref: 'other.yaml#/X' },
+      },
+      allOf: [{ $ref: '#/components/schemas/Row' }],
+    };
+    const document = withAppointments({ $ref: '#/components/schemas/Row' }, { components: { schemas: { Row: row } } });
+    expect(readSpecification(document).remarks).toEqual([expect.stringContaining('other.yaml')]);
+    expect(compared(document).findings).toContainEqual(
+      expect.objectContaining({ place: 'appointments.fields.id', verdict: 'fits' }),
+    );
+  });
+
+  test('with references in a ring, and schemas that double at every level, ends', () => {
+    const schemas: Record<string, object> = {
+      A: { $ref: '#/components/schemas/B' },
+      B: { $ref: '#/components/schemas/A' },
+    };
+    for (let level = 0; level < 60; level += 1) {
+      const next = { $ref: `#/components/schemas/L${level + 1}` };
+      schemas[`L${level}`] = {
+        allOf: [next, { ...next }],
+        properties: { one: next, two: next, ring: { $ref: '#/components/schemas/A' } },
+      };
+    }
+    const { remarks } = readSpecification(
+      withAppointments({ $ref: '#/components/schemas/L0' }, { components: { schemas } }),
+    );
+    expect(remarks).toContainEqual(expect.stringContaining('more schemas'));
+  });
+
+  test('with names that are traps is no trap', () => {
+    const row = JSON.parse(
+      '{"type": "object", "properties": {"__proto__": {"type": "string"}, "constructor": {"type": "string"}, "a.b": {"type": "string"}, "with space": {"type": "string"}, "id": {"type": "string"}}}',
+    );
+    const { changes } = compared(withAppointments(row));
+    expect(clinicProfileSchema.safeParse(parse(propose(DOCUMENTED, changes).yaml)).success).toBe(true);
+    expect(Object.hasOwn(Object.prototype, 'type')).toBe(false);
+  });
+
+  test('of any JSON at all gives a profile that loads, or says that it is no document', () => {
+    fc.assert(
+      fc.property(fc.json(), fc.jsonValue(), fc.jsonValue(), (row, parameter, components) => {
+        const document = withAppointments(JSON.parse(row), { components }, [parameter]);
+        const { yaml } = propose(DOCUMENTED, compared(document).changes);
+        expect(clinicProfileSchema.safeParse(parse(yaml)).success).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('fields', () => {
+  const row = (properties: Record<string, object>) => ({ type: 'object', properties });
+  const text = { type: 'string' };
+
+  test.each([
+    ['start', { start_time: { type: 'string', format: 'date-time' } }, 'start_time'],
+    ['start', { dataOraInizio: text }, 'dataOraInizio'],
+    ['start', { quando: { type: 'string', format: 'date-time' } }, 'quando'],
+    ['agendaId', { calendar: row({ id: text }) }, 'calendar.id'],
+    ['patientId', { patient_id: text, patient: row({ id: text }) }, 'patient_id'],
+    ['status', { stato: text }, 'stato'],
+    ['updatedAt', { LastModified: text }, 'LastModified'],
+  ])('%s is found in %j', (field, properties, path) => {
+    expect(changed(withAppointments(row(properties)), `appointments.fields.${field}`)).toEqual([path]);
+  });
+
+  test('of another kind are not taken: a start in numbers, an id that is an object', () => {
+    const findings = compared(withAppointments(row({ start: { type: 'integer' }, id: row({ a: text }) }))).findings;
+    for (const field of ['start', 'id']) {
+      expect(findings).toContainEqual(
+        expect.objectContaining({
+          place: `appointments.fields.${field}`,
+          verdict: 'undecided',
+          ask: expect.stringContaining('which field'),
+        }),
+      );
+    }
+  });
+
+  test('two that could be the start are not guessed at', () => {
+    const at = { type: 'string', format: 'date-time' };
+    expect(changed(withAppointments(row({ alfa: at, beta: at })), 'appointments.fields.start')).toBe(undefined);
+  });
+});
+
+describe('statuses', () => {
+  const words: [string, string][] = [
+    ['prenotato', 'booked'],
+    ['Confermata', 'confirmed'],
+    ['ACCETTATO', 'arrived'],
+    ['in corso', 'in_progress'],
+    ['eseguito', 'completed'],
+    ['Annullato', 'cancelled'],
+    ['disdetta', 'cancelled'],
+    ['non-presentato', 'no_show'],
+    ['assente', 'no_show'],
+    ['entered-in-error', 'cancelled'],
+    ['checked_in', 'arrived'],
+    ['fulfilled', 'completed'],
+  ];
+  test('in the words of clinics are known', () => {
+    const row = { type: 'object', properties: { status: { type: 'string', enum: words.map(([word]) => word) } } };
+    expect(changed(withAppointments(row), 'appointments.statuses')).toEqual(Object.fromEntries(words));
+  });
+});
+
+describe('paging', () => {
+  const number = (name: string, more: object = {}) => ({ name, in: 'query', schema: { type: 'integer', ...more } });
+  test.each([
+    [
+      'offset and limit',
+      [number('skip'), number('take', { maximum: 50 })],
+      { style: 'offset-limit', offsetParameter: 'skip', limitParameter: 'take', cap: 50, size: 50 },
+    ],
+    [
+      'pages from 0',
+      [number('page', { minimum: 0 }), number('size')],
+      { style: 'page-size', pageParameter: 'page', sizeParameter: 'size', startIndex: 0 },
+    ],
+    ['nothing', [], { style: 'none' }],
+  ])('by %s', (_what, parameters, paging) => {
+    const row = { type: 'object', properties: { id: { type: 'string' } } };
+    expect(changed(withAppointments(row, {}, parameters), 'paging')).toMatchObject(paging);
+  });
+});
+
+describe('a filter for what changed', () => {
+  const row = { type: 'object', properties: { id: { type: 'string' }, start: { type: 'string' } } };
+  const PLACE = 'appointments.rereading.changedSince.parameter';
+  const named = (name: string) => withAppointments(row, {}, [{ name, in: 'query', schema: { type: 'string' } }]);
+  const profileWith = (parameter: string | null) =>
+    clinicProfileSchema.parse({ appointments: { rereading: { changedSince: { parameter } } } });
+  const found = (document: string, parameter: string | null) => {
+    const { findings, changes } = compareSpecification(readSpecification(document), profileWith(parameter));
+    const change = changes.find(({ path }) => path.join('.') === PLACE);
+    return [findings.find(({ place }) => place === PLACE)?.verdict, change?.value];
+  };
+
+  test('is asked about, and never proposed by itself', () => {
+    expect(found(named('modified_since'), null)).toEqual(['undecided', undefined]);
+    expect(found(named('colour'), null)).toEqual([undefined, undefined]);
+  });
+
+  test('that the profile names is compared', () => {
+    expect(found(named('q'), 'q')).toEqual(['fits', undefined]);
+    expect(found(named('updatedAfter'), 'q')).toEqual(['differs', 'updatedAfter']);
+    expect(found(named('colour'), 'q')).toEqual(['differs', null]);
+  });
+});

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
+import { propose } from '../../../src/profile-finder/specification/propose.ts';
+import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
+import { AGENDAS, expectedRecords, instantOf, WINDOW } from '../../clinic/dialect-truth.ts';
+import { openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
+import { startScriptedServer } from '../../clinic/scripted-server.ts';
+import { italianClinic } from './italian-clinic.ts';
+
+const document = readFileSync(new URL('../../fixtures/openapi-italian.json', import.meta.url), 'utf8');
+const compared = compareSpecification(readSpecification(document), profileOf());
+const { yaml } = propose(profileOf(), compared.changes);
+
+describe('the Swagger 2.0 document of an Italian clinic', () => {
+  test.each([[null], [['1', '3']]])(
+    'gives a profile that reads every appointment of the agendas %j, unedited',
+    async (agendaIds) => {
+      await using server = await startScriptedServer(italianClinic);
+      const { client } = openClient(server.url, profileOf(parse(yaml) as WrittenProfile));
+      const source = createTenantSource(client, null, Date.now);
+      const snapshot = await source.readAppointments({ agendaIds, window: WINDOW }, unhurried());
+      expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
+      const truth = expectedRecords(agendaIds).filter(({ start }) => start.length > 10);
+      const essence = [...snapshot.records.values()].map(({ id, agendaId, patientId, treatmentId, time, status }) => {
+        return { id, agendaId, patientId, treatmentId, startAt: time.startAt, endAt: time.endAt, status };
+      });
+      expect(essence.sort((a, b) => a.id.localeCompare(b.id))).toEqual(
+        truth
+          .map(({ start, end, ...rest }) => ({ ...rest, startAt: instantOf(start), endAt: instantOf(end) }))
+          .sort((a, b) => a.id.localeCompare(b.id)),
+      );
+      expect(truth.some(({ status }) => status === 'cancelled')).toBe(true);
+      expect(await source.agendas(unhurried())).toMatchObject(AGENDAS);
+    },
+  );
+
+  test('names the path that no profile can say, and the word whose meaning is not known', () => {
+    const asked = compared.findings.filter(({ ask }) => ask !== null);
+    expect(asked).toContainEqual(
+      expect.objectContaining({
+        place: 'patients.list',
+        there: '/gestionale/v3/tenants/{id}/pazienti',
+      }),
+    );
+    expect(asked).toContainEqual(expect.objectContaining({ verdict: 'undecided', there: 'SOSPESO' }));
+  });
+
+  test('is met by the profile that it gave: nothing is left to change', () => {
+    const again = compareSpecification(readSpecification(document), profileOf(parse(yaml) as WrittenProfile));
+    expect(again.changes).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+/** A link of a Markdown document, as written. */
+export interface Link {
+  /** `../a.md#part`, `#part`, `https://…`. */
+  readonly to: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+/** Links and images of a document, those by reference too; not what stands in code. */
+export function linksIn(markdown: string): Link[] {
+  return withoutCode(markdown)
+    .split('\n')
+    .flatMap((text, index) =>
+      [
+        ...text.matchAll(
+          /\]\(\s*<?([^)\s>]*)>?(?:\s+"[^"]*")?\s*\)|^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)|<(https?:[^>]*)>/g,
+        ),
+      ].map(([, inline, reference, bare]) => ({ to: inline ?? reference ?? bare ?? '', line: index + 1 })),
+    );
+}
+
+/** The anchors of a document's headings, as GitHub makes them: a second heading of the same words ends with `-1`. */
+export function anchorsIn(markdown: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading = ''] of withoutFences(markdown).matchAll(/^#{1,6} (.+)$/gm)) {
+    const anchor = heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .toLowerCase()
+      .trim()
+      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '')
+      .replaceAll(' ', '-');
+    let number = 0;
+    while (anchors.has(number === 0 ? anchor : `${anchor}-${number}`)) number += 1;
+    anchors.add(number === 0 ? anchor : `${anchor}-${number}`);
+  }
+  return anchors;
+}
+
+/** What is wrong with the form of an outside address, which nobody asks; null when nothing is. */
+export function addressFault(address: string): string | null {
+  if (!URL.canParse(address)) return 'is no address';
+  const { protocol, hostname, username } = new URL(address);
+  if (protocol !== 'https:') return 'is not https';
+  if (username !== '') return 'holds a login';
+  if (!/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(hostname)) return 'names no public host';
+  return /[.,;:]$/.test(address) ? 'ends with punctuation' : null;
+}
+
+function withoutCode(markdown: string): string {
+  return withoutFences(markdown).replaceAll(/(`+)(?!`)[^\n]*?[^`]\1(?!`)/g, (code) => ' '.repeat(code.length));
+}
+
+/** Blocks of code become as many empty lines. */
+function withoutFences(markdown: string): string {
+  return markdown.replaceAll(/^( *)(```+|~~~+)[^\n]*\n[\s\S]*?^ *\2 *$/gm, (block) => block.replaceAll(/[^\n]/g, ''));
+}
