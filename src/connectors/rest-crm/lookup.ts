@@ -38,7 +38,7 @@ export async function search(scope: Scope, resource: CrmResource, keys: readonly
 }
 
 /** One object by its id; null when it is gone, undefined when the CRM can't be asked so. */
-export async function readById(scope: Scope, id: string): Promise<CrmRow | null | undefined> {
+async function readById(scope: Scope, id: string): Promise<CrmRow | null | undefined> {
   const { get } = scope.resource;
   if (get === undefined) return undefined;
   const values = { ...selection(scope, scope.resource), id };
