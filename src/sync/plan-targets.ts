@@ -7,7 +7,7 @@ import { computesFromHistory } from './followed.ts';
 import { holdAll } from './guard.ts';
 import { planTarget } from './plan.ts';
 import { replacesNearlyAll } from './replaced.ts';
-import type { TargetPlan } from './target-plan.ts';
+import { packedBeyond, type TargetPlan } from './target-plan.ts';
 
 /** What came of planning the targets of one cycle. */
 export interface PlannedTargets {
@@ -62,11 +62,14 @@ function* planGroup(
   failed: Map<string, MirrorError>,
 ): Pieces<TargetPlan[]> {
   const plans: TargetPlan[] = [];
+  let changes = 0;
   for (const input of targets) {
     const { target, fault } = input;
     try {
       if (fault !== null) throw fault;
-      plans.push(yield* planTarget(input, cycle, contacts));
+      const plan = yield* planTarget(input, cycle, contacts);
+      changes += plan.passed.length;
+      plans.push({ ...plan, passed: yield* packedBeyond(plan.passed, changes) });
     } catch (error) {
       if (target.crm === null) throw error;
       failed.set(target.id, asMirrorError(error));
