@@ -1,7 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
-import { AT_HAND, PackedMap } from '../model/packed.ts';
+import { isWorthPacking, PackedMap } from '../model/packed.ts';
 import type { Instant } from '../model/time.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/epoch.ts';
 import type { Lease } from '../state/leases.ts';
@@ -59,7 +59,8 @@ export async function openStates(
       if (state === null) left.push({ target: target.id, code: 'resting' });
       else {
         waiting += state.pending.size;
-        states.set(target, waiting <= AT_HAND ? state : { ...state, pending: new PackedMap(state.pending) });
+        const isMany = isWorthPacking(state.pending.size, waiting);
+        states.set(target, isMany ? { ...state, pending: new PackedMap(state.pending) } : state);
       }
     } catch (error) {
       signal.throwIfAborted();

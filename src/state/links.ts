@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Forgettable, KeptRoom } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
-import { AT_HAND, PackedMap } from '../model/packed.ts';
+import { isWorthPacking, PackedMap } from '../model/packed.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -214,7 +214,7 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
         return known.links;
       }
       const read = await readAll(target, at);
-      const links = laidOutBeside(target) + read.size <= AT_HAND ? read : new PackedMap(read);
+      const links = isWorthPacking(read.size, laidOutBeside(target) + read.size) ? new PackedMap(read) : read;
       if (at.version === null) return links;
       // What changed while it was read has given the table another version by now.
       const forget = known?.forget ?? (() => void kept.delete(target));

@@ -1,4 +1,4 @@
-import { AT_HAND, PackedList } from '../model/packed.ts';
+import { isWorthPacking, PackedList } from '../model/packed.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Reach, TargetSetup } from './cycle-input.ts';
@@ -28,7 +28,7 @@ export function reasonsOf(changes: Changes): Record<string, number> {
 
 /** @param sum of all changes that the cycle plans so far, these among them */
 export function* packedBeyond(changes: Changes, sum: number): Pieces<Changes> {
-  if (sum <= AT_HAND || changes instanceof PackedChanges) return changes;
+  if (changes instanceof PackedChanges || !isWorthPacking(changes.length, sum)) return changes;
   const list = new PackedChanges();
   yield* eachInPieces(changes, (change) => list.push(change));
   return list;
