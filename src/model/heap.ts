@@ -4,8 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 const SLACK_PERCENT = 25;
 
 /**
- * Has the heap collected before it holds much more than what is in use. By itself V8 lets it grow up to fourfold where the machine has memory, which
- * a first sync of a large clinic takes; a heap that is collected more often is not slower, since what a cycle makes is gone soon.
+ * Has the heap collected before it holds much more than what is in use. By itself V8 lets it grow up to fourfold where the machine has
+ * memory, and a first sync of a large clinic takes all of that.
  */
 export function keepHeapTight(): void {
   setFlagsFromString(`--heap-growing-percent=${SLACK_PERCENT}`);

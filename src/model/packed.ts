@@ -5,7 +5,10 @@ export const AT_HAND = 20_000;
 /** So many are packed or laid out without letting others have their turn; what one target has of more is not packed. */
 const IN_ONE_GO = 5_000;
 
-/** Whether to pack what one target has: the tenant has many in all, so that other targets wait for their turn. @param sum of those laid out, these among them */
+/**
+ * Whether to pack what one target has: the tenant has many in all, and looks at them target by target.
+ * @param sum of those that are laid out, these among them
+ */
 export function isWorthPacking(size: number, sum: number): boolean {
   return sum > AT_HAND && size <= IN_ONE_GO;
 }
@@ -16,8 +19,8 @@ const BLOCK = 64;
 const QUICKLY = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: 8_192 };
 
 /**
- * Many values of JSON's kinds in a tenth of the memory: their texts, compressed. Whoever goes through them gets copies, which go when nobody
- * uses them. A value costs about three microseconds to put in, and two to get.
+ * Many values of JSON's kinds in a tenth of the memory: their texts, compressed. Whoever goes through them gets copies, which go when
+ * nobody uses them. A value costs about three microseconds to put in, and two to get.
  */
 export class PackedList<Value> {
   readonly #blocks: Uint8Array[] = [];
@@ -55,8 +58,8 @@ export class PackedList<Value> {
 }
 
 /**
- * A map that is packed. It is laid out whole when it is asked for an entry, and goes again when the work at hand is done with it: nobody holds
- * what was laid out. Its values are copies, so that of two askers each may get another object for the same key.
+ * A map that is packed. It is laid out whole when it is asked for an entry, and goes again when the work at hand is done with it: nobody
+ * holds what was laid out. Its values are copies, so that of two askers each may get another object for the same key.
  */
 export class PackedMap<Value> implements ReadonlyMap<string, Value> {
   readonly #entries = new PackedList<readonly [string, Value]>();
