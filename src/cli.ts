@@ -97,13 +97,11 @@ const outside: CliOutside = {
     process.on('SIGHUP', () => reload());
     const files = await open(options, 'set-aside');
     const { configuration } = files;
-    const [{ createLogger }, { startDaemon }, { giveBackMemory }, { keepHeapTight }] = await Promise.all([
+    const [{ createLogger }, { startDaemon }, { giveBackMemory }] = await Promise.all([
       import('./log/create-logger.ts'),
       import('./main.ts'),
       import('./composition/give-back.ts'),
-      import('./model/heap.ts'),
     ]);
-    keepHeapTight();
     const log = createLogger({ level: configuration.settings.log.level });
     const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files });
     reload = daemon.reload;

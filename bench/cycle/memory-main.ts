@@ -1,9 +1,6 @@
-import { keepHeapTight } from '../../src/model/heap.ts';
 import { openCycleWorld } from './world.ts';
 
 /** One tenant's first sync and two quiet cycles: tells its parent the most memory that this process had. */
-// As the daemon does.
-keepHeapTight();
 const [appointments = 0, targets = 0] = process.argv.slice(2).map(Number);
 await using world = await openCycleWorld({ appointments, targets });
 await world.pull();

@@ -1,7 +1,8 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from '../sync/absence.ts';
-import { reasonsOf, type TargetPlan } from '../sync/target-plan.ts';
+import { reasonsOf } from '../sync/changes.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Cycle } from './cycle.ts';
 import { AWAITING } from './open-states.ts';
 import { paceOf } from './pace.ts';

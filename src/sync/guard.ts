@@ -1,5 +1,5 @@
 import type { DeletionClass, PlannedChange } from '../model/plan.ts';
-import type { Changes } from './target-plan.ts';
+import type { Changes } from './changes.ts';
 
 /** Removals of one class are held when they are more than the share and more than the count. */
 export interface DeletionLimit {

@@ -1,13 +1,14 @@
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
+import { packedBeyond } from './changes.ts';
 import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { computesFromHistory } from './followed.ts';
 import { holdAll } from './guard.ts';
 import { planTarget } from './plan.ts';
 import { replacesNearlyAll } from './replaced.ts';
-import { packedBeyond, type TargetPlan } from './target-plan.ts';
+import type { TargetPlan } from './target-plan.ts';
 
 /** What came of planning the targets of one cycle. */
 export interface PlannedTargets {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AT_HAND } from '../../src/model/packed.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
-import { PackedChanges, packedBeyond, reasonsOf } from '../../src/sync/target-plan.ts';
+import { PackedChanges, packedBeyond, reasonsOf } from '../../src/sync/changes.ts';
 import { NOW } from './arbitraries.ts';
 
 function changesOf(count: number): PlannedChange[] {
