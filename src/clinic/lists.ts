@@ -128,7 +128,9 @@ function rowIdentity(profile: ClinicProfile, list: ResourceName): (row: unknown)
   const readers = identifying(list).map((name) => compilePaths(fields[name] ?? []));
   return (row) => {
     const parts = isJsonObject(row) ? readers.map((read) => asId(read(row))) : [null];
-    return parts.includes(null) ? null : JSON.stringify(parts);
+    if (parts.includes(null)) return null;
+    // The text itself, which the record shares: every row pays for another one.
+    return parts.length === 1 ? (parts[0] ?? null) : JSON.stringify(parts);
   };
 }
 

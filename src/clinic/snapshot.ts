@@ -8,6 +8,7 @@ import type { ListCall } from './lists.ts';
 import { ofTenant } from './own-rows.ts';
 import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
 import type { Mapped } from './rows.ts';
+import { sharedTexts } from './shared-texts.ts';
 import { listCalls } from './windows.ts';
 import type { Zone } from './zone.ts';
 
@@ -47,7 +48,8 @@ export async function readSnapshot(
 ): Promise<AppointmentSnapshot> {
   const { tenantId, memory } = question;
   const mapOwn = ofTenant(context.profile, { list: 'appointments', tenantId }, map);
-  const work: Work = { context, question, zone, map: mapOwn, gathered: nothingGathered() };
+  const share = sharedTexts();
+  const work: Work = { context, question, zone, map: (row) => share(mapOwn(row)), gathered: nothingGathered() };
   if (memory === undefined) return readWindow(work, null);
   const remembered = begin(work, memory);
   if (remembered.known === null) return readWindow(work, remembered);

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from '../sync/absence.ts';
+import { reasonsOf } from '../sync/changes.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Cycle } from './cycle.ts';
 import { AWAITING } from './open-states.ts';
@@ -94,7 +95,7 @@ function nearRun(
     targets: previous.targets.map((run) => ({
       ...run,
       ...nothing,
-      planned: countBy(planned.get(run.target)?.passed ?? [], ({ reason }) => reason),
+      planned: reasonsOf(planned.get(run.target)?.passed ?? []),
       released: planned.get(run.target)?.released.length ?? 0,
     })),
   };
@@ -113,7 +114,7 @@ export function targetRun(
   const stillThere = absent.filter((id) => found.has(id)).length;
   return {
     target: plan.target.id,
-    planned: countBy(plan.passed, ({ reason }) => reason),
+    planned: reasonsOf(plan.passed),
     held: Object.values(plan.held).flat().length,
     released: plan.released.length,
     unchanged: plan.unchanged,

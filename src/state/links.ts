@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Forgettable, KeptRoom } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
+import { isWorthPacking, PackedMap } from '../model/packed.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -28,7 +29,7 @@ export interface LinkLayout {
 
 /** The link tables of one tenant. */
 export interface LinkStore {
-  /** All links of a target by record id. The same map as before while none has changed. */
+  /** All links of a target by record id. The same map as before while none has changed; of a tenant with many it is packed. */
   read(target: string): Promise<ReadonlyMap<string, Link>>;
   /** Those of the given records that have one. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
@@ -144,7 +145,13 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     }
   }
 
-  async function read(target: string, at: LinkLayout): Promise<Map<string, Link>> {
+  /** How many links of other targets are kept as they are. */
+  function laidOutBeside(target: string): number {
+    const others = [...kept].filter(([name, { links }]) => name !== target && !(links instanceof PackedMap));
+    return others.reduce((sum, [, { links }]) => sum + links.size, 0);
+  }
+
+  async function readAll(target: string, at: LinkLayout): Promise<Map<string, Link>> {
     const links = new Map<string, Link>();
     // Some buckets at a time: what is decoded in one go keeps everybody else waiting.
     for (const slice of slices(bucketsOf(target, at), BUCKETS_AT_ONCE)) {
@@ -202,7 +209,12 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     async read(target) {
       const at = await layout(target);
       const known = kept.get(target);
-      const links = known?.version === at.version ? known.links : await read(target, at);
+      if (known?.version === at.version) {
+        room.use(known, known.links.size);
+        return known.links;
+      }
+      const read = await readAll(target, at);
+      const links = isWorthPacking(read.size, laidOutBeside(target) + read.size) ? new PackedMap(read) : read;
       if (at.version === null) return links;
       // What changed while it was read has given the table another version by now.
       const forget = known?.forget ?? (() => void kept.delete(target));
@@ -280,7 +292,7 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     async fit(target, expected, lease) {
       const before = await layout(target);
       if (!isTooMany(expected, before)) return;
-      const links = await read(target, before);
+      const links = await readAll(target, before);
       await replace(target, [...links.values()], bucketsFor(expected), lease);
     },
   };

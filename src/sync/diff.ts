@@ -61,6 +61,8 @@ export interface Diff {
 /** A link by what it tells of, and its record's time. */
 export type TimedLink = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
+const NO_FIELDS: readonly string[] = [];
+
 /** What a record's object is, or is about to be. */
 interface Effective extends TimeSpan {
   fingerprint: string;
@@ -170,7 +172,7 @@ function compare<Source>(
     recordId: id,
     reason,
     wanted: { want: 'present', item: ruling.item, fingerprint, startAt: record.startAt, endAt: record.endAt },
-    fields: from === null ? [] : input.identity.differingFields(from, fingerprint),
+    fields: from === null ? NO_FIELDS : input.identity.differingFields(from, fingerprint),
   };
 }
 
@@ -242,5 +244,5 @@ function noteTime({ id, startAt, endAt }: SourceRecord, { links, pending }: Targ
 }
 
 function absent(recordId: string, reason: ReasonCode, { startAt, endAt }: TimeSpan): PlannedChange {
-  return { recordId, reason, wanted: { want: 'absent', startAt, endAt }, fields: [] };
+  return { recordId, reason, wanted: { want: 'absent', startAt, endAt }, fields: NO_FIELDS };
 }

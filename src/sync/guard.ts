@@ -1,4 +1,5 @@
 import type { DeletionClass, PlannedChange } from '../model/plan.ts';
+import type { Changes } from './changes.ts';
 
 /** Removals of one class are held when they are more than the share and more than the count. */
 export interface DeletionLimit {
@@ -108,7 +109,7 @@ export function guard(input: GuardInput): GuardVerdict {
 }
 
 /** What another target's doubt of the reading keeps back of a plan: every undecided removal that it does not carry the clinic's word for. */
-export function holdAll<Plan extends Pick<GuardVerdict, 'passed' | 'postponed'> & { held: GuardVerdict['held'] }>(
+export function holdAll<Plan extends Pick<GuardVerdict, 'postponed' | 'held'> & { passed: Changes }>(
   plan: Plan,
   approved: ReadonlySet<string>,
 ): Plan {

@@ -153,7 +153,8 @@ function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity
   };
   return (item) => {
     const texts = form.texts(item);
-    return `${hash(form.whole(texts), WHOLE_LENGTH)}.${texts.map(hintOf).join('')}`;
+    // Joined it is one text; a template would keep its parts beside it, for as long as it is remembered.
+    return [hash(form.whole(texts), WHOLE_LENGTH), '.', ...texts.map(hintOf)].join('');
   };
 }
 

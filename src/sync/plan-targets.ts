@@ -1,6 +1,7 @@
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
+import { packedBeyond } from './changes.ts';
 import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { computesFromHistory } from './followed.ts';
@@ -62,11 +63,14 @@ function* planGroup(
   failed: Map<string, MirrorError>,
 ): Pieces<TargetPlan[]> {
   const plans: TargetPlan[] = [];
+  let changes = 0;
   for (const input of targets) {
     const { target, fault } = input;
     try {
       if (fault !== null) throw fault;
-      plans.push(yield* planTarget(input, cycle, contacts));
+      const plan = yield* planTarget(input, cycle, contacts);
+      changes += plan.passed.length;
+      plans.push({ ...plan, passed: yield* packedBeyond(plan.passed, changes) });
     } catch (error) {
       if (target.crm === null) throw error;
       failed.set(target.id, asMirrorError(error));

@@ -182,7 +182,7 @@ export function cycleInputOf(choice: CycleChoice): CycleInput {
   const plain = { holds: [], pinned: [], isDoubted: false, isResting: false, isUnworked: false, passedDays: 0 };
   const first = assembled({ ...choice, ...plain, reach: 'whole', firstRun: 'apply' }, choice.before, new Map());
   const { plans } = atOnce(planTargets(first));
-  const states = new Map(plans.map(({ target, passed }) => [target.id, stateAfter(passed, choice.written)]));
+  const states = new Map(plans.map(({ target, passed }) => [target.id, stateAfter([...passed], choice.written)]));
   return assembled(choice, choice.now, states);
 }
 
