@@ -101,21 +101,15 @@ export interface Shared extends Given {
 
 /** Opens a tenant. */
 export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Shared): ComposedTenant {
-  const { configuration, clock, connectors, evaluate, redis, remotes, ring, whileInLine } = shared;
+  const { configuration, clock, connectors, evaluate, redis, remotes, ring, whileInLine, writer, awaitDurable } =
+    shared;
   const { links, protection } = lasting;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
   const sealer = createSealer(ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
   const generation = requireEntry(shared.generations, tenant.id);
-  const credentials = createCredentialStore({
-    redis,
-    writer: shared.writer,
-    awaitDurable: shared.awaitDurable,
-    sealer,
-    tenant: tenant.id,
-    log,
-  });
+  const credentials = createCredentialStore({ redis, writer, awaitDurable, sealer, tenant: tenant.id, log });
   const http = createHttpDoor({
     userAgent: USER_AGENT,
     clock,

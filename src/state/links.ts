@@ -145,12 +145,6 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     }
   }
 
-  /** How many links of other targets are kept as they are. */
-  function laidOutBeside(target: string): number {
-    const others = [...kept].filter(([name, { links }]) => name !== target && !(links instanceof PackedMap));
-    return others.reduce((sum, [, { links }]) => sum + links.size, 0);
-  }
-
   async function readAll(target: string, at: LinkLayout): Promise<Map<string, Link>> {
     const links = new Map<string, Link>();
     // Some buckets at a time: what is decoded in one go keeps everybody else waiting.
@@ -182,9 +176,8 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     return links;
   }
 
-  function bucketsOf(target: string, { generation, buckets }: LinkLayout): string[] {
-    return Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(tenant, target, generation, bucket));
-  }
+  const bucketsOf = (target: string, { generation, buckets }: LinkLayout) =>
+    Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(tenant, target, generation, bucket));
 
   async function remove(target: string, at: LinkLayout, lease: Lease): Promise<void> {
     for (const slice of slices(bucketsOf(target, at), 500)) {
@@ -214,7 +207,7 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
         return known.links;
       }
       const read = await readAll(target, at);
-      const links = isWorthPacking(read.size, laidOutBeside(target) + read.size) ? new PackedMap(read) : read;
+      const links = isWorthPacking(read.size, laidOutBeside(kept, target) + read.size) ? new PackedMap(read) : read;
       if (at.version === null) return links;
       // What changed while it was read has given the table another version by now.
       const forget = known?.forget ?? (() => void kept.delete(target));
@@ -235,14 +228,10 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     },
     async nameMarked(target, recordIds) {
       const key = keys.marked(tenant, target);
-      const named = await redis.smembers(key);
+      const others = (await redis.smembers(key)).filter((id) => !recordIds.has(id));
       const pipeline = redis.pipeline();
       for (const slice of slices([...recordIds], 500)) pipeline.sadd(key, ...slice);
-      for (const slice of slices(
-        named.filter((id) => !recordIds.has(id)),
-        500,
-      ))
-        pipeline.srem(key, ...slice);
+      for (const slice of slices(others, 500)) pipeline.srem(key, ...slice);
       await pipeline.exec();
     },
     async unseen(target) {
@@ -296,6 +285,12 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
       await replace(target, [...links.values()], bucketsFor(expected), lease);
     },
   };
+}
+
+/** How many links of other targets are kept as they are. */
+function laidOutBeside(kept: ReadonlyMap<string, KeptLinks>, target: string): number {
+  const others = [...kept].filter(([name, { links }]) => name !== target && !(links instanceof PackedMap));
+  return others.reduce((sum, [, { links }]) => sum + links.size, 0);
 }
 
 /** Numbers the keys of a script as they come up; Lua counts from 1. */
