@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readClinic } from '../src/jobs/clinic-reading.ts';
 import { isNearDue, paceOf } from '../src/jobs/pace.ts';
 import { NO_STREAMS } from '../src/jobs/streams.ts';
-import { surveyClinic } from '../src/jobs/survey.ts';
 import { openBudgetShare } from '../src/state/budget.ts';
 import { connectRedis, type RedisClient } from '../src/state/redis.ts';
 import type { RunReport } from '../src/state/runs.ts';
@@ -110,7 +110,7 @@ async function countRequests(): Promise<Costs> {
     configuration: { ...target.configuration, window: WINDOW },
   }));
   const count = async (reach: Reach) =>
-    (await requestsOf(() => surveyClinic(world.tenant, targets, { reach, streams: NO_STREAMS }, NEVER))).length;
+    (await requestsOf(() => readClinic(world.tenant, targets, { reach, streams: NO_STREAMS }, NEVER))).length;
   return { whole: await count('whole'), near: await count('near') };
 }
 

@@ -6,7 +6,7 @@ import { only } from './appointments.ts';
 
 /** An event as it lies in a calendar, whoever made it. */
 export interface HandledEvent {
-  /** Google's event id, CalDAV's UID; at Outlook, which gives events names of its own, our locator, or the id of a foreign one. */
+  /** Google's event id, CalDAV's UID; at Outlook, which gives events names of its own, our sealed record id, or the id of a foreign one. */
   id: string;
   title: string;
   /** Everything that a person sees, and our marks, as text to compare. Another write of the same is the same. */
@@ -72,7 +72,7 @@ export function outlookHands(graph: GraphSandbox, mailbox: string): CalendarHand
   const seen = () => graph.events(mailbox, calendarId());
   const find = (id: string) => only(seen().filter((event) => handledInOutlook(event).id === id)).id;
   return {
-    idOf: (identity, recordId) => identity.locator(recordId),
+    idOf: (identity, recordId) => identity.sealedRecordId(recordId),
     events: async () => seen().map(handledInOutlook),
     retitle: async (id, title) => void graph.editByHand(mailbox, find(id), { subject: title }),
     remove: async (id) => graph.deleteByHand(mailbox, find(id)),

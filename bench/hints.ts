@@ -24,7 +24,7 @@ const NAMES: Partial<Record<Family, string>> = { 'google-calendar': 'Google', 'o
 /** The steps of an edit's way, each in milliseconds. */
 const STEPS = ['edit to hint', "hint to clinic's answer", "clinic's answer to write", 'edit to write'] as const;
 const BY_HAND = 'Written by hand';
-const NO_POLLING = { pullEverySeconds: 86_400, auditEverySeconds: 604_800, channelCheckEverySeconds: 10 };
+const NO_POLLING = { pullEverySeconds: 86_400, auditEverySeconds: 604_800, subscriptionCheckEverySeconds: 10 };
 /** A write to a calendar, alone or within a batch of Google's or of Graph's. */
 const WRITE = /^(PUT|PATCH|POST|DELETE) \/calendar|"method":"(PUT|PATCH|POST|DELETE)"/m;
 const DEADLINE_MS = 30 * SECOND_MS;

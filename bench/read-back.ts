@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { auditNow } from '../src/control/audit.ts';
-import type { Estate } from '../src/control/estate.ts';
+import type { Installation } from '../src/control/installation.ts';
 import type { DriftReport } from '../src/state/targets.ts';
 import { FAMILIES, type Family, RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';
@@ -145,9 +145,9 @@ function handsOf(world: SmallWorld, { family, radicale }: TrialChoice): Calendar
 }
 
 async function observe(world: SmallWorld, hands: CalendarHands, { family, policy, size }: TrialChoice): Promise<Trial> {
-  const { composed, estate } = world.open();
+  const { composed, installation } = world.open();
   const target = only([...only([...composed.values()]).tenant.targets.values()]);
-  const readBack = () => auditOnce(estate, world);
+  const readBack = () => auditOnce(installation, world);
   const ids = book(world, size.events);
   await world.logIn();
   await world.cycle();
@@ -188,8 +188,8 @@ async function observe(world: SmallWorld, hands: CalendarHands, { family, policy
 }
 
 /** As `clinic-mirror audit` does it. */
-async function auditOnce(estate: Estate, world: SmallWorld): Promise<DriftReport> {
-  const { drift } = only((await auditNow(estate, only(world.tenants).id, () => {}, NEVER)).targets);
+async function auditOnce(installation: Installation, world: SmallWorld): Promise<DriftReport> {
+  const { drift } = only((await auditNow(installation, only(world.tenants).id, () => {}, NEVER)).targets);
   if (drift === null) throw new Error('the target could not be audited');
   return drift;
 }

@@ -23,7 +23,7 @@ export function openWatch(world: Pick<World, 'configDir' | 'env'>): Watch {
     mode: 'strict',
   });
   const composition = compose({ configuration, log: silentLogger, priority: 'background' });
-  return { status: () => status(composition.estate), close: () => composition.close() };
+  return { status: () => status(composition.installation), close: () => composition.close() };
 }
 
 /** Waits until every target is known to show what the clinic showed after `since`. Gives up after `timeoutMs`. @throws when the daemon ended */

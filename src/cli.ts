@@ -60,7 +60,7 @@ const outside: CliOutside = {
       return { faults: error.faults, text: error.message };
     }
   },
-  async withEstate(options, work) {
+  async withInstallation(options, work) {
     const { configuration } = await open(options, 'set-aside');
     const [{ compose }, { checkRedis }, { loginDesk }, { openClinicAccess }, { openBackups }, { createLogger }] =
       await Promise.all([
@@ -82,7 +82,7 @@ const outside: CliOutside = {
       await composition.epoch.requireIdentity();
       await composition.epoch.check();
       return await work({
-        estate: composition.estate,
+        installation: composition.installation,
         desk: loginDesk(composition),
         clinic: (tenant) => openClinicAccess(composition, tenant),
         backups: openBackups(composition),

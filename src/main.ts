@@ -1,6 +1,3 @@
-import { listen } from './admin/listen.ts';
-import { createAdminServer } from './admin/server.ts';
-import type { AdminVerbs, LoginOutcome } from './admin/verbs.ts';
 import { WRONG_USER } from './clinic/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
@@ -11,12 +8,15 @@ import type { Connectors } from './composition/targets.ts';
 import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
-import { type Estate, requireTenant } from './control/estate.ts';
+import { type Installation, requireTenant } from './control/installation.ts';
 import { completeRemoteLogin } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
+import { listen } from './http-server/listen.ts';
+import { createAdminServer } from './http-server/server.ts';
+import type { AdminVerbs, LoginOutcome } from './http-server/verbs.ts';
 import type { Releasing } from './jobs/release.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
@@ -29,10 +29,10 @@ import { SECOND_MS } from './model/time.ts';
 import type { Configuration, TenantOutline } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { createAnswerDirectory } from './state/answers.ts';
-import { createChannelDirectory } from './state/channels.ts';
 import { joinAll } from './state/generations.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, keepChecking } from './state/redis-check.ts';
+import { createSubscriptionDirectory } from './state/subscriptions.ts';
 
 /** A running daemon. */
 export interface Daemon {
@@ -64,7 +64,7 @@ const STOP_GRACE_MS = 7 * SECOND_MS;
  * take is memory, some hundred kilobytes each.
  */
 const IN_FLIGHT = {
-  ...{ pull: 128, 'read-streams': 64, audit: 8, look: 64, channels: 32 },
+  ...{ pull: 128, 'read-streams': 64, audit: 8, look: 64, subscriptions: 32 },
   ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
 };
 
@@ -81,8 +81,8 @@ export async function startDaemon(
   { role = 'all', connectors = registry, files }: DaemonOptions = {},
 ): Promise<Daemon> {
   const { settings } = configuration;
-  let estate: Estate | null = null;
-  const metrics = createMetrics(() => estate);
+  let installation: Installation | null = null;
+  const metrics = createMetrics(() => installation);
   const turns = new Turns();
   // Whatever is open when the start fails is closed, so that the process ends.
   await using opened = new AsyncDisposableStack();
@@ -95,7 +95,7 @@ export async function startDaemon(
     connectors,
     whileInLine: turns.inLine,
   });
-  estate = composition.estate;
+  installation = composition.installation;
   opened.defer(() => composition.close());
   await checkRedis(composition.redis, signal);
   opened.defer(keepChecking(composition.redis, log));
@@ -129,7 +129,7 @@ export async function startDaemon(
   opened.defer(() => releasing?.end());
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
-  log.info({ port: server.port, role, tenants: composition.estate.tenants.size }, 'the daemon runs');
+  log.info({ port: server.port, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
   logTenants(configuration, log);
   const parts = opened.move();
   return {
@@ -185,7 +185,7 @@ function openWorkers(composition: Composition, turns: Turns): Workers {
     redis: settings.redis.place.reveal(),
     handlers: jobHandlers(composition),
     inFlight,
-    sharesOf: sharesOf(composition.estate.tenants, inFlight),
+    sharesOf: sharesOf(composition.installation.tenants, inFlight),
     isNeedless: composition.isNeedless,
     turns,
     lockMs: settings.leases.ttlMs,
@@ -203,17 +203,17 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
 }
 
 function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch): AdminVerbs {
-  const { estate, redis, composed } = composition;
+  const { installation, redis, composed } = composition;
   const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
-  const answers = createAnswerDesk({ estate, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
+  const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
   return {
     metrics: metrics.render,
     takeNotification: openReceiver(composition, metrics),
-    takeReminderCallback: (report) => takeReminderCallback(composition.estate, report),
+    takeReminderCallback: (report) => takeReminderCallback(composition.installation, report),
     showAnswer: answers.show,
     takeAnswer: answers.take,
     async readiness() {
-      const why = watch.trouble();
+      const why = watch.failure();
       return why === null ? [] : [{ what: 'redis', why }];
     },
     async completeLogin({ url }) {
@@ -221,7 +221,7 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
         const desk = loginDesk(composition);
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const result = await completeRemoteLogin(desk, new URL(url), signal);
-        const tenant = requireTenant(composition.estate, result.tenant);
+        const tenant = requireTenant(composition.installation, result.tenant);
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : 'connected';
         return { outcome, language: tenant.configuration.language };
       } catch (error) {
@@ -232,20 +232,20 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
 }
 
 function openReceiver(composition: Composition, { countNotification }: Metrics) {
-  const { estate, queues, redis } = composition;
+  const { installation, queues, redis } = composition;
   const readers = [...registry].flatMap(([name, { readNotification }]) =>
     readNotification === undefined ? [] : [[name, readNotification] as const],
   );
   return createNotificationReceiver({
     readers: new Map(readers),
-    directory: createChannelDirectory(redis, estate.clock),
+    directory: createSubscriptionDirectory(redis, installation.clock),
     look(tenant, target, { whole }) {
       const { settleMs } = composition.configuration.settings.notifications;
       return queues.look(tenant, target, { delayMs: settleMs, whole });
     },
-    keepChannels: (tenant) => queues.keepChannels(tenant),
+    keepSubscriptions: (tenant) => queues.keepSubscriptions(tenant),
     count: countNotification,
-    clock: estate.clock,
+    clock: installation.clock,
   });
 }
 

@@ -24,7 +24,7 @@ const LONGER_FUNCTIONS = {
   'src/state/links.ts createLinkStore': 165,
   'src/composition/tenant.ts composeTenant': 143,
   'src/state/outbox.ts createOutbox': 128,
-  'src/sync/derive.ts createLedger': 120,
+  'src/sync/derive.ts createPatientHistory': 120,
   'src/jobs/repetitions.ts openRepetitions': 103,
   'src/composition/reload.ts keepReloading': 90,
   'src/composition/compose.ts compose': 88,
@@ -62,7 +62,7 @@ describe('the project', () => {
   });
 
   test.each<[string, (files: SourceFile[]) => string[]]>([
-    ['rooms import from lower rooms only', roomBreaches],
+    ['modules import from lower modules only', roomBreaches],
     ['folders beside src/ keep apart', folderBreaches],
     ['vendors know nothing of each other, are registered and complete', connectorRule],
     ['no import closes a circle', cycleBreaches],
@@ -95,7 +95,7 @@ describe('a breach is reported', () => {
     ['a higher room', 'src/sync/a.ts', '../jobs/b.ts'],
     ['a room on the same line', 'src/sync/a.ts', '../state/b.ts'],
     ['the network from sync/', 'src/sync/a.ts', '../http/b.ts'],
-    ['a file above all rooms', 'src/admin/a.ts', '../main.ts'],
+    ['a file above all modules', 'src/http-server/a.ts', '../main.ts'],
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
     ['a folder that is no room', 'src/sync/a.ts', '../helpers/b.ts'],
   ])('importing %s', (_, path, specifier) => {
@@ -164,7 +164,7 @@ describe('a breach is reported', () => {
     expect(cycleBreaches(files)).toEqual([]);
   });
 
-  test('a package outside its rooms', () => {
+  test('a package outside its modules', () => {
     const files = project({
       'src/control/a.ts': "import { Queue } from 'bullmq';",
       'src/clinic/a.ts': "import type { Redis } from 'ioredis'; import 'ioredis/built/x.js';",

@@ -97,7 +97,7 @@ test('the daemon ends with 0 when it is told to', async () => {
   expect(cli.output()).not.toContain(FORCED);
 });
 
-test('D23: the daemon releases by itself what was removed long enough ago', async () => {
+test('the daemon releases by itself what was removed long enough ago', async () => {
   const state = redis.connect();
   const [sealed, young, kept] = [
     keys.outbox('gone', 'doctor'),
@@ -146,7 +146,7 @@ test('the daemon ends in time although Redis went away, and says so when it did 
   expect(Math.max(0, ...waitsMs)).toBeLessThan(ENGINE_PATIENCE_MS);
 });
 
-test('D7: sync ends with 2 when the settings or its tenant’s file have faults, with 1 when there is no such tenant', async () => {
+test('sync ends with 2 when the settings or its tenant’s file have faults, with 1 when there is no such tenant', async () => {
   const tenants = { rossi: 'zone: Europe/Roma' };
   const [settings, broken, unknown] = [
     start(['sync', 'rossi'], 'no-address', { tenants }),

@@ -88,7 +88,7 @@ describe('docs/operating.md', () => {
 });
 
 const unusedOutside: CliOutside = {
-  withEstate: () => Promise.reject(new Error('unused')),
+  withInstallation: () => Promise.reject(new Error('unused')),
   run: () => Promise.reject(new Error('unused')),
   checkConfiguration: async () => ({ faults: [], text: '' }),
   signal: AbortSignal.abort(),

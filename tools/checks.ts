@@ -13,7 +13,7 @@ interface Step {
 const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 
 const CHECKS: readonly Step[] = [
-  { name: 'lint', command: ['biome', 'ci', '.'] },
+  { name: 'lint', command: ['biome', 'ci', '--colors=off', '.'] },
   { name: 'types', command: ['tsc', '--noEmit'] },
   { name: 'unused', command: ['knip', '--no-progress', '--no-config-hints'] },
 ];

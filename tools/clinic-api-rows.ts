@@ -75,7 +75,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     client: ['oauth/refresh.ts', 'refresh'],
     sandbox: [PROVIDER, 'rotateRefreshToken'],
     tests: [
-      [REFRESH, 'O1: 50 workers on connections of their own refresh a rotating token: one call, no family revoked'],
+      [REFRESH, '50 workers on connections of their own refresh a rotating token: one call, no family revoked'],
       [REFRESH, 'an idle one is refreshed by the job once a day, though nobody needs its access token'],
       [SANDBOX_LOGIN, 'refresh tokens slide: they live on while used, and die when idle'],
     ],
@@ -127,9 +127,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     what: '`invalid_grant`: a person logs in again',
     client: ['oauth/error-classes.ts', 'invalid_grant'],
     sandbox: [PROVIDER, 'Grant'],
-    tests: [
-      [REFRESH, 'O4: invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept'],
-    ],
+    tests: [[REFRESH, 'invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept']],
   },
   {
     section: '7.2',
@@ -137,7 +135,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     client: ['oauth/device-login.ts', 'slow_down'],
     sandbox: ['clinic/authorization/device-polling.ts', 'slow'],
     tests: [
-      [DEVICE, 'O9: slow_down twice: 5, 10, 15 seconds, and it stays there'],
+      [DEVICE, 'slow_down twice: 5, 10, 15 seconds, and it stays there'],
       [SANDBOX_DEVICE, 'answers authorization_pending, and slow_down when polled too fast'],
       [SANDBOX_DEVICE, 'answers access_denied after a refusal'],
       [SANDBOX_DEVICE, 'answers expired_token when the code is too old, and the person cannot use it any more'],

@@ -67,7 +67,7 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
   const connectors = vendor === null ? new Map([[nullConnector.name, nullConnector]]) : registry;
   const configuration = loadConfiguration({ dir, env, connectors, reminderChannels: new Map(), mode: 'strict' });
   const composition = compose({ configuration, connectors, log: silentLogger, priority: 'interactive' });
-  const tenant = composition.estate.tenants.get(TENANT);
+  const tenant = composition.installation.tenants.get(TENANT);
   if (tenant === undefined) throw new Error('the tenant is not open');
   await logIn(composition, clinic);
   return {
@@ -84,7 +84,7 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
     },
     async sync() {
       const signals = { stop: NEVER, abort: NEVER };
-      const { run, targets } = await syncTenant(composition.estate, TENANT, () => {}, signals);
+      const { run, targets } = await syncTenant(composition.installation, TENANT, () => {}, signals);
       const behind = targets.filter(({ state }) => state !== 'in-sync');
       if (run.error !== null || behind.length > 0) throw new Error(`not in sync: ${behind.length} targets`);
     },

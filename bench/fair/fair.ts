@@ -5,7 +5,7 @@ import { type Group, openWorld, type World } from './world.ts';
 const GOAL = 1.2;
 const PULL_EVERY_SECONDS = 20;
 const SMALL_APPOINTMENTS = 50;
-/** A clinic that answers so late ends just before the door's time limit. */
+/** A clinic that answers so late ends just before the HTTP client's time limit. */
 const SLOW_MS = 25_000;
 const SLOW_CLINICS = 5;
 /** Each tenant's changes that are waited for, one after the other. */

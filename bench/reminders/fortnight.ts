@@ -1,5 +1,5 @@
 import { seededRandom } from '../../sandbox/kit/random.ts';
-import { REMINDERS_PATH } from '../../src/admin/reminder-callbacks.ts';
+import { REMINDERS_PATH } from '../../src/http-server/reminder-callbacks.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { serveClinic } from './clinic-server.ts';
 import { Crew } from './crew.ts';
@@ -7,7 +7,7 @@ import { instantOf } from './local-time.ts';
 import type { Circumstances, Span } from './missed.ts';
 import { PUBLIC_URL } from './open-worker.ts';
 import type { Order } from './orders.ts';
-import { type Receivers, startReceivers, type Troubles } from './receivers.ts';
+import { type Failures, type Receivers, startReceivers } from './receivers.ts';
 import { type Deed, drawScenario, type Scenario } from './scenario.ts';
 import { createTimetable, type Timetable } from './timetable.ts';
 import { openVirtualQueue, type VirtualQueue } from './virtual-queue.ts';
@@ -32,7 +32,7 @@ export interface FortnightOptions {
   days: number;
   /** Workers that are killed, one of them at the beginning of the downtime. */
   kills: number;
-  troubles: Troubles;
+  failures: Failures;
   /** Between two readings of a clinic. */
   pullEveryMs: number;
   redisUrl: string;
@@ -61,7 +61,7 @@ export async function runFortnight(options: FortnightOptions): Promise<Fortnight
   await using opened = new AsyncDisposableStack();
   const clinic = await serveClinic(world);
   opened.defer(() => clinic.close());
-  const receivers = await startReceivers(world, options.seed, options.troubles);
+  const receivers = await startReceivers(world, options.seed, options.failures);
   opened.defer(async () => void (await receivers.close()));
   const { sms, mail, hookUrl } = receivers;
   const places = {
@@ -181,7 +181,7 @@ class Fortnight {
     const pulls = this.#pulls.splice(0);
     const jobs = this.#crew.isUp ? await queue.take(this.#world.now, concurrency) : [];
     if (pulls.length + jobs.length === 0) return;
-    this.#trouble(pulls.length, jobs.length);
+    this.#failure(pulls.length, jobs.length);
     const isListWhole = this.#world.nextList === 'whole';
     const work = [
       ...pulls.map((tenant) => this.#pull(tenant, isListWhole)),
@@ -194,7 +194,7 @@ class Fortnight {
   }
 
   /** Now and then a list that is not whole, or an answer that takes its time. */
-  #trouble(pulls: number, jobs: number): void {
+  #failure(pulls: number, jobs: number): void {
     const world = this.#world;
     world.nextList = 'whole';
     if (pulls === 1 && this.#random() < 0.06)

@@ -1,5 +1,5 @@
 import { openReminders } from '../../src/composition/reminders.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import type { OpenReminders } from '../../src/jobs/open-reminders.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -42,7 +42,7 @@ export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant 
     epoch: openEpoch(redis, clock),
     protection: tenant.protection,
     queues: { reminderAlarms: () => openVirtualAlarms(redis, id) },
-    http: createHttpDoor({ userAgent: 'clinic-mirror', clock }),
+    http: createHttpClient({ userAgent: 'clinic-mirror', clock }),
     log: silentLogger,
     clock,
     observeLag: () => {},

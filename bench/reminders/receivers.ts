@@ -9,7 +9,7 @@ import type { World } from './world.ts';
 import { AGENDAS, type ReceivedMessage } from './world-plan.ts';
 
 /** Shares of the calls that go wrong. */
-export interface Troubles {
+export interface Failures {
   /** The other side takes it and its answer is lost. */
   lostAnswers: number;
   /** The other side asks to come later. */
@@ -23,7 +23,7 @@ const SUBJECT = /^Subject: ([a-z-]+) (\d\d\/\d\d\/\d{4} \d\d:\d\d)\r?$/m;
 const UNSUBSCRIBE = /\?reminder=([0-9a-v]{32})/;
 
 /** Starts them on loopback. */
-export async function startReceivers(world: World, seed: number, { lostAnswers, throttled }: Troubles) {
+export async function startReceivers(world: World, seed: number, { lostAnswers, throttled }: Failures) {
   const sms = await startSmsSandbox({ seed });
   const mail = await startMailSandbox({ seed, security: 'none' });
   const hook = await startHook(world, seed);

@@ -64,7 +64,7 @@ async function simulate(
       ...numbers,
       firstDay,
       days: 14,
-      troubles: TROUBLES,
+      failures: TROUBLES,
       pullEveryMs: PULL_EVERY_MS,
       redisUrl: server.url,
       redis,

@@ -20,7 +20,7 @@ const SMALL = { appointments: 300, targets: 3 };
 const CYCLES = 50;
 const SCHEDULED_TENANTS = 1_000;
 const JOBS_DONE = 2_000;
-const REPEATED: readonly RepeatedJob[] = ['pull', 'audit', 'channels', 'refresh-tokens', 'triggers'];
+const REPEATED: readonly RepeatedJob[] = ['pull', 'audit', 'subscriptions', 'refresh-tokens', 'triggers'];
 
 /**
  * 100,000 tenants, each with a cycle and 4.5 jobs in five minutes (`docs/scaling.md`), on one core of Redis for the cycles and one for the

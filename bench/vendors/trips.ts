@@ -120,10 +120,11 @@ async function carryOut(target: OpenTarget, container: string, operations: Opera
 
 function operationOf(kind: Kind, { recordId, ...known }: Written, target: OpenTarget): Operation<Item> {
   const { identity } = target;
-  const [key, locator] = [identity.key(recordId, 0), identity.locator(recordId)];
-  if (kind === 'create') return { kind, recordId, key, locator, item: itemOf(recordId, kind, target), revision: 1 };
+  const [key, sealedRecordId] = [identity.key(recordId, 0), identity.sealedRecordId(recordId)];
+  if (kind === 'create')
+    return { kind, recordId, key, sealedRecordId, item: itemOf(recordId, kind, target), revision: 1 };
   if (kind === 'delete') return { kind, recordId, key, revision: 3, ...known };
-  return { kind, recordId, key, locator, item: itemOf(recordId, kind, target), revision: 2, ...known };
+  return { kind, recordId, key, sealedRecordId, item: itemOf(recordId, kind, target), revision: 2, ...known };
 }
 
 /** @param text differs where an object is to change */

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { Backups, Restored } from '../control/backups.ts';
-import type { Estate } from '../control/estate.ts';
+import type { Installation } from '../control/installation.ts';
 import { renderTime } from './table.ts';
 
 /** What the commands need of the command line. */
 export interface BackupCommands {
-  /** Opens the estate, does the work, closes it again. */
-  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  /** Opens the installation, does the work, closes it again. */
+  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
   withBackups(work: (backups: Backups) => Promise<void>): Promise<void>;
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
@@ -14,7 +14,7 @@ export interface BackupCommands {
 }
 
 /** Adds `credentials` and `accept-loss`. */
-export function addBackups(program: Command, { withEstate, withBackups, read, out }: BackupCommands): void {
+export function addBackups(program: Command, { withInstallation, withBackups, read, out }: BackupCommands): void {
   const credentials = program.command('credentials').description('keep a sealed copy of a tenant outside Redis');
   credentials
     .command('backup <tenant>')
@@ -32,9 +32,9 @@ export function addBackups(program: Command, { withEstate, withBackups, read, ou
       'write and send of people again after the state was lost: nobody is known any more who must be kept out',
     )
     .action((tenant: string) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { acceptLoss } = await import('../control/backups.ts');
-        const { changed } = await acceptLoss(estate, tenant);
+        const { changed } = await acceptLoss(installation, tenant);
         out(changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.');
       }),
     );

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { Estate } from '../control/estate.ts';
+import type { Installation } from '../control/installation.ts';
 import type { Progress } from '../model/progress.ts';
 import { renderForgetPreview, renderReceipt, renderReceipts } from './render-forget.ts';
 
 /** What the command needs of the command line. */
 export interface ForgetCommand {
-  /** Opens the estate, does the work, closes it again. */
-  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  /** Opens the installation, does the work, closes it again. */
+  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   progress(): Progress & { end(): void };
   signal: AbortSignal;
@@ -31,23 +31,23 @@ export function addForget(program: Command, given: ForgetCommand): void {
     .option('--undo', 'follow the patient again')
     .option('--json', 'as JSON')
     .action((tenant: string, patient: string, choice: Choice) =>
-      given.withEstate((estate) => forget(estate, tenant, patient, choice, given)),
+      given.withInstallation((installation) => forget(installation, tenant, patient, choice, given)),
     );
   program
     .command('receipts <tenant>')
     .description('list the receipts of what was forgotten: numbers alone, oldest first')
     .option('--json', 'as JSON, each whole')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      given.withEstate(async (estate) => {
+      given.withInstallation(async (installation) => {
         const { listReceipts } = await import('../control/forget.ts');
-        const receipts = await listReceipts(estate, tenant);
+        const receipts = await listReceipts(installation, tenant);
         given.print(json, { receipts }, renderReceipts(receipts));
       }),
     );
 }
 
 async function forget(
-  estate: Estate,
+  installation: Installation,
   tenant: string,
   patient: string,
   { dryRun, yes, undo, json }: Choice,
@@ -55,17 +55,19 @@ async function forget(
 ): Promise<void> {
   const { followAgain, forgetPatient, previewForgetting } = await import('../control/forget.ts');
   if (undo === true) {
-    const result = await followAgain(estate, tenant, patient);
+    const result = await followAgain(installation, tenant, patient);
     const says = result.changed ? 'The patient is followed again.' : 'There was no tombstone.';
     return print(json, result, says);
   }
   const progress = given.progress();
   if (yes !== true || dryRun === true) {
-    const preview = await previewForgetting(estate, tenant, patient, progress, signal).finally(() => progress.end());
+    const preview = await previewForgetting(installation, tenant, patient, progress, signal).finally(() =>
+      progress.end(),
+    );
     return print(json, preview, renderForgetPreview(preview));
   }
   const signals = { stop: signal, abort: signal };
-  const receipt = await forgetPatient(estate, tenant, patient, progress, signals).finally(() => progress.end());
+  const receipt = await forgetPatient(installation, tenant, patient, progress, signals).finally(() => progress.end());
   print(json, receipt, renderReceipt(receipt));
   if (receipt.notes.includes('erasures-wait')) given.exit(1);
 }

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { Estate } from '../control/estate.ts';
+import type { Installation } from '../control/installation.ts';
 import type { Progress } from '../model/progress.ts';
 import { renderHealth } from './render-health.ts';
 
 /** What the command needs of the command line. */
 export interface HealthCommand {
-  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   progress(): Progress & { end(): void };
   signal: AbortSignal;
@@ -13,16 +13,18 @@ export interface HealthCommand {
 }
 
 /** Adds `health`. It exits with 1 when something fails. */
-export function addHealth(program: Command, { withEstate, print, progress, signal, exit }: HealthCommand): void {
+export function addHealth(program: Command, { withInstallation, print, progress, signal, exit }: HealthCommand): void {
   program
     .command('health <tenant> [target]')
     .description('list per target what is in sync, excluded and why, and failing since when; reads the clinic')
     .option('--json', 'as JSON, with every record')
     .action((tenant: string, target: string | undefined, { json }: { json?: boolean }) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { tenantHealth } = await import('../control/health.ts');
         const shown = progress();
-        const view = await tenantHealth(estate, tenant, { target, progress: shown }, signal).finally(() => shown.end());
+        const view = await tenantHealth(installation, tenant, { target, progress: shown }, signal).finally(() =>
+          shown.end(),
+        );
         print(json, view, renderHealth(view));
         if (view.targets.some(({ failing }) => failing.length > 0)) exit(1);
       }),

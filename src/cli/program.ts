@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
-import type { Estate } from '../control/estate.ts';
+import type { Installation } from '../control/installation.ts';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
@@ -25,8 +25,8 @@ import { addTriggers } from './trigger-commands.ts';
 
 /** What the commands need from outside; `cli.ts` gives it. */
 export interface CliOutside {
-  /** Opens the estate, does the work, closes it again. */
-  withEstate<Result>(options: Wanted, work: (open: OpenEstate) => Promise<Result>): Promise<Result>;
+  /** Opens the installation, does the work, closes it again. */
+  withInstallation<Result>(options: Wanted, work: (open: OpenInstallation) => Promise<Result>): Promise<Result>;
   /** Runs the daemon, or a part of it, until it is told to end. */
   run(options: GlobalOptions, role: Role): Promise<void>;
   /** Checks the configuration; `faults` 0 when it can be used. */
@@ -58,8 +58,8 @@ export interface Wanted extends GlobalOptions {
 }
 
 /** What a command works on. */
-export interface OpenEstate {
-  estate: Estate;
+export interface OpenInstallation {
+  installation: Installation;
   desk: LoginDesk;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): ClinicAccess;
@@ -97,8 +97,8 @@ export function createProgram(outside: CliOutside): Command {
   addStatus(program, outside, options, print);
 
   const common = {
-    withEstate: (work: (estate: Estate) => Promise<void>) =>
-      outside.withEstate(options(), ({ estate }) => work(estate)),
+    withInstallation: (work: (installation: Installation) => Promise<void>) =>
+      outside.withInstallation(options(), ({ installation }) => work(installation)),
     print,
   };
   addHealth(program, { ...outside, ...common });
@@ -110,14 +110,14 @@ export function createProgram(outside: CliOutside): Command {
   addBackups(program, {
     ...outside,
     ...common,
-    withBackups: (work) => outside.withEstate(options(), ({ backups }) => work(backups)),
+    withBackups: (work) => outside.withInstallation(options(), ({ backups }) => work(backups)),
   });
   const clinic = program.command('clinic').description("look into a tenant's clinic system");
   const commands = {
     ...outside,
     print,
     withClinic: (tenant: string, work: (access: ClinicAccess) => Promise<void>) =>
-      outside.withEstate(options(), (open) => work(open.clinic(tenant))),
+      outside.withInstallation(options(), (open) => work(open.clinic(tenant))),
   };
   addClinic(clinic, commands);
   addProbe(clinic, commands);
@@ -154,7 +154,7 @@ function addLogins(program: Command, outside: CliOutside, options: () => GlobalO
     .option('--device', 'by a code that is typed in on another device')
     .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
     .action((tenant: string, connection: string | undefined, { device, link }: { device?: boolean; link?: boolean }) =>
-      outside.withEstate(options(), ({ desk }) =>
+      outside.withInstallation(options(), ({ desk }) =>
         link === true
           ? showLink(outside, desk, tenant, connection ?? 'clinic')
           : login(outside, desk, tenant, connection ?? 'clinic', device === true),
@@ -165,7 +165,7 @@ function addLogins(program: Command, outside: CliOutside, options: () => GlobalO
     .command('logout <tenant> [connection]')
     .description('end a login: revoke it at the provider and forget it here')
     .action((tenant: string, connection: string | undefined) =>
-      outside.withEstate(options(), async ({ desk }) => {
+      outside.withInstallation(options(), async ({ desk }) => {
         const { logOut } = await import('../control/logins.ts');
         const name = connection ?? 'clinic';
         outside.out(
@@ -181,10 +181,10 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .description('show what a cycle would write and why; writes nothing')
     .option('--json', 'as JSON, with every line')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withInstallation(options(), async ({ installation }) => {
         const { planTenant } = await import('../control/plan.ts');
         const progress = outside.progress();
-        const plan = await planTenant(estate, tenant, progress, outside.signal).finally(() => progress.end());
+        const plan = await planTenant(installation, tenant, progress, outside.signal).finally(() => progress.end());
         print(json, plan, renderPlan(plan));
       }),
     );
@@ -194,11 +194,11 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .description('run one cycle now, to its end')
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withInstallation(options(), async ({ installation }) => {
         const { isWhole, syncTenant } = await import('../control/sync.ts');
         const progress = outside.progress();
         const signals = { stop: outside.signal, abort: outside.signal };
-        const result = await syncTenant(estate, tenant, progress, signals).finally(() => progress.end());
+        const result = await syncTenant(installation, tenant, progress, signals).finally(() => progress.end());
         print(json, result, renderSync(result));
         if (!isWhole(result)) outside.exit(1);
       }),
@@ -209,10 +209,10 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .description('read back what the targets hold and show what was changed there by hand')
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withInstallation(options(), async ({ installation }) => {
         const { auditNow } = await import('../control/audit.ts');
         const progress = outside.progress();
-        const view = await auditNow(estate, tenant, progress, outside.signal).finally(() => progress.end());
+        const view = await auditNow(installation, tenant, progress, outside.signal).finally(() => progress.end());
         print(json, view, renderAudit(view));
       }),
     );
@@ -224,9 +224,9 @@ function addStatus(program: Command, outside: CliOutside, options: () => GlobalO
     .description('show per tenant and target what is in sync as of when, pending, failing and held')
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
-      outside.withEstate({ ...options(), only: tenant }, async ({ estate }) => {
+      outside.withInstallation({ ...options(), only: tenant }, async ({ installation }) => {
         const { status } = await import('../control/status.ts');
-        const view = await status(estate, tenant);
+        const view = await status(installation, tenant);
         print(json, view, renderStatus(view));
       }),
     );
@@ -236,9 +236,9 @@ function addStatus(program: Command, outside: CliOutside, options: () => GlobalO
     .description('tell why an appointment is, or is not, in each target')
     .option('--json', 'as JSON')
     .action((tenant: string, appointment: string, { json }: { json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withInstallation(options(), async ({ installation }) => {
         const { explain } = await import('../control/explain.ts');
-        const view = await explain(estate, tenant, appointment, outside.signal);
+        const view = await explain(installation, tenant, appointment, outside.signal);
         print(json, view, renderExplanation(view));
       }),
     );
@@ -251,9 +251,9 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
     .description('show holds, open ones first')
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withInstallation(options(), async ({ installation }) => {
         const { listHolds } = await import('../control/holds.ts');
-        const list = await listHolds(estate, tenant);
+        const list = await listHolds(installation, tenant);
         print(json, { holds: list }, renderHolds(list));
       }),
     );
@@ -266,9 +266,9 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
       .description(what)
       .option('--items <number>', 'only if it still has this many', Number)
       .action((tenant: string, id: string, { items }: { items?: number }) =>
-        outside.withEstate(options(), async ({ estate }) => {
+        outside.withInstallation(options(), async ({ installation }) => {
           const { decideHold } = await import('../control/holds.ts');
-          const { hold } = await decideHold(estate, tenant, id, decision, items ?? null);
+          const { hold } = await decideHold(installation, tenant, id, decision, items ?? null);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
           outside.out(`Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`);
@@ -283,9 +283,9 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
     .description('show the runs that changed or deleted something, newest first')
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withInstallation(options(), async ({ installation }) => {
         const { listRuns } = await import('../control/undo.ts');
-        const runs = await listRuns(estate, tenant);
+        const runs = await listRuns(installation, tenant);
         print(json, { runs }, renderRuns(runs));
       }),
     );
@@ -297,17 +297,23 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
     .option('--release', "let the target's rules decide again about what an undo put back")
     .option('--json', 'as JSON, with every line')
     .action((run: string, choice: { tenant?: string; dryRun?: boolean; release?: boolean; json?: boolean }) =>
-      outside.withEstate(options(), async ({ estate }) => {
+      outside.withInstallation(options(), async ({ installation }) => {
         const { releaseRun, undoRun } = await import('../control/undo.ts');
         if (choice.release === true) {
-          const result = await releaseRun(estate, run, { tenant: choice.tenant });
+          const result = await releaseRun(installation, run, { tenant: choice.tenant });
           return print(choice.json, result, `${result.released} items of ${result.tenant} go by the rules again.`);
         }
         const progress = outside.progress();
-        const view = await undoRun(estate, run, { tenant: choice.tenant, dryRun: choice.dryRun === true }, progress, {
-          stop: outside.signal,
-          abort: outside.signal,
-        }).finally(() => progress.end());
+        const view = await undoRun(
+          installation,
+          run,
+          { tenant: choice.tenant, dryRun: choice.dryRun === true },
+          progress,
+          {
+            stop: outside.signal,
+            abort: outside.signal,
+          },
+        ).finally(() => progress.end());
         print(choice.json, view, renderUndo(view));
         if (!view.dryRun && view.records.some(({ result }) => result === 'waiting' || result === 'unread'))
           outside.exit(1);

@@ -1,12 +1,12 @@
 import { Argument, type Command } from 'commander';
-import type { Estate } from '../control/estate.ts';
+import type { Installation } from '../control/installation.ts';
 import type { AddressKind } from '../model/reminders.ts';
 import { renderReminderExplanation, renderReminders } from './render-reminders.ts';
 
 /** What the commands on reminders need of the command line. */
 export interface ReminderCommands {
-  /** Opens the estate, does the work, closes it again. */
-  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  /** Opens the installation, does the work, closes it again. */
+  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   out(text: string): void;
   /** What stands on standard input. */
@@ -20,7 +20,7 @@ const KINDS: readonly AddressKind[] = ['phone', 'email'];
 
 /** Adds `reminders …`. */
 export function addReminders(program: Command, given: ReminderCommands): void {
-  const { withEstate, print, signal } = given;
+  const { withInstallation, print, signal } = given;
   const reminders = program.command('reminders').description('what patients are reminded of, and why or why not');
   reminders
     .command('upcoming <tenant>')
@@ -28,12 +28,12 @@ export function addReminders(program: Command, given: ReminderCommands): void {
     .option('--day [date]', 'tomorrow, or a local day such as 2026-11-30')
     .option('--json', 'as JSON')
     .action((tenant: string, { day, json }: { day?: string | true; json?: boolean }) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { previewDay, upcomingReminders } = await import('../control/reminders.ts');
         const list =
           day === undefined
-            ? await upcomingReminders(estate, tenant)
-            : await previewDay(estate, tenant, day === true ? null : day, signal);
+            ? await upcomingReminders(installation, tenant)
+            : await previewDay(installation, tenant, day === true ? null : day, signal);
         print(json, list, renderReminders(list, 'Nothing is planned.'));
       }),
     );
@@ -43,9 +43,9 @@ export function addReminders(program: Command, given: ReminderCommands): void {
     .option('--limit <count>', `how many; else ${SHOWN}`, Number)
     .option('--json', 'as JSON')
     .action((tenant: string, { limit, json }: { limit?: number; json?: boolean }) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { settledReminders } = await import('../control/reminders.ts');
-        const list = await settledReminders(estate, tenant, limit !== undefined && limit >= 1 ? limit : SHOWN);
+        const list = await settledReminders(installation, tenant, limit !== undefined && limit >= 1 ? limit : SHOWN);
         print(json, list, renderReminders(list, 'Nothing was sent or dropped yet.'));
       }),
     );
@@ -54,26 +54,26 @@ export function addReminders(program: Command, given: ReminderCommands): void {
     .description('tell the story of the reminders of one appointment')
     .option('--json', 'as JSON')
     .action((tenant: string, appointment: string, { json }: { json?: boolean }) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { explainReminders } = await import('../control/reminders.ts');
-        const view = await explainReminders(estate, tenant, appointment, signal);
+        const view = await explainReminders(installation, tenant, appointment, signal);
         print(json, view, renderReminderExplanation(view));
       }),
     );
   addUpkeep(reminders, given);
 }
 
-function addUpkeep(reminders: Command, { withEstate, out, read }: ReminderCommands): void {
+function addUpkeep(reminders: Command, { withInstallation, out, read }: ReminderCommands): void {
   reminders
     .command('opt-out <tenant>')
     .addArgument(new Argument('<kind>', 'what kind of address').choices(KINDS))
     .description('never remind at an address again; it is read from standard input')
     .option('--lift', 'forget that the address was opted out')
     .action((tenant: string, kind: AddressKind, { lift }: { lift?: boolean }) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { optOut } = await import('../control/reminders.ts');
         const address = (await read()).trim();
-        const { changed } = await optOut(estate, tenant, { kind, address, lift: lift === true });
+        const { changed } = await optOut(installation, tenant, { kind, address, lift: lift === true });
         out(changed ? (lift === true ? 'The opt-out is lifted.' : 'The address is opted out.') : 'It was so already.');
       }),
     );
@@ -81,9 +81,9 @@ function addUpkeep(reminders: Command, { withEstate, out, read }: ReminderComman
     .command('reopen <tenant> <channel>')
     .description('use a channel again that was closed because the other side was gone')
     .action((tenant: string, channel: string) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { reopenChannel } = await import('../control/reminders.ts');
-        const { changed } = await reopenChannel(estate, tenant, channel);
+        const { changed } = await reopenChannel(installation, tenant, channel);
         out(changed ? `The channel ${channel} is used again.` : `The channel ${channel} was not closed.`);
       }),
     );

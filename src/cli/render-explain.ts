@@ -52,7 +52,7 @@ function renderTarget(target: TargetExplanation): string {
     lines.push(wrap(`waiting: to be ${want} (${reason})${tried}, ${next} ${renderTime(dueAt)}`, WIDTH, '  '));
   }
   for (const { id, kind, state } of target.holds) lines.push(`  in hold ${id} (${kind}), ${state}`);
-  if (target.trouble !== null) lines.push(`  the whole target stands still: ${target.trouble}`);
+  if (target.failure !== null) lines.push(`  the whole target stands still: ${target.failure}`);
   return lines.join('\n');
 }
 

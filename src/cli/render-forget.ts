@@ -77,14 +77,14 @@ export function renderReceipt({
     { heading: 'failed', right: true },
     { heading: 'reach' },
   ];
-  const rows = targets.map(({ target, connector, found, erased, waiting, failed, reach, trouble }) => [
+  const rows = targets.map(({ target, connector, found, erased, waiting, failed, reach, failure }) => [
     target,
     connector,
     String(found),
     String(erased),
     String(waiting),
     String(failed),
-    trouble === null ? REACHES[reach] : `kept back: ${trouble}`,
+    failure === null ? REACHES[reach] : `kept back: ${failure}`,
   ]);
   const traces = Object.entries(TRACES).flatMap(([name, words]) => {
     const count = state[name as keyof ErasedTraces];

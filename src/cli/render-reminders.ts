@@ -87,7 +87,7 @@ function renderJourney(line: ReminderLine): string {
   const when = settledAt === null ? '' : ` ${localTime(settledAt, zone)}`;
   const because = reason === null ? '' : `: ${REASONS[reason] ?? reason} (${reason})`;
   const tried = attempts === 0 ? '' : `, handed over ${attempts} ${attempts === 1 ? 'time' : 'times'}`;
-  const told = lastCode === null ? '' : `, last trouble ${lastCode}`;
+  const told = lastCode === null ? '' : `, last failure ${lastCode}`;
   const known = reference === null ? '' : `, known there as ${reference}`;
   steps.push(`${line.state}${when}${because}${tried}${told}${known}`);
   if (line.report !== null) {

@@ -1,4 +1,4 @@
-import type { ConnectionStatus } from '../control/estate.ts';
+import type { ConnectionStatus } from '../control/installation.ts';
 import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status.ts';
 import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading } from './render-gaps.ts';
@@ -87,10 +87,10 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   for (const target of tenant.targets) {
     if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNear(target, now));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
-    if (target.trouble !== null) lines.push('', ...renderTrouble(target, now));
+    if (target.failure !== null) lines.push('', ...renderFailure(target, now));
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
     if (target.ambiguous > 0) {
-      const what = `${target.ambiguous} objects carry our mark and match no record for certain`;
+      const what = `${target.ambiguous} objects carry our owner tag and match no record for certain`;
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
   }
@@ -111,10 +111,10 @@ function renderNotifications(targets: readonly TargetStatus[]): string[] {
       const why = reason ?? 'not-yet';
       polled.set(why, [...(polled.get(why) ?? []), target]);
     } else {
-      const trouble = reason === null ? '' : `, upkeep failed: ${reason}`;
+      const failure = reason === null ? '' : `, upkeep failed: ${reason}`;
       const since = renderTime(sinceAt);
       lines.push(
-        wrap(`${target}: told of changes since ${since}, until ${renderTime(untilAt)}${trouble}`, WIDTH, '  '),
+        wrap(`${target}: told of changes since ${since}, until ${renderTime(untilAt)}${failure}`, WIDTH, '  '),
       );
     }
   }
@@ -237,11 +237,11 @@ function renderNear({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant
   return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, WIDTH, '  ')];
 }
 
-function renderTrouble({ target, trouble }: TargetStatus, now: Instant): string[] {
-  if (trouble === null) return [];
-  const since = renderAge(trouble.sinceAt, now);
-  const remedy = trouble.remedy === null ? '' : ` What to do: ${trouble.remedy}.`;
-  return [wrap(`${target}: ${trouble.message} (${trouble.code}, for ${since}).${remedy}`, WIDTH, '  ')];
+function renderFailure({ target, failure }: TargetStatus, now: Instant): string[] {
+  if (failure === null) return [];
+  const since = renderAge(failure.sinceAt, now);
+  const remedy = failure.remedy === null ? '' : ` What to do: ${failure.remedy}.`;
+  return [wrap(`${target}: ${failure.message} (${failure.code}, for ${since}).${remedy}`, WIDTH, '  ')];
 }
 
 const LEFT: Readonly<Record<DriftPolicy, string>> = {

@@ -28,10 +28,10 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
       ...[...counts, target.held, target.pending, target.failing, target.links].map(String),
     ];
   });
-  const troubles = targets.flatMap(({ target, trouble }) =>
-    trouble === null
+  const failures = targets.flatMap(({ target, failure }) =>
+    failure === null
       ? []
-      : [wrap(`${target}: ${trouble.message} (${trouble.code}). ${trouble.remedy ?? 'It is tried again by itself.'}`)],
+      : [wrap(`${target}: ${failure.message} (${failure.code}). ${failure.remedy ?? 'It is tried again by itself.'}`)],
   );
-  return [head, ...renderReading(run), '', renderTable(columns, rows), ...troubles, ...renderGaps(run.gaps)].join('\n');
+  return [head, ...renderReading(run), '', renderTable(columns, rows), ...failures, ...renderGaps(run.gaps)].join('\n');
 }

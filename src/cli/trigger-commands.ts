@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { Estate } from '../control/estate.ts';
+import type { Installation } from '../control/installation.ts';
 import type { Progress } from '../model/progress.ts';
 import { renderTriggers } from './render-triggers.ts';
 
 /** What the commands on triggers need of the command line. */
 export interface TriggerCommands {
-  /** Opens the estate, does the work, closes it again. */
-  withEstate(work: (estate: Estate) => Promise<void>): Promise<void>;
+  /** Opens the installation, does the work, closes it again. */
+  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   out(text: string): void;
   progress(): Progress & { end(): void };
@@ -14,16 +14,19 @@ export interface TriggerCommands {
 }
 
 /** Adds `triggers …`; without a verb it shows. */
-export function addTriggers(program: Command, { withEstate, print, out, progress, signal }: TriggerCommands): void {
+export function addTriggers(
+  program: Command,
+  { withInstallation, print, out, progress, signal }: TriggerCommands,
+): void {
   const triggers = program.command('triggers').description('what receivers are told of reports and invoices');
   triggers
     .command('show <tenant>', { isDefault: true })
     .description('show endpoints and events: what was sent, what waits and fails, and when it is tried next')
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { listTriggers } = await import('../control/triggers.ts');
-        const list = await listTriggers(estate, tenant);
+        const list = await listTriggers(installation, tenant);
         print(json, list, renderTriggers(list));
       }),
     );
@@ -32,11 +35,11 @@ export function addTriggers(program: Command, { withEstate, print, out, progress
     .description('use an endpoint again that was closed, and try at once what waits for it')
     .option('--skip', 'never send what is there by now')
     .action((tenant: string, endpoint: string, { skip }: { skip?: boolean }) =>
-      withEstate(async (estate) => {
+      withInstallation(async (installation) => {
         const { reopenEndpoint } = await import('../control/triggers.ts');
         const told = progress();
         const options = { skip: skip === true };
-        const { closed } = await reopenEndpoint(estate, tenant, endpoint, options, told, signal).finally(() =>
+        const { closed } = await reopenEndpoint(installation, tenant, endpoint, options, told, signal).finally(() =>
           told.end(),
         );
         const was = closed === null ? 'was not closed' : 'is used again';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
-import type { HttpRequest, HttpResponse, HttpStream } from '../http/door.ts';
+import type { HttpRequest, HttpResponse, HttpStream } from '../http/client.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { ClinicContext } from './context.ts';
 import { errorFromAnswer } from './errors.ts';
@@ -46,13 +46,13 @@ const NOT_HERE = new Set(['aborted', 'budget-exhausted', 'budget-paused']);
  * Sends a call with the login's token. A 401 is answered with one renewal and one replay. 429, 5xx and failures of the network
  * are tried again in place as long as the wait is short; a longer one is thrown for the job to come back. A POST that may have been
  * carried out is never sent again here: its caller looks the record up first.
- * @throws MirrorError as `errors.ts` says, and those of the door and the login
+ * @throws MirrorError as `errors.ts` says, and those of the HTTP client and the login
  */
 export function send(context: ClinicContext, call: ClinicCall): Promise<HttpResponse> {
   return deliver(context, call, { ask: (request) => context.http.send(request), whole: async (answer) => answer });
 }
 
-/** The same for an answer that is read as it comes. @throws as {@link send}; the body may throw what the door says */
+/** The same for an answer that is read as it comes. @throws as {@link send}; the body may throw what the HTTP client says */
 export function openAnswer(context: ClinicContext, call: ClinicCall): Promise<HttpStream> {
   return deliver(context, call, { ask: (request) => context.http.open(request), whole: (answer) => answer.whole() });
 }
@@ -169,7 +169,7 @@ function stopped(label: string): MirrorError {
   return new MirrorError(`${label}: the call was stopped`, { actor: 'remote', code: 'aborted', retry: 'later' });
 }
 
-/** The door does not know what a call is for; its errors get the label in front. */
+/** The HTTP client does not know what a call is for; its errors get the label in front. */
 function labelled(error: unknown, label: string): unknown {
   if (!(error instanceof MirrorError) || error.message.startsWith(label)) return error;
   const { actor, code, retry, retryAfterMs, ambiguous, status, remedy, cause } = error;

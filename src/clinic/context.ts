@@ -1,5 +1,5 @@
 import type { Budget } from '../http/budget.ts';
-import type { HttpDoor } from '../http/door.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
@@ -22,7 +22,7 @@ export interface ClinicContext {
   compiled: CompiledProfile;
   /** Address of the API without the version, such as `https://api.example.org`. */
   baseUrl: string;
-  http: HttpDoor;
+  http: HttpClient;
   /** The share of the OAuth client, over all users and tenants; null for none. */
   budget: Budget | null;
   authorization: ClinicAuthorization;

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../http/door.ts';
+import type { HttpResponse } from '../http/client.ts';
 import { isHtml } from '../http/json.ts';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
@@ -21,7 +21,7 @@ interface Told {
 
 /**
  * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
- * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of trouble
+ * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of failure
  * Its message holds the call's label, the status and the body's machine word, nothing else of the body.
  */
 export function errorFromAnswer(

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../http/door.ts';
+import type { HttpResponse } from '../http/client.ts';
 import { readJson } from '../http/json.ts';
 import { nextLink } from '../http/link-header.ts';
 import { MirrorError } from '../model/errors.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { HttpResponse } from '../http/door.ts';
+import type { HttpResponse } from '../http/client.ts';
 import type { Forgettable, KeptRoom } from '../model/kept.ts';
 import type { SetAside } from '../model/records.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';

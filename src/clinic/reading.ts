@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../http/door.ts';
+import type { HttpResponse } from '../http/client.ts';
 import { readJson } from '../http/json.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Lookup } from '../model/snapshots.ts';

@@ -1,5 +1,5 @@
 import type { Backups } from '../control/backups.ts';
-import { requireTenant } from '../control/estate.ts';
+import { requireTenant } from '../control/installation.ts';
 import { resumeTargets } from '../control/resume.ts';
 import type { Instant } from '../model/time.ts';
 import { openBackup, sealBackup } from '../state/backups.ts';
@@ -7,19 +7,19 @@ import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
 
 /** Opens the backups of an installation. */
-export function openBackups({ estate, composed, queues, epoch: { identity } }: Composition): Backups {
+export function openBackups({ installation, composed, queues, epoch: { identity } }: Composition): Backups {
   return {
     async backup(id) {
-      const { credentials, connections, sealer, tenant } = requireEntry(composed, requireTenant(estate, id).id);
+      const { credentials, connections, sealer, tenant } = requireEntry(composed, requireTenant(installation, id).id);
       const logins = [...connections.values()].filter(({ tokens }) => tokens !== null).map((each) => each.id);
-      const at = estate.clock();
+      const at = installation.clock();
       const pins: Record<string, Record<string, Instant>> = {};
       for (const target of tenant.targets.keys()) pins[target] = await tenant.journal.pins(target, at);
       const [stored, safeguards] = [await credentials.readAll(logins), await tenant.protection.read()];
       return sealBackup(sealer, { format: 2, at, identity, credentials: stored, safeguards, pins });
     },
     async restore(id, text) {
-      const tenant = requireTenant(estate, id);
+      const tenant = requireTenant(installation, id);
       const { credentials, sealer } = requireEntry(composed, id);
       const backup = openBackup(sealer, text, identity);
       const isWhole = backup.format === 2;
@@ -33,7 +33,7 @@ export function openBackups({ estate, composed, queues, epoch: { identity } }: C
       const logins = await credentials.restore(backup.credentials);
       await resumeTargets(tenant);
       await queues.pullNow(id);
-      await queues.keepChannels(id, { hurry: true });
+      await queues.keepSubscriptions(id, { hurry: true });
       await tenant.triggers?.wake(0, { read: true });
       return { ...logins, protections, pins: isWhole ? pins : null, at: isWhole ? backup.at : null };
     },

@@ -1,7 +1,7 @@
 import { CompiledProfile } from '../clinic/index.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
-import { requireTenant } from '../control/estate.ts';
-import { createHttpDoor } from '../http/door.ts';
+import { requireTenant } from '../control/installation.ts';
+import { createHttpClient } from '../http/client.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
@@ -12,8 +12,8 @@ import { serialiseSections } from './invoice-sections.ts';
  * @throws MirrorError as `requireTenant`
  */
 export function openClinicAccess(composition: Composition, id: string): ClinicAccess {
-  const { configuration, composed, estate, log } = composition;
-  const { leases } = requireTenant(estate, id);
+  const { configuration, composed, installation, log } = composition;
+  const { leases } = requireTenant(installation, id);
   const { tenant, connections } = requireEntry(composed, id);
   const connection = requireEntry(connections, CLINIC_CONNECTION);
   const client = requireEntry(configuration.settings.clinicClients, tenant.configuration.clinic.client);
@@ -25,10 +25,10 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
       compiled: new CompiledProfile(profile),
       pagings: new Map(),
       baseUrl: client.baseUrl,
-      http: createHttpDoor({ userAgent: 'clinic-mirror', clock: estate.clock }),
+      http: createHttpClient({ userAgent: 'clinic-mirror', clock: installation.clock }),
       budget: connection.budget,
       authorization: connection.authorizer(CLINIC_CONNECTION),
-      clock: estate.clock,
+      clock: installation.clock,
       log: log.child({ tenant: id }),
     },
     serialise: serialiseSections(leases),

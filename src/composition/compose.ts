@@ -1,6 +1,6 @@
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
-import type { Estate } from '../control/estate.ts';
+import type { Installation } from '../control/installation.ts';
 import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
@@ -33,7 +33,7 @@ const FEWEST_KEPT = 1_000;
 export interface Composition extends OpenTenants {
   /** The one that counts now. */
   readonly configuration: Configuration;
-  estate: Estate;
+  installation: Installation;
   logins: LoginStore<PendingLogin>;
   redis: RedisClient;
   epoch: StateEpoch;
@@ -96,7 +96,7 @@ export function compose(options: CompositionOptions): Composition {
   };
   const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
   const { composed } = tenants;
-  const estate: Estate = {
+  const installation: Installation = {
     tenants: tenantsOf(composed),
     get outlines() {
       return configuration.outlines;
@@ -121,7 +121,7 @@ export function compose(options: CompositionOptions): Composition {
     get configuration() {
       return configuration;
     },
-    estate,
+    installation,
     async takeUp(next, signal) {
       const changes = await tenants.takeUp(next, signal);
       configuration = next;

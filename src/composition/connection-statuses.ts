@@ -1,5 +1,5 @@
 import { WRONG_USER } from '../clinic/users.ts';
-import type { ConnectionStatus } from '../control/estate.ts';
+import type { ConnectionStatus } from '../control/installation.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -28,7 +28,7 @@ export async function connectionStatuses(
       // One login that can't be read (its sealing key is gone) must not hide how all the others stand.
       const unreadable = read instanceof MirrorError ? read : null;
       const credential = read instanceof MirrorError ? null : read;
-      const tenantless = id === CLINIC_CONNECTION ? tenantTrouble(lastRun, credential) : null;
+      const tenantless = id === CLINIC_CONNECTION ? tenantFailure(lastRun, credential) : null;
       const told = tenantless === null ? (credential?.state ?? untouched) : ('no-tenant' as const);
       return {
         connection: id,
@@ -45,7 +45,7 @@ export async function connectionStatuses(
 }
 
 /** Why the clinic's login is of no use although the clinic takes it, by the last cycle since it was made; null when it is. */
-function tenantTrouble(lastRun: RunReport | undefined, credential: Credential | null): string | null {
+function tenantFailure(lastRun: RunReport | undefined, credential: Credential | null): string | null {
   if (lastRun?.error == null || credential === null || lastRun.startedAt < credential.obtainedAt) return null;
   const { code } = lastRun.error;
   return WRONG_USER.has(code) || code === 'tenant-choice' ? code : null;

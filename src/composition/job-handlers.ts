@@ -1,10 +1,10 @@
-import { keepChannels } from '../jobs/channels.ts';
 import { lookAtTarget } from '../jobs/look.ts';
 import { pullTenant } from '../jobs/pull.ts';
 import { pushTarget } from '../jobs/push.ts';
 import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from '../jobs/read-streams.ts';
 import { refreshTokens } from '../jobs/refresh-tokens.ts';
 import { remind } from '../jobs/remind.ts';
+import { keepSubscriptions } from '../jobs/subscriptions.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { runTriggers } from '../jobs/triggers.ts';
 import { ForAnotherProcess, type JobHandlers, MOST_HAND_ONS } from '../jobs/workers.ts';
@@ -29,10 +29,10 @@ function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers
 }
 
 function handlersOf(composition: Composition): JobHandlers {
-  const { queues, estate, composed } = composition;
+  const { queues, installation, composed } = composition;
   return {
     async pull({ tenant: id, asked = false }, { stop, taken }) {
-      const tenant = estate.tenants.get(id);
+      const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       if (taken <= MOST_HAND_ONS && (await areCrmsElsewhere(tenant))) throw new ForAnotherProcess();
       const run = await pullTenant(tenant, stop, { asked });
@@ -42,14 +42,14 @@ function handlersOf(composition: Composition): JobHandlers {
       if (run !== null && (await areStreamsDue(tenant, run))) await queues.readStreams(id);
     },
     async 'read-streams'({ tenant: id }, { stop, taken }) {
-      const tenant = estate.tenants.get(id);
+      const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       const { run, isElsewhere } = await readStreamsInTurn(tenant, { takesOver: taken > MOST_HAND_ONS }, stop);
       if (isElsewhere) throw new ForAnotherProcess();
       if (run !== null) await wakeLanes(composition, tenant);
     },
     async push({ tenant: id, target: targetId }, signals) {
-      const tenant = estate.tenants.get(id);
+      const tenant = installation.tenants.get(id);
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
@@ -57,13 +57,13 @@ function handlersOf(composition: Composition): JobHandlers {
       if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
     },
     async audit({ tenant: id }) {
-      const tenant = estate.tenants.get(id);
+      const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       // A turn for each target: a slow one keeps no other waiting.
       for (const target of tenant.targets.keys()) await queues.look(id, target, { delayMs: 0, once: true });
     },
     async look({ tenant: id, target: targetId, whole, once = false }, { stop }) {
-      const tenant = estate.tenants.get(id);
+      const tenant = installation.tenants.get(id);
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
@@ -72,20 +72,20 @@ function handlersOf(composition: Composition): JobHandlers {
       if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, ...options });
       if (restore) await queues.pullNow(id);
     },
-    async channels({ tenant: id, hurry }, signals) {
-      const tenant = estate.tenants.get(id);
+    async subscriptions({ tenant: id, hurry }, signals) {
+      const tenant = installation.tenants.get(id);
       if (tenant === undefined) return;
-      const kept = await keepChannels(tenant, { hurry: hurry ?? false }, signals);
-      if (kept === null) return queues.keepChannels(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
+      const kept = await keepSubscriptions(tenant, { hurry: hurry ?? false }, signals);
+      if (kept === null) return queues.keepSubscriptions(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
       for (const target of kept.opened) await queues.look(id, target, { delayMs: 0 });
     },
     async remind({ tenant: id, reminder }, signals) {
-      const tenant = estate.tenants.get(id);
+      const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       await remind(tenant, reminder, signals);
     },
     async triggers({ tenant: id, retry = false }, signals) {
-      const tenant = estate.tenants.get(id);
+      const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       const done = await runTriggers(tenant, { read: !retry }, signals);
       // The lists are read by whoever is at it only if that turn began with them.

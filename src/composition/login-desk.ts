@@ -1,8 +1,8 @@
-import { LOGIN_CALLBACK_PATH } from '../admin/login-page.ts';
-import { requireTenant } from '../control/estate.ts';
+import { requireTenant } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
 import { resumeTargets } from '../control/resume.ts';
-import { withoutChannels } from '../jobs/channels.ts';
+import { LOGIN_CALLBACK_PATH } from '../http-server/login-page.ts';
+import { withoutSubscriptions } from '../jobs/subscriptions.ts';
 import { MirrorError } from '../model/errors.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { Composition } from './compose.ts';
@@ -11,17 +11,17 @@ import type { Composition } from './compose.ts';
 export function loginDesk(composition: Composition): LoginDesk {
   return {
     pending: composition.logins,
-    clock: composition.estate.clock,
+    clock: composition.installation.clock,
     log: composition.log,
     callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
     beforeLogout: (tenant, connection, logOut, signal) =>
-      withoutChannels(requireTenant(composition.estate, tenant), connection, logOut, signal),
+      withoutSubscriptions(requireTenant(composition.installation, tenant), connection, logOut, signal),
     async onLogin(id, connection) {
-      const { queues, estate } = composition;
-      const tenant = requireTenant(estate, id);
+      const { queues, installation } = composition;
+      const tenant = requireTenant(installation, id);
       await resumeTargets(tenant);
       await queues.pullNow(id);
-      await queues.keepChannels(id, { hurry: true });
+      await queues.keepSubscriptions(id, { hurry: true });
       await tenant.triggers?.wake(0, { read: true });
       // It may be another account, with other calendars behind the same names.
       for (const { id: target, configuration } of tenant.targets.values()) {
@@ -42,7 +42,7 @@ export function loginDesk(composition: Composition): LoginDesk {
     },
     isUsed: (tenant, connection) =>
       connection === CLINIC_CONNECTION ||
-      [...requireTenant(composition.estate, tenant).targets.values()].some(
+      [...requireTenant(composition.installation, tenant).targets.values()].some(
         ({ configuration }) => configuration.connection === connection,
       ),
   };

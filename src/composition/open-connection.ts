@@ -1,5 +1,5 @@
 import type { Budget } from '../http/budget.ts';
-import type { HttpDoor } from '../http/door.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../model/time.ts';
@@ -35,7 +35,7 @@ export interface ConnectionParts {
   tenant: TenantConfiguration;
   credentials: CredentialStore;
   leases: LeaseTaker;
-  http: HttpDoor;
+  http: HttpClient;
   /** A share of a provider's budget, by client. */
   budget(client: string, limits: { requestsPerMinute: number; burst: number }): Budget;
   /** Scopes that the targets on a connection need. */

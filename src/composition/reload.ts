@@ -45,7 +45,7 @@ const MOST_TOLD = 20;
  * is taken up when nothing changed since the look before.
  */
 export function keepReloading({ files, composition, log, onTakenUp, observe }: ReloadParts): Reloading {
-  const { clock } = composition.estate;
+  const { clock } = composition.installation;
   const end = new AbortController();
   const { signal } = end;
   const looks = new SettledLooks((look) => files.isAsRead(look));
@@ -58,7 +58,7 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
   let refused: RefusedFiles[] = [];
   let toldAt: Instant | null = null;
   let hasTold = false;
-  let isInTrouble = false;
+  let isFailing = false;
 
   async function readAgain(look: Look): Promise<void> {
     const isSure = isAsked;
@@ -102,19 +102,19 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
     isUnread = false;
     await finish();
     await tell();
-    isInTrouble = false;
+    isFailing = false;
   }
 
   function begin(): void {
     running ??= step()
       .catch((error: unknown) => {
         // Tried again with the next look; said once.
-        if (!signal.aborted && !isInTrouble) log.warn({ error }, 'the files of the configuration do not all count yet');
-        isInTrouble = true;
+        if (!signal.aborted && !isFailing) log.warn({ error }, 'the files of the configuration do not all count yet');
+        isFailing = true;
       })
       .finally(() => {
         running = null;
-        if (isAsked && !isInTrouble && !signal.aborted) begin();
+        if (isAsked && !isFailing && !signal.aborted) begin();
       });
   }
 

@@ -1,6 +1,6 @@
-import { ANSWERS_PATH } from '../admin/answers.ts';
-import { REMINDERS_PATH } from '../admin/reminder-callbacks.ts';
-import type { HttpDoor } from '../http/door.ts';
+import type { HttpClient } from '../http/client.ts';
+import { ANSWERS_PATH } from '../http-server/answers.ts';
+import { REMINDERS_PATH } from '../http-server/reminder-callbacks.ts';
 import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../jobs/open-reminders.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
@@ -34,7 +34,7 @@ export interface ReminderParts {
   epoch: Pick<TenantEpoch, 'settle'>;
   protection: Pick<Protection, 'keep'>;
   queues: Pick<WorkQueues, 'reminderAlarms'>;
-  http: HttpDoor;
+  http: HttpClient;
   log: Logger;
   clock: Clock;
   observeLag: ObserveLag;

@@ -1,7 +1,7 @@
 import type { Connector, ConnectorContext, ConnectorModule } from '../connectors/connector.ts';
 import { ownerOf } from '../connectors/owner.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
-import { type HttpDoor, withBudget } from '../http/door.ts';
+import { type HttpClient, withBudget } from '../http/client.ts';
 import { openForm } from '../jobs/open-crm.ts';
 import type { OpenTarget } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
@@ -9,7 +9,7 @@ import type { Item } from '../model/items.ts';
 import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
-import type { KeptChannel } from '../state/channels.ts';
+import type { KeptSubscription } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
@@ -26,7 +26,7 @@ export interface ConnectorParts {
   identityKey: Uint8Array;
   /** Fingerprint of that key. */
   identity: string;
-  http: HttpDoor;
+  http: HttpClient;
   remotes: SharedState;
   log: Logger;
   clock: Clock;
@@ -43,7 +43,7 @@ export function openTarget(target: TargetConfiguration, lasting: LastingTarget, 
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner } : { crm: { stream, properties } };
   const { supports, keysOf } = requireEntry(parts.connectors, target.connector);
-  const connector = lazily(() => openConnector(target, { mark: identity.mark, ...context }, parts));
+  const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
   return {
     id: target.id,
     stream,
@@ -70,20 +70,24 @@ export function openTarget(target: TargetConfiguration, lasting: LastingTarget, 
   };
 }
 
-/** A connector under the settings that a channel was opened with: its target may have others by now, or be gone. */
-export function openChannels(
-  channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>,
+/** A connector under the settings that a subscription was opened with: its target may have others by now, or be gone. */
+export function openSubscriptions(
+  subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>,
   parts: ConnectorParts,
 ) {
-  const module = parts.connectors.get(channel.connector);
-  const settings = module?.settingsSchema.safeParse(channel.settings);
-  const { kind } = parts.connection(channel.connection);
+  const module = parts.connectors.get(subscription.connector);
+  const settings = module?.settingsSchema.safeParse(subscription.settings);
+  const { kind } = parts.connection(subscription.connection);
   if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
-  const opened = openConnector({ ...channel, id: 'channels', settings: settings.data }, { mark: '' }, parts);
-  return opened.channels ?? null;
+  const opened = openConnector(
+    { ...subscription, id: 'subscriptions', settings: settings.data },
+    { ownerTag: '' },
+    parts,
+  );
+  return opened.subscriptions ?? null;
 }
 
-/** @param ours what the connector's own objects carry; nothing is read or written without a mark */
+/** @param ours what the connector's own objects carry; nothing is read or written without a owner tag */
 function openConnector(
   {
     id,
@@ -91,7 +95,7 @@ function openConnector(
     connection: login,
     settings,
   }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
-  ours: Pick<ConnectorContext<unknown>, 'mark' | 'owner' | 'crm'>,
+  ours: Pick<ConnectorContext<unknown>, 'ownerTag' | 'owner' | 'crm'>,
   parts: ConnectorParts,
 ): Connector<Item> {
   const connection = parts.connection(login);

@@ -7,7 +7,7 @@ import {
   type TenantMemory,
 } from '../clinic/tenant-source.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
-import { createHttpDoor, type HttpObserver } from '../http/door.ts';
+import { createHttpClient, type HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { TriggerSource } from '../jobs/open-triggers.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
@@ -22,7 +22,6 @@ import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { type BudgetWaiting, LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
-import { createChannelDirectory, createChannelStore } from '../state/channels.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import type { AwaitDurable } from '../state/durability.ts';
@@ -35,6 +34,7 @@ import { createOutbox } from '../state/outbox.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
+import { createSubscriptionDirectory, createSubscriptionStore } from '../state/subscriptions.ts';
 import { createTargetStore } from '../state/targets.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
 import { createUnansweredStore } from '../state/unanswered.ts';
@@ -42,7 +42,7 @@ import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import type { Lasting } from './closing.ts';
 import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { openReminders } from './reminders.ts';
-import { type Connectors, openChannels, openTarget, scopesOfTargets } from './targets.ts';
+import { type Connectors, openSubscriptions, openTarget, scopesOfTargets } from './targets.ts';
 import { openTriggers } from './triggers.ts';
 
 const USER_AGENT = 'clinic-mirror';
@@ -110,7 +110,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
   const generation = requireEntry(shared.generations, tenant.id);
   const credentials = createCredentialStore({ redis, writer, awaitDurable, sealer, tenant: tenant.id, log });
-  const http = createHttpDoor({
+  const http = createHttpClient({
     userAgent: USER_AGENT,
     clock,
     ...(shared.observe === undefined ? {} : { observe: shared.observe }),
@@ -195,7 +195,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
         tenant: tenant.formerly,
         target: (id) => tenant.targets.get(id)?.formerly,
       }),
-      records: createTargetStore(redis, tenant.id),
+      targetStore: createTargetStore(redis, tenant.id),
       holds: createHoldStore(redis, tenant.id),
       runs,
       missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
@@ -208,9 +208,10 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       tombstones: createTombstoneStore(redis, name, identityKey, protection),
       notifications: {
         url: settings.notifications.url ?? null,
-        store: createChannelStore(redis, tenant.id),
-        directory: createChannelDirectory(redis, clock),
-        channelsOf: (channel) => (connections.has(channel.connection) ? openChannels(channel, parts) : null),
+        store: createSubscriptionStore(redis, tenant.id),
+        directory: createSubscriptionDirectory(redis, clock),
+        subscriptionsOf: (subscription) =>
+          connections.has(subscription.connection) ? openSubscriptions(subscription, parts) : null,
       },
       reminders: openReminders({
         tenant,

@@ -1,5 +1,5 @@
 import { CompiledProfile } from '../clinic/index.ts';
-import type { Tenants } from '../control/estate.ts';
+import type { Tenants } from '../control/installation.ts';
 import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import { type ConfigurationChanges, changesBetween } from '../settings/configuration-changes.ts';
 import { OnDemand } from '../settings/on-demand.ts';

@@ -1,4 +1,4 @@
-import type { HttpDoor } from '../http/door.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { OpenTriggers, TriggerSource } from '../jobs/open-triggers.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
@@ -16,7 +16,7 @@ export interface TriggerParts {
   /** The clinic, for what receivers are told of. */
   openSource(): TriggerSource;
   queues: Pick<WorkQueues, 'wakeTriggers'>;
-  http: HttpDoor;
+  http: HttpClient;
 }
 
 /** Opens a tenant's triggers; null where none are configured. Nobody is told of anything yet. */

@@ -1,4 +1,4 @@
-import { requireTenant } from '../control/estate.ts';
+import { requireTenant } from '../control/installation.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
@@ -33,13 +33,13 @@ export async function watchEpoch({ epoch, redis, log }: Composition): Promise<()
 
 /** Whatever was taken out of the configuration is let go in time. */
 export function keepReleasing(composition: Composition): Releasing {
-  const { estate, removed, redis, log } = composition;
-  const { clock } = estate;
+  const { installation, removed, redis, log } = composition;
+  const { clock } = installation;
   return releaseRegularly(() => {
     const { settings, setAside, outlines } = composition.configuration;
     const keepMs = settings.removed.keepDays * DAY_MS;
     const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
-    const open = (tenant: string) => requireTenant(estate, tenant);
+    const open = (tenant: string) => requireTenant(installation, tenant);
     return { tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log };
   });
 }

@@ -1,10 +1,10 @@
 import type { MirrorError } from '../model/errors.ts';
 import type { Authorizer } from './connector.ts';
 import type { SendCalls } from './flow.ts';
-import type { WireAnswer, WireCall } from './wire.ts';
+import type { WireCall, WireResponse } from './wire.ts';
 
 /** `refused`: the batch as a whole was refused, and nothing of it was carried out. */
-export type BatchAnswer = { answers: (WireAnswer | null)[] } | { refused: WireAnswer };
+export type BatchAnswer = { answers: (WireResponse | null)[] } | { refused: WireResponse };
 
 /** A vendor's way to send batches. */
 export interface BatchVendor {
@@ -13,7 +13,7 @@ export interface BatchVendor {
   batchSize: number;
   sendBatch(calls: readonly WireCall[], authorization: string, signal: AbortSignal): Promise<BatchAnswer>;
   /** The error of a login that was renewed and refused again. */
-  loginRefused(answer: WireAnswer): MirrorError;
+  loginRefused(answer: WireResponse): MirrorError;
 }
 
 /**
@@ -23,8 +23,8 @@ export interface BatchVendor {
 export async function withLogin(
   { authorizer, loginRefused }: Pick<BatchVendor, 'authorizer' | 'loginRefused'>,
   signal: AbortSignal,
-  send: (authorization: string) => Promise<WireAnswer>,
-): Promise<WireAnswer> {
+  send: (authorization: string) => Promise<WireResponse>,
+): Promise<WireResponse> {
   const first = await send(await authorizer.header(signal));
   if (first.status !== 401) return first;
   const second = await send(await authorizer.renew(signal));
@@ -41,7 +41,7 @@ export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) =>
   let limit = vendor.batchSize;
   return (signal) => async (calls) => {
     const login = { authorization: await vendor.authorizer.header(signal), renewed: false };
-    const answers: (WireAnswer | null)[] = [];
+    const answers: (WireResponse | null)[] = [];
     while (answers.length < calls.length) {
       const slice = calls.slice(answers.length, answers.length + limit);
       const batch = await sendWithLogin(vendor, slice, login, signal);
@@ -74,7 +74,7 @@ async function sendWithLogin(
 }
 
 /** When the login was refused for every call there is nothing to say of any. */
-function unlessAllRefused({ loginRefused }: BatchVendor, answers: (WireAnswer | null)[]): BatchAnswer {
+function unlessAllRefused({ loginRefused }: BatchVendor, answers: (WireResponse | null)[]): BatchAnswer {
   const [first] = answers;
   if (first && answers.every((answer) => answer?.status === 401)) throw loginRefused(first);
   return { answers };

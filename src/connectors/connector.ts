@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { HttpDoor } from '../http/door.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { CalendarItem, Item, MappedProperty } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
@@ -61,16 +61,16 @@ export interface CrmContext {
 export interface ConnectorContext<TargetSettings> {
   settings: TargetSettings;
   /**
-   * Marks every object as belonging to this daemon, tenant and target: 16 characters of `[0-9a-v]`, keyed, stable.
+   * DriftCounts every object as belonging to this daemon, tenant and target: 16 characters of `[0-9a-v]`, keyed, stable.
    * Only objects that carry it are ours; nothing else is ever read as ours, changed or deleted.
    */
-  mark: string;
+  ownerTag: string;
   /** Stands on containers that the connector makes. */
   owner?: Owner;
   /** Absent for a calendar. */
   crm?: CrmContext;
   authorizer: Authorizer;
-  http: HttpDoor;
+  http: HttpClient;
   /** What the targets of this daemon have in common with a remote side that several of them write to. */
   shared: SharedState;
   log: Logger;
@@ -90,7 +90,7 @@ export interface RemoteChanges<Wanted extends Item = CalendarItem> {
 }
 
 /** A vendor's promise to tell us when something changes in a container. What it tells is a hint: a reading decides. */
-export interface NotificationChannel {
+export interface Subscription {
   /** Our own id, 32 hexadecimal characters of chance; a part of the address. */
   id: string;
   /** What the vendor needs to prolong or end it: opaque. */
@@ -98,8 +98,8 @@ export interface NotificationChannel {
   expiresAt: Instant;
 }
 
-/** What is asked of a vendor for a new channel. */
-export interface ChannelRequest {
+/** What is asked of a vendor for a new subscription. */
+export interface SubscriptionRequest {
   id: string;
   /** Comes back with every notification: 43 characters of base64url. */
   secret: string;
@@ -110,22 +110,22 @@ export interface ChannelRequest {
 }
 
 /** How a target's notifications are begun and ended. All methods throw MirrorError. */
-export interface NotificationChannels {
-  open(container: string, request: ChannelRequest, signal: AbortSignal): Promise<NotificationChannel>;
-  /** Prolongs a channel; null when this vendor can't, or doesn't know it any more: the caller opens another. */
-  extend(channel: NotificationChannel, expiresAt: Instant, signal: AbortSignal): Promise<NotificationChannel | null>;
-  /** Ends a channel; one that is gone already is no error. */
-  close(channel: NotificationChannel, signal: AbortSignal): Promise<void>;
+export interface Subscriptions {
+  open(container: string, request: SubscriptionRequest, signal: AbortSignal): Promise<Subscription>;
+  /** Prolongs a subscription; null when this vendor can't, or doesn't know it any more: the caller opens another. */
+  extend(subscription: Subscription, expiresAt: Instant, signal: AbortSignal): Promise<Subscription | null>;
+  /** Ends a subscription; one that is gone already is no error. */
+  close(subscription: Subscription, signal: AbortSignal): Promise<void>;
 }
 
-/** A request that came to a channel's address. Header names are in lower case. */
+/** A request that came to a subscription's address. Header names are in lower case. */
 export interface NotificationRequest {
   query: URLSearchParams;
   headers: Readonly<Record<string, string | undefined>>;
   body: string;
 }
 
-/** What a notification says. `changed`: look at the target; `missed`: look at all of it; `extend` and `ended`: about the channel itself. */
+/** What a notification says. `changed`: look at the target; `missed`: look at all of it; `extend` and `ended`: about the subscription itself. */
 export type NotificationEvent = 'opened' | 'changed' | 'missed' | 'extend' | 'ended';
 
 /** How a connector reads a request: a handshake to be answered as plain text, what it says under which secret, or nothing readable. */
@@ -137,7 +137,7 @@ export type NotificationReading =
 /** One target, opened. All methods throw MirrorError for what concerns the whole target (login, calendar gone, throttled). */
 export interface Connector<Wanted extends Item = CalendarItem> {
   /**
-   * Makes sure that the calendar is there: the configured one is checked, one of ours is found by mark or created once.
+   * Makes sure that the calendar is there: the configured one is checked, one of ours is found by owner tag or created once.
    * @param known the container that an earlier call gave, null at first
    * @returns the container's id, to be remembered
    */
@@ -166,7 +166,7 @@ export interface Connector<Wanted extends Item = CalendarItem> {
     signal: AbortSignal,
   ): Promise<RemoteChanges<Wanted>>;
   /** Absent where the vendor has no notifications. */
-  channels?: NotificationChannels;
+  subscriptions?: Subscriptions;
 }
 
 /** A connector's one export: what it is, what it needs, how to open it. */
@@ -186,6 +186,6 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   /** Schema of the vendor's own part of a target in the tenant file (strict: unknown keys refused). */
   readonly settingsSchema: z.ZodType<TargetSettings>;
   open(context: ConnectorContext<TargetSettings>): Connector<Wanted>;
-  /** Reads what was posted to a channel's address; pure. Absent where the vendor has no notifications. */
+  /** Reads what was posted to a subscription's address; pure. Absent where the vendor has no notifications. */
   readNotification?(request: NotificationRequest): NotificationReading;
 }

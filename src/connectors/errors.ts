@@ -1,11 +1,11 @@
 import { type Actor, MirrorError, type Retry } from '../model/errors.ts';
-import type { WireAnswer } from './wire.ts';
+import type { WireResponse } from './wire.ts';
 
 /** What an error concerns: one operation, or the whole target, whose other operations would meet it too. */
 export type Scope = 'item' | 'target';
 
 /** What an answer tells of itself. */
-type Answered = Pick<WireAnswer, 'status' | 'body'>;
+type Answered = Pick<WireResponse, 'status' | 'body'>;
 
 /** One kind of error of a vendor, as data: how it is recognised, and what follows. `docs/errors.md` is made of these. */
 export interface ErrorKind {
@@ -53,7 +53,7 @@ export interface VendorErrors<Kind extends string = string> {
   /** The kind of an answer that is not a success: by its words, else by its status. */
   kindOf(answer: Answered): Kind;
   /** An answer that is not a success, as an error. Nothing of its sentences goes into it: they may repeat what was sent. */
-  of(answer: WireAnswer): MirrorError;
+  of(answer: WireResponse): MirrorError;
   /** An error of a kind. */
   make(kind: Kind, details?: ErrorDetails): MirrorError;
   /** What an error concerns; null for one of no kind of the vendor's, such as a connection that failed. */
@@ -80,7 +80,7 @@ export const COMMON = {
   'server-error': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
     statuses: ['5xx'],
-    message: '{vendor} is in trouble',
+    message: '{vendor} is failing',
   },
   timeout: {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
@@ -205,9 +205,9 @@ function indexed<Kind extends string>(
 ): Map<string, Kind> {
   const index = new Map<string, Kind>();
   for (const [name, kind] of entries) {
-    for (const mark of marksOf(kind)) {
-      if (index.has(mark)) throw new TypeError(`both ${index.get(mark)} and ${name} claim ${mark}`);
-      index.set(mark, name);
+    for (const ownerTag of marksOf(kind)) {
+      if (index.has(ownerTag)) throw new TypeError(`both ${index.get(ownerTag)} and ${name} claim ${ownerTag}`);
+      index.set(ownerTag, name);
     }
   }
   return index;

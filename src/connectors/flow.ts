@@ -2,19 +2,19 @@ import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Operation, Outcome } from '../model/operations.ts';
 import { shared, type VendorErrors } from './errors.ts';
 import { failed, settle } from './settle.ts';
-import type { WireAnswer, WireCall } from './wire.ts';
+import type { WireCall, WireResponse } from './wire.ts';
 
 /**
  * What one operation does, step by step: it gives a call, is given the answer, and so on to its result. Many flows go
  * forward together, so that the calls of one round share a batch and no batch holds two calls of one flow.
  */
-export type Flow<Result> = Generator<WireCall, Result, WireAnswer>;
+export type Flow<Result> = Generator<WireCall, Result, WireResponse>;
 
 /** How a flow ended. */
 export type FlowEnd<Result> = { result: Result } | { error: MirrorError };
 
 /** Sends calls together; gives their answers in the calls' order, null where the answer lacks a part. */
-export type SendCalls = (calls: readonly WireCall[]) => Promise<(WireAnswer | null)[]>;
+export type SendCalls = (calls: readonly WireCall[]) => Promise<(WireResponse | null)[]>;
 
 /**
  * Carries out operations by their flows.
@@ -90,7 +90,7 @@ async function sendRound<Result>(round: readonly Waiting<Result>[], send: SendCa
   const nameOf = (call: WireCall) => (call.method === 'GET' ? call.path : call);
   for (const { call } of round) calls.set(nameOf(call), call);
   const names = [...calls.keys()];
-  let answers: (WireAnswer | null)[];
+  let answers: (WireResponse | null)[];
   try {
     answers = await send([...calls.values()]);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Item } from '../model/items.ts';
-import type { Connector, ConnectorContext, NotificationChannels } from './connector.ts';
+import type { Connector, ConnectorContext, Subscriptions } from './connector.ts';
 
 /** What is known of a vendor's connectors before their code is loaded. */
 export interface LoadedLater<Settings, Wanted extends Item> {
@@ -7,7 +7,7 @@ export interface LoadedLater<Settings, Wanted extends Item> {
   load(): Promise<(context: ConnectorContext<Settings>) => Connector<Wanted>>;
   /** Whether a connector under these settings has `locate`. */
   locates(settings: Settings): boolean;
-  /** Whether it has `channels`. */
+  /** Whether it has `subscriptions`. */
   notifies: boolean;
 }
 
@@ -32,7 +32,7 @@ export function loadedLater<Settings, Wanted extends Item>({
         });
       return connector;
     };
-    const channels = async () => promised((await opened()).channels);
+    const subscriptions = async () => promised((await opened()).subscriptions);
     return {
       prepare: async (...asked) => (await opened()).prepare(...asked),
       ...(locates(context.settings)
@@ -46,11 +46,11 @@ export function loadedLater<Settings, Wanted extends Item>({
       changes: async (...asked) => (await opened()).changes(...asked),
       ...(notifies
         ? {
-            channels: {
-              open: async (...asked) => (await channels()).open(...asked),
-              extend: async (...asked) => (await channels()).extend(...asked),
-              close: async (...asked) => (await channels()).close(...asked),
-            } satisfies NotificationChannels,
+            subscriptions: {
+              open: async (...asked) => (await subscriptions()).open(...asked),
+              extend: async (...asked) => (await subscriptions()).extend(...asked),
+              close: async (...asked) => (await subscriptions()).close(...asked),
+            } satisfies Subscriptions,
           }
         : {}),
     };

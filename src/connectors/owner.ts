@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
 import { shared } from './errors.ts';
 
-/** For whom a container of ours is, beside its mark: told by its description, to whoever has another identity key. */
+/** For whom a container of ours is, beside its owner tag: told by its description, to whoever has another identity key. */
 export interface Owner {
   /** Names tenant and target, whatever the identity key: 16 characters of `[0-9a-v]`. */
   place: string;

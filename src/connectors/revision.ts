@@ -22,7 +22,7 @@ export function withRevision(revision: number | undefined): { revision?: number 
 /**
  * The outcome of an operation whose object carries the stamp of a later write; null when it may go on. An erasure goes on whatever was
  * written since: a person asked for it.
- * @param remote an object that carries our mark
+ * @param remote an object that carries our owner tag
  * @param isDeleted it can be read still, and is there no more
  */
 export function supersededBy<Wanted extends Item>(

@@ -6,7 +6,7 @@ import { fromRevisionText, toRevisionText, withRevision } from './revision.ts';
 /** What is written on an object of a CRM beside the mapped properties and the key. */
 export interface Stamp {
   /** The sealed record id. */
-  locator: string;
+  sealedRecordId: string;
   contactKey: ItemKey | null;
   contactGeneration?: number;
   startAt: Instant;
@@ -21,20 +21,24 @@ const SEPARATOR = '.';
  * (base 36), the contact's key, its generation where that is above 0, and the write's revision. Letters, digits, `-`, `_` and `.`; about
  * 115 characters for a short id, 160 for a UUID.
  */
-export function toStamp(mark: string, { locator, contactKey, contactGeneration, startAt, revision }: Stamp): string {
+export function toStamp(
+  ownerTag: string,
+  { sealedRecordId, contactKey, contactGeneration, startAt, revision }: Stamp,
+): string {
   // A stamp that nobody can read would make a stranger of our own object.
   if (!Number.isFinite(startAt)) throw new RangeError('an item without a start can not be stamped');
-  const parts = [mark, locator, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
+  const parts = [ownerTag, sealedRecordId, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
   if (contactGeneration !== undefined || revision !== undefined) parts.push(contactGeneration?.toString(36) ?? '');
   if (revision !== undefined) parts.push(toRevisionText(revision));
   return parts.join(SEPARATOR);
 }
 
-/** Reads a stamp; null for an empty or damaged one, and for one with another mark: the object is not ours. */
-export function fromStamp(mark: string, text: unknown): Stamp | null {
+/** Reads a stamp; null for an empty or damaged one, and for one with another owner tag: the object is not ours. */
+export function fromStamp(ownerTag: string, text: unknown): Stamp | null {
   if (typeof text !== 'string') return null;
-  const [itsMark, locator, start, contactKey, generation, written, ...more] = text.split(SEPARATOR);
-  if (itsMark !== mark || !locator || start === undefined || contactKey === undefined || more.length > 0) return null;
+  const [itsMark, sealedRecordId, start, contactKey, generation, written, ...more] = text.split(SEPARATOR);
+  if (itsMark !== ownerTag || !sealedRecordId || start === undefined || contactKey === undefined || more.length > 0)
+    return null;
   const seconds = Number.parseInt(start, 36);
   if (!/^-?[0-9a-z]+$/.test(start) || !Number.isSafeInteger(seconds)) return null;
   if (!/^[0-9a-v]*$/.test(contactKey)) return null;
@@ -45,7 +49,13 @@ export function fromStamp(mark: string, text: unknown): Stamp | null {
   if (written !== undefined && revision === undefined) return null;
   const again = hasGeneration ? { contactGeneration: Number.parseInt(generation, 36) } : {};
   const startAt = seconds * SECOND_MS;
-  return { locator, contactKey: contactKey === '' ? null : contactKey, ...again, startAt, ...withRevision(revision) };
+  return {
+    sealedRecordId,
+    contactKey: contactKey === '' ? null : contactKey,
+    ...again,
+    startAt,
+    ...withRevision(revision),
+  };
 }
 
 /** What of an item stands in its stamp. */
@@ -53,7 +63,7 @@ export function belongingOf({
   contactKey,
   contactGeneration,
   startAt,
-}: Omit<Stamp, 'locator' | 'revision'>): Omit<Stamp, 'locator' | 'revision'> {
+}: Omit<Stamp, 'sealedRecordId' | 'revision'>): Omit<Stamp, 'sealedRecordId' | 'revision'> {
   return { contactKey, ...(contactGeneration === undefined ? {} : { contactGeneration }), startAt };
 }
 
@@ -63,6 +73,6 @@ const WHOLE_STAMP = /^[0-9a-v]{16}\.[\w-]+\.-?[0-9a-z]+\.[0-9a-v]*(?:\.[0-9a-z]+
  * Whether a text is the stamp of another target: its object is not ours, even under our key. What is no stamp is one that somebody
  * damaged or emptied: the key, which only we can make, decides then.
  */
-export function isStampOfAnother(mark: string, text: unknown): boolean {
-  return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${mark}${SEPARATOR}`);
+export function isStampOfAnother(ownerTag: string, text: unknown): boolean {
+  return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${ownerTag}${SEPARATOR}`);
 }

@@ -12,7 +12,7 @@ export interface WireCall {
 }
 
 /** What the vendor answered to one call, in a batch or alone. */
-export interface WireAnswer {
+export interface WireResponse {
   status: number;
   /** The parsed JSON body; undefined when there was none or it was not JSON. */
   body: unknown;
@@ -21,6 +21,6 @@ export interface WireAnswer {
 }
 
 /** Whether the call was carried out. */
-export function isSuccess(answer: WireAnswer): boolean {
+export function isSuccess(answer: WireResponse): boolean {
   return answer.status >= 200 && answer.status < 300;
 }

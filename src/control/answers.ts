@@ -7,7 +7,7 @@ import type { Answer, LedgerEntry } from '../model/reminders.ts';
 import type { Lookup } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import type { AnswerDirectory, AnswerLink } from '../state/answers.ts';
-import type { Estate } from './estate.ts';
+import type { Installation } from './installation.ts';
 
 /**
  * What a page says to a patient:
@@ -81,7 +81,7 @@ interface Asked {
 
 /** What the page works with; put together by `main.ts`. */
 export interface AnswerParts {
-  estate: Estate;
+  installation: Installation;
   directory: AnswerDirectory;
   /** The clinic of a tenant, for what a person waits for. */
   clinicOf(tenant: OpenTenant): Pick<ClinicSource, 'readAppointment' | 'setStatus'>;
@@ -89,33 +89,33 @@ export interface AnswerParts {
 
 /** Opens the page. */
 export function createAnswerDesk(parts: AnswerParts): AnswerDesk {
-  const { estate } = parts;
+  const { installation } = parts;
   return {
     async show(token) {
       const asked = await find(parts, token);
-      return 'says' in asked ? asked : ask(asked, 'ask', estate.clock());
+      return 'says' in asked ? asked : ask(asked, 'ask', installation.clock());
     },
     async take(token, { answer, proof }) {
       const asked = await find(parts, token);
       if ('says' in asked) return asked;
-      const now = estate.clock();
+      const now = installation.clock();
       if (!isShown(asked, proof, now)) return ask(asked, 'ask-again', now);
       if (answer !== 'confirmed' && answer !== 'cancelled') return ask(asked, 'ask-again', now);
       const refusal = offered(asked, now)[answer];
       if (refusal !== null) return page(refusal, asked);
-      return carryOut(estate, asked, answer);
+      return carryOut(installation, asked, answer);
     },
   };
 }
 
 /** The reminder behind a token, or the page that says why there is nothing to answer. */
-async function find({ estate, directory, clinicOf }: AnswerParts, token: string): Promise<Asked | AnswerPage> {
+async function find({ installation, directory, clinicOf }: AnswerParts, token: string): Promise<Asked | AnswerPage> {
   const nothing: AnswerPage = { says: 'unknown', about: null, form: null };
   const link = TOKEN.test(token) ? await directory.find(token) : null;
   if (link === null) return nothing;
   // By the name that its state has: the tenant's file may have another one by now.
-  const outline = [...estate.outlines].find(([id, { formerly }]) => (formerly ?? id) === link.tenant);
-  const tenant = outline === undefined ? undefined : estate.tenants.get(outline[0]);
+  const outline = [...installation.outlines].find(([id, { formerly }]) => (formerly ?? id) === link.tenant);
+  const tenant = outline === undefined ? undefined : installation.tenants.get(outline[0]);
   if (tenant?.reminders?.answers == null) return nothing;
   const { reminders } = tenant;
   const { ledger, answers } = reminders;
@@ -126,7 +126,7 @@ async function find({ estate, directory, clinicOf }: AnswerParts, token: string)
   const { startAt, zone } = entry;
   const about = { clinic: file.sender ?? name, phone: file.phone ?? null, startAt, zone, language };
   const asked = { tenant, clinic: clinicOf(tenant), reminders, answers, entry, link, about };
-  const now = estate.clock();
+  const now = installation.clock();
   if (!(await answers.store.admit(entry.id, now))) return page('limited', asked);
   if (entry.answer !== null) return page(`was-${entry.answer.is}`, asked);
   if (now >= startAt) return page('expired', asked);
@@ -163,7 +163,7 @@ function isShown({ answers, entry }: Asked, proof: string, now: Instant): boolea
 }
 
 /** One request at a time carries an answer out; the answer is kept when the clinic has it. */
-async function carryOut(estate: Estate, asked: Asked, answer: Answer): Promise<AnswerPage> {
+async function carryOut(installation: Installation, asked: Asked, answer: Answer): Promise<AnswerPage> {
   const { tenant, entry, answers } = asked;
   const claim = await answers.store.begin(entry.id);
   if (claim === null) return page('busy', asked);
@@ -173,13 +173,13 @@ async function carryOut(estate: Estate, asked: Asked, answer: Answer): Promise<A
     const before = (await asked.reminders.ledger.read(entry.id))?.answer ?? null;
     if (before !== null) return page(`was-${before.is}`, asked);
     const says = await tell(asked, answer);
-    if (says === answer) kept = { answer, at: estate.clock() };
+    if (says === answer) kept = { answer, at: installation.clock() };
     tenant.log.info({ reminder: entry.id, answer, says }, 'a patient answered a reminder');
     return page(says, asked);
   } finally {
     await answers.store.end(entry.id, claim, kept);
     // The targets follow at once; when that can't be asked for, they do with the next cycle.
-    if (kept !== null) await estate.pullNow(tenant.id).catch(() => {});
+    if (kept !== null) await installation.pullNow(tenant.id).catch(() => {});
   }
 }
 

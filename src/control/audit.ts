@@ -1,7 +1,7 @@
 import { auditTarget } from '../jobs/audit.ts';
 import type { Progress } from '../model/progress.ts';
 import type { DriftReport } from '../state/targets.ts';
-import { type Estate, pausedError, requireTenant } from './estate.ts';
+import { type Installation, pausedError, requireTenant } from './installation.ts';
 
 /** What an audit on demand found; null for a target that is being written to, rests, or was never written to. */
 export interface AuditView {
@@ -14,12 +14,12 @@ export interface AuditView {
  * @throws MirrorError `settings`, code `tenant-paused` or `no-such-tenant`
  */
 export async function auditNow(
-  estate: Estate,
+  installation: Installation,
   id: string,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<AuditView> {
-  const tenant = requireTenant(estate, id);
+  const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(id);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const view: AuditView = { tenant: id, targets: [] };
@@ -28,6 +28,6 @@ export async function auditNow(
     const drift = await auditTarget(tenant, target, signal, { whole: true });
     view.targets.push({ target: target.id, policy: target.configuration.audit.drift, drift });
   }
-  await estate.pullNow(id);
+  await installation.pullNow(id);
   return view;
 }

@@ -1,5 +1,5 @@
 import type { Instant } from '../model/time.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Installation, requireTenant } from './installation.ts';
 
 /** What came of restoring a backup. */
 export interface Restored {
@@ -27,8 +27,11 @@ export interface Backups {
  * Ends the doubt of a state that was lost or went back: a person knows that nobody has to be kept out, or had them forgotten again.
  * @throws MirrorError `settings`, code `no-such-tenant`
  */
-export async function acceptLoss(estate: Estate, tenantId: string): Promise<{ tenant: string; changed: boolean }> {
-  const changed = await requireTenant(estate, tenantId).protection.accept();
-  if (changed) await estate.pullNow(tenantId);
+export async function acceptLoss(
+  installation: Installation,
+  tenantId: string,
+): Promise<{ tenant: string; changed: boolean }> {
+  const changed = await requireTenant(installation, tenantId).protection.accept();
+  if (changed) await installation.pullNow(tenantId);
   return { tenant: tenantId, changed };
 }

@@ -6,7 +6,7 @@ import { hasLeft, type Instant } from '../model/time.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
 import { windowOf } from '../sync/followed.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Installation, requireTenant } from './installation.ts';
 import type { DriftPolicy } from './status.ts';
 
 /** What the clinic says of the appointment now. */
@@ -28,7 +28,7 @@ export interface TargetExplanation {
   byHand: { done: 'edited' | 'removed'; fields: string[]; policy: DriftPolicy } | null;
   pending: Pick<PendingChange, 'reason' | 'want' | 'attempts' | 'lastError' | 'parked' | 'enqueuedAt' | 'dueAt'> | null;
   holds: Pick<Hold, 'id' | 'kind' | 'state'>[];
-  trouble: string | null;
+  failure: string | null;
 }
 
 /** One appointment's whole story, without its contents. */
@@ -47,12 +47,12 @@ const EXCLUSIONS: Readonly<Record<Exclusion, string>> = {
 
 /** Reads the appointment alone and everything that we hold of it. */
 export async function explain(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   recordId: string,
   signal: AbortSignal,
 ): Promise<Explanation> {
-  const tenant = requireTenant(estate, tenantId);
+  const tenant = requireTenant(installation, tenantId);
   const { source, appointment } = await readSource(tenant, recordId, signal);
   const holds = await tenant.holds.list();
   const followers = [...tenant.targets.values()].filter(({ stream }) => stream === 'appointments');
@@ -96,7 +96,7 @@ async function explainTarget(
   const [links, pending, record, pinned] = await Promise.all([
     tenant.links.readSome(target.id, [recordId]),
     tenant.outbox.pendingOf(target.id, recordId),
-    tenant.records.read(target.id),
+    tenant.targetStore.read(target.id),
     tenant.journal.pinned(target.id, tenant.clock()),
   ]);
   const link = links.get(recordId);
@@ -120,7 +120,7 @@ async function explainTarget(
     holds: holds
       .filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId))
       .map(({ id, kind, state }) => ({ id, kind, state })),
-    trouble: record.trouble === null ? null : record.trouble.code,
+    failure: record.failure === null ? null : record.failure.code,
   };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Instant, SECOND_MS } from '../model/time.ts';
-import type { Estate } from './estate.ts';
+import type { Installation } from './installation.ts';
 
 /** What was computed counts for so long at least, however often it is asked for. */
 const KEPT_MS = 5 * SECOND_MS;
@@ -16,7 +16,7 @@ export interface StateFigures {
    * @returns how old they are, in milliseconds
    * @throws MirrorError as the state does, Redis not answering among it
    */
-  refresh(estate: Estate): Promise<number>;
+  refresh(installation: Installation): Promise<number>;
 }
 
 /**
@@ -24,15 +24,15 @@ export interface StateFigures {
  * @param longestWaitMs how long whoever asks waits for it, once there are figures at all
  */
 export function createStateFigures(
-  compute: (estate: Estate) => Promise<void>,
+  compute: (installation: Installation) => Promise<void>,
   longestWaitMs = LONGEST_WAIT_MS,
 ): StateFigures {
   let computed: { at: Instant; tookMs: number } | null = null;
   let computing: Promise<void> | null = null;
-  async function computeNow(estate: Estate): Promise<void> {
-    const at = estate.clock();
+  async function computeNow(installation: Installation): Promise<void> {
+    const at = installation.clock();
     const begunAt = performance.now();
-    await compute(estate);
+    await compute(installation);
     computed = { at, tookMs: performance.now() - begunAt };
   }
   function isOld(now: Instant): boolean {
@@ -41,9 +41,9 @@ export function createStateFigures(
     return ageMs < 0 || ageMs >= Math.max(KEPT_MS, KEPT_TIMES * computed.tookMs);
   }
   return {
-    async refresh(estate) {
-      if (isOld(estate.clock())) {
-        computing ??= computeNow(estate).finally(() => {
+    async refresh(installation) {
+      if (isOld(installation.clock())) {
+        computing ??= computeNow(installation).finally(() => {
           computing = null;
         });
         // Whoever stopped waiting leaves nobody who hears of a failure; the next one asks again.
@@ -52,7 +52,7 @@ export function createStateFigures(
           ? computing
           : Promise.race([computing, pause(longestWaitMs, undefined, { ref: false })]));
       }
-      return estate.clock() - (computed?.at ?? estate.clock());
+      return installation.clock() - (computed?.at ?? installation.clock());
     },
   };
 }

@@ -4,7 +4,7 @@ import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { ForgetNote, ForgetReceipt } from '../model/forgetting.ts';
 import type { Progress } from '../model/progress.ts';
-import { type Estate, pausedError, requireTenant } from './estate.ts';
+import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { resumeTargets } from './resume.ts';
 import { drainTarget } from './sync.ts';
 
@@ -29,13 +29,13 @@ export interface ForgetPreview {
  * @throws MirrorError `settings`, code `no-such-tenant` or `tenant-paused`; the clinic's, when it can't be read
  */
 export async function previewForgetting(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   patientId: string,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<ForgetPreview> {
-  const tenant = runningTenant(estate, tenantId);
+  const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signal);
   const { ids, reminders, notes } = records;
   const targets: ForgetPreview['targets'] = [];
@@ -65,13 +65,13 @@ export async function previewForgetting(
  * @throws MirrorError as {@link previewForgetting}
  */
 export async function forgetPatient(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   patientId: string,
   progress: Progress,
   signals: StopSignals,
 ): Promise<ForgetReceipt> {
-  const tenant = runningTenant(estate, tenantId);
+  const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signals.stop);
   await resumeTargets(tenant);
   const erasure = await forgetRecords(tenant, records, progress, signals.stop);
@@ -85,10 +85,18 @@ export async function forgetPatient(
   if (tenant.reminders !== null) notes.add('opt-outs-stay');
   if (targets.some(({ waiting, failed }) => waiting + failed > 0)) {
     notes.add('erasures-wait');
-    await estate.pullNow(tenantId);
+    await installation.pullNow(tenantId);
   }
   const { tombstone, traces: state } = erasure;
-  const content = { tenant: tenantId, at: estate.clock(), tombstone, upcoming, targets, state, notes: [...notes] };
+  const content = {
+    tenant: tenantId,
+    at: installation.clock(),
+    tombstone,
+    upcoming,
+    targets,
+    state,
+    notes: [...notes],
+  };
   return tenant.tombstones.keepReceipt(content);
 }
 
@@ -98,17 +106,17 @@ export async function forgetPatient(
  * @throws MirrorError `settings`, code `no-such-tenant`
  */
 export async function followAgain(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   patientId: string,
 ): Promise<{ tenant: string; changed: boolean }> {
-  const changed = await requireTenant(estate, tenantId).tombstones.remove(patientId);
-  if (changed) await estate.pullNow(tenantId);
+  const changed = await requireTenant(installation, tenantId).tombstones.remove(patientId);
+  if (changed) await installation.pullNow(tenantId);
   return { tenant: tenantId, changed };
 }
 
-function runningTenant(estate: Estate, id: string): OpenTenant {
-  const tenant = requireTenant(estate, id);
+function runningTenant(installation: Installation, id: string): OpenTenant {
+  const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(id);
   return tenant;
 }
@@ -127,6 +135,6 @@ function countUpcoming({ targets }: Erasure, { upcoming }: PatientRecords): numb
 }
 
 /** Receipts of a tenant, oldest first. @throws MirrorError `settings`, code `no-such-tenant` */
-export async function listReceipts(estate: Estate, tenantId: string): Promise<ForgetReceipt[]> {
-  return requireTenant(estate, tenantId).tombstones.receipts();
+export async function listReceipts(installation: Installation, tenantId: string): Promise<ForgetReceipt[]> {
+  return requireTenant(installation, tenantId).tombstones.receipts();
 }

@@ -5,7 +5,7 @@ import type { Link } from '../model/operations.ts';
 import type { PendingChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Installation, requireTenant } from './installation.ts';
 
 /** A record whose last write failed, or that waits for a person. Ids and codes, never contents. */
 export interface FailingRecord {
@@ -61,12 +61,12 @@ export interface HealthView {
  * @throws MirrorError `settings`, code `no-such-target` or `no-such-tenant`; what the clinic's calls throw
  */
 export async function tenantHealth(
-  estate: Estate,
+  installation: Installation,
   id: string,
   options: { target?: string | undefined; progress: Progress },
   signal: AbortSignal,
 ): Promise<HealthView> {
-  const tenant = requireTenant(estate, id);
+  const tenant = requireTenant(installation, id);
   const wanted = [...tenant.targets.values()].filter(
     (target) => options.target === undefined || target.id === options.target,
   );
@@ -84,7 +84,7 @@ export async function tenantHealth(
       unread: target.configuration.paused ? 'paused' : left,
     };
   });
-  return { tenant: id, asOf: cycle.survey.startedAt, targets: await Promise.all(targets) };
+  return { tenant: id, asOf: cycle.clinicReading.startedAt, targets: await Promise.all(targets) };
 }
 
 async function evidenceOf(
@@ -109,9 +109,10 @@ async function evidenceOf(
 
 function otherwise(settled: readonly Link[], { identity }: OpenTarget): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { fingerprint, echo } of settled) {
-    if (echo === undefined) continue;
-    for (const field of identity.differingFields(fingerprint, echo)) counts[field] = (counts[field] ?? 0) + 1;
+  for (const { fingerprint, storedFingerprint } of settled) {
+    if (storedFingerprint === undefined) continue;
+    for (const field of identity.differingFields(fingerprint, storedFingerprint))
+      counts[field] = (counts[field] ?? 0) + 1;
   }
   return counts;
 }

@@ -1,6 +1,6 @@
 import type { Hold } from '../model/plan.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Installation, requireTenant } from './installation.ts';
 
 /** How long a decision stands: long enough for every cycle that it concerns. */
 const DECISION_MS = 7 * DAY_MS;
@@ -11,8 +11,8 @@ export interface TenantHold extends Hold {
 }
 
 /** Holds of one tenant or of all, open ones first, then newest first. */
-export async function listHolds(estate: Estate, only?: string): Promise<TenantHold[]> {
-  const tenants = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
+export async function listHolds(installation: Installation, only?: string): Promise<TenantHold[]> {
+  const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const lists = await Promise.all(
     tenants.map(async (tenant) => (await tenant.holds.list()).map((hold) => ({ ...hold, tenant: tenant.id }))),
   );
@@ -27,19 +27,19 @@ export async function listHolds(estate: Estate, only?: string): Promise<TenantHo
  * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided` or `hold-changed`
  */
 export async function decideHold(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   holdId: string,
   decision: 'approved' | 'rejected',
   items: number | null = null,
 ): Promise<{ hold: TenantHold; effectiveAt: Instant }> {
-  const tenant = requireTenant(estate, tenantId);
-  const now = estate.clock();
+  const tenant = requireTenant(installation, tenantId);
+  const now = installation.clock();
   const hold = await tenant.holds.decide(holdId, decision, now, now + DECISION_MS, items);
   if (hold.kind === 'first-run' && decision === 'approved') {
-    await tenant.records.write(hold.target, { firstRunApprovedAt: now });
+    await tenant.targetStore.write(hold.target, { firstRunApprovedAt: now });
   }
   if (hold.kind === 'people' && decision === 'approved') await tenant.protection.accept();
-  await estate.pullNow(tenantId);
+  await installation.pullNow(tenantId);
   return { hold: { ...hold, tenant: tenantId }, effectiveAt: now };
 }

@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { HttpObserver } from '../http/door.ts';
+import type { HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
-import type { Estate } from './estate.ts';
 import { createStateFigures } from './figures.ts';
+import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
 import { type Status, status } from './status.ts';
@@ -23,11 +23,11 @@ export interface Metrics {
   render(): Promise<string>;
 }
 
-/** Request durations in seconds, from a loopback answer to the door's time limit. */
+/** Request durations in seconds, from a loopback answer to the HTTP client's time limit. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
-/** @param estate asked for at each scrape; null until everything is composed */
-export function createMetrics(estate: () => Estate | null): Metrics {
+/** @param installation asked for at each scrape; null until everything is composed */
+export function createMetrics(installation: () => Installation | null): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
@@ -71,7 +71,7 @@ export function createMetrics(estate: () => Estate | null): Metrics {
     observeReminderLag: reminders.observeLag,
     observeReload: reloads,
     async render() {
-      const open = estate();
+      const open = installation();
       if (open !== null) gauges.stateAge.set((await figures.refresh(open)) / 1_000);
       return registry.metrics();
     },
@@ -104,10 +104,13 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   };
 }
 
-type Outline = Estate['outlines'] extends ReadonlyMap<string, infer Known> ? Known : never;
+type Outline = Installation['outlines'] extends ReadonlyMap<string, infer Known> ? Known : never;
 
 /** Tenants of which there is something to tell, opened one after the other. */
-function* openSome({ tenants, outlines }: Estate, isWanted: (outline: Outline) => boolean): Generator<OpenTenant> {
+function* openSome(
+  { tenants, outlines }: Installation,
+  isWanted: (outline: Outline) => boolean,
+): Generator<OpenTenant> {
   for (const [id, outline] of outlines) {
     const tenant = isWanted(outline) ? tenants.get(id) : undefined;
     if (tenant !== undefined) yield tenant;
@@ -125,7 +128,7 @@ const TARGET_GAUGES = {
   failing: ['clinic_mirror_target_failing', 'Changes whose last try failed'],
   held: ['clinic_mirror_target_held', 'Deletions that wait for a person'],
   links: ['clinic_mirror_target_links', 'Objects that the target is known to hold'],
-  ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our mark that match no record for certain'],
+  ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our owner tag that match no record for certain'],
   edited: ['clinic_mirror_target_edited', 'Objects that stand edited by hand'],
   removed: ['clinic_mirror_target_removed', 'Objects that stay deleted by hand'],
   churning: ['clinic_mirror_target_churning', 'Objects that are no longer restored today'],
@@ -201,7 +204,7 @@ function fill(gauges: Gauges, { at, tenants }: Status): void {
       }
       gauges.targets.drifted.set(labels, each.state === 'drifted' ? 1 : 0);
       gauges.targets.heard.set(labels, each.notifications.untilAt === null ? 0 : 1);
-      gauges.targets.stopped.set(labels, each.trouble === null ? 0 : 1);
+      gauges.targets.stopped.set(labels, each.failure === null ? 0 : 1);
       for (const [effect, count] of Object.entries({ created, updated, deleted, adopted })) {
         gauges.outcomes.set({ ...labels, effect }, count);
       }

@@ -1,6 +1,6 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Instant } from '../model/time.ts';
-import type { KeptChannel, TargetChannels } from '../state/channels.ts';
+import type { KeptSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
 
 /** Whether a target's vendor tells us of changes. Polling goes on either way. */
 export interface NotificationStatus {
@@ -10,23 +10,23 @@ export interface NotificationStatus {
   untilAt: Instant | null;
   /**
    * Why it doesn't: `not-offered` by the vendor, `no-public-address`, `paused`, `not-yet`, or the code of the error. While it does: the
-   * code of the error that kept the channel from being looked after.
+   * code of the error that kept the subscription from being looked after.
    */
   reason: string | null;
 }
 
-/** @param channels of the whole tenant: targets on one calendar share a channel */
+/** @param subscriptions of the whole tenant: targets on one calendar share a subscription */
 export function notificationStatus(
   tenant: OpenTenant,
   target: OpenTarget,
   container: string | null,
-  channels: ReadonlyMap<string, TargetChannels>,
+  subscriptions: ReadonlyMap<string, TargetSubscriptions>,
 ): NotificationStatus {
   const { connector, connection } = target.configuration;
-  const isOurs = ({ current }: TargetChannels) =>
+  const isOurs = ({ current }: TargetSubscriptions) =>
     current?.container === container && current.connector === connector && current.connection === connection;
-  const kept = [...channels.values()].find(isOurs);
-  const reason = kept?.trouble?.code ?? channels.get(target.id)?.trouble?.code ?? null;
+  const kept = [...subscriptions.values()].find(isOurs);
+  const reason = kept?.failure?.code ?? subscriptions.get(target.id)?.failure?.code ?? null;
   const current = kept?.current ?? null;
   if (current !== null && isHeard(tenant, target, current)) {
     return { sinceAt: current.heardSinceAt, untilAt: current.expiresAt, reason };
@@ -34,12 +34,12 @@ export function notificationStatus(
   return { sinceAt: null, untilAt: null, reason: whyNot(tenant, target) ?? reason ?? 'not-yet' };
 }
 
-function isHeard(tenant: OpenTenant, target: OpenTarget, { expiresAt }: KeptChannel): boolean {
+function isHeard(tenant: OpenTenant, target: OpenTarget, { expiresAt }: KeptSubscription): boolean {
   return expiresAt > tenant.clock() && whyNot(tenant, target) === null;
 }
 
 function whyNot(tenant: OpenTenant, target: OpenTarget): string | null {
-  if (target.connector.channels === undefined) return 'not-offered';
+  if (target.connector.subscriptions === undefined) return 'not-offered';
   if (tenant.notifications.url === null) return 'no-public-address';
   return tenant.configuration.paused || target.configuration.paused ? 'paused' : null;
 }

@@ -1,22 +1,26 @@
 import type { NotificationEvent, NotificationReading, NotificationRequest } from '../connectors/connector.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
-import { type ChannelAddressee, type ChannelDirectory, isChannelSecret } from '../state/channels.ts';
+import {
+  isSubscriptionSecret,
+  type SubscriptionAddressee,
+  type SubscriptionDirectory,
+} from '../state/subscriptions.ts';
 
 /** A request that came to the receiver. */
 export interface ReceivedNotification extends NotificationRequest {
   /** As the address says; anybody can write anything there. */
   connector: string;
-  channelId: string;
+  subscriptionId: string;
 }
 
 /**
  * What became of a request, for the metric:
  * - `hint`: somebody changed something in a target, and it will be looked at;
- * - `upkeep`: about the channel itself, which will be looked after;
- * - `opened`: the vendor's first word on a new channel;
- * - `handshake`: the vendor checked the address of a channel that we had just asked for;
- * - `unknown`: no such channel, or one that has ended, or a check of an address that nobody asked for;
- * - `wrong-secret`: a channel's id without its secret;
+ * - `upkeep`: about the subscription itself, which will be looked after;
+ * - `opened`: the vendor's first word on a new subscription;
+ * - `handshake`: the vendor checked the address of a subscription that we had just asked for;
+ * - `unknown`: no such subscription, or one that has ended, or a check of an address that nobody asked for;
+ * - `wrong-secret`: a subscription's id without its secret;
  * - `unreadable`: nothing that this vendor sends;
  * - `limited`: not looked up, since too many unknown ones came.
  */
@@ -34,11 +38,11 @@ export type NotificationResult =
 export interface ReceiverParts {
   /** How the connectors that have notifications read a request. */
   readers: ReadonlyMap<string, (request: NotificationRequest) => NotificationReading>;
-  directory: ChannelDirectory;
+  directory: SubscriptionDirectory;
   /** Has a target looked at; many calls in a row make one look. */
   look(tenant: string, target: string, options: { whole: boolean }): Promise<void>;
-  /** Has a tenant's channels looked after now. */
-  keepChannels(tenant: string): Promise<void>;
+  /** Has a tenant's subscriptions looked after now. */
+  keepSubscriptions(tenant: string): Promise<void>;
   /** Counts a request; `connector` is one of ours, or `none`. */
   count(connector: string, result: NotificationResult): void;
   clock: Clock;
@@ -46,7 +50,7 @@ export interface ReceiverParts {
 
 /**
  * Takes what vendors post. It says the same to everybody, save for the vendor's check of an address that we have just asked for: a
- * stranger learns nothing, not even which channels there are.
+ * stranger learns nothing, not even which subscriptions there are.
  * @returns a text to answer with, or null for a bare acknowledgement
  * @throws when Redis fails: the vendor posts again
  */
@@ -62,7 +66,7 @@ const REMEMBERED = 10_000;
 export function createNotificationReceiver(parts: ReceiverParts): NotificationReceiver {
   const find = limitedFind(parts);
   return async (received) => {
-    const { connector, channelId } = received;
+    const { connector, subscriptionId } = received;
     const read = parts.readers.get(connector);
     const reading = read?.(received) ?? { kind: 'unreadable' };
     const say = (result: NotificationResult) => parts.count(read === undefined ? 'none' : connector, result);
@@ -71,24 +75,25 @@ export function createNotificationReceiver(parts: ReceiverParts): NotificationRe
       return null;
     };
     if (reading.kind === 'unreadable') return ignore('unreadable');
-    const addressee = CHANNEL_ID.test(channelId) ? await find(channelId) : null;
+    const addressee = CHANNEL_ID.test(subscriptionId) ? await find(subscriptionId) : null;
     if (addressee === 'limited') return ignore('limited');
     if (addressee === null || addressee.connector !== connector) return ignore('unknown');
     if (reading.kind === 'handshake') {
       say(addressee.isOpening ? 'handshake' : 'unknown');
       return addressee.isOpening ? reading.answer : null;
     }
-    const genuine = reading.events.filter(({ secret }) => isChannelSecret(secret, addressee.secretHash));
+    const genuine = reading.events.filter(({ secret }) => isSubscriptionSecret(secret, addressee.secretHash));
     if (genuine.length < reading.events.length) say('wrong-secret');
-    if (genuine.length > 0) say(await act(parts, channelId, addressee, new Set(genuine.map(({ event }) => event))));
+    if (genuine.length > 0)
+      say(await act(parts, subscriptionId, addressee, new Set(genuine.map(({ event }) => event))));
     return null;
   };
 }
 
 async function act(
-  { directory, look, keepChannels }: ReceiverParts,
-  channelId: string,
-  addressee: ChannelAddressee,
+  { directory, look, keepSubscriptions }: ReceiverParts,
+  subscriptionId: string,
+  addressee: SubscriptionAddressee,
   events: ReadonlySet<NotificationEvent>,
 ): Promise<NotificationResult> {
   const { tenant, targets } = addressee;
@@ -98,8 +103,8 @@ async function act(
   if (isHint) for (const target of targets) await look(tenant, target, { whole });
   const asked = events.has('ended') ? 'ended' : 'extend';
   if (events.has(asked)) {
-    await directory.ask(channelId, addressee, asked);
-    await keepChannels(tenant);
+    await directory.ask(subscriptionId, addressee, asked);
+    await keepSubscriptions(tenant);
   }
   if (isHint) return 'hint';
   return events.has(asked) ? 'upkeep' : 'opened';
@@ -110,7 +115,7 @@ function limitedFind({ directory, clock }: ReceiverParts) {
   const known = new Set<string>();
   let second = 0;
   let unknown = 0;
-  return async (id: string): Promise<ChannelAddressee | null | 'limited'> => {
+  return async (id: string): Promise<SubscriptionAddressee | null | 'limited'> => {
     const now = Math.floor(clock() / SECOND_MS);
     if (now !== second) unknown = 0;
     second = now;

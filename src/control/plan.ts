@@ -2,7 +2,7 @@ import { planCycle } from '../jobs/plan-cycle.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Installation, requireTenant } from './installation.ts';
 
 /** One line of a plan: ids, codes and field names, never contents. */
 export interface PlanLine {
@@ -40,17 +40,17 @@ export interface PlanView {
 
 /** Reads clinic and state and shows the difference; writes nothing anywhere. */
 export async function planTenant(
-  estate: Estate,
+  installation: Installation,
   id: string,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<PlanView> {
-  const tenant = requireTenant(estate, id);
-  const { survey, confirmations, plans, left } = await planCycle(tenant, { lease: null, progress }, signal);
-  const { snapshot } = survey;
+  const tenant = requireTenant(installation, id);
+  const { clinicReading, confirmations, plans, left } = await planCycle(tenant, { lease: null, progress }, signal);
+  const { snapshot } = clinicReading;
   return {
     tenant: id,
-    asOf: survey.startedAt,
+    asOf: clinicReading.startedAt,
     snapshot: {
       completeness: snapshot.completeness,
       reason: snapshot.completeness === 'partial' ? snapshot.reason : null,

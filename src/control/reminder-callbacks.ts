@@ -1,7 +1,7 @@
 import type { OpenReminders } from '../jobs/open-reminders.ts';
 import type { Instant } from '../model/time.ts';
 import type { ChannelCallback, ChannelEvent } from '../reminders/channels/channel.ts';
-import type { Estate } from './estate.ts';
+import type { Installation } from './installation.ts';
 
 /** A request to the callback address of one tenant's channel. */
 export interface ReminderCallback extends ChannelCallback {
@@ -18,7 +18,7 @@ const LONGEST_REFERENCE = 128;
  * @returns the HTTP status to answer with, without a body; 404 where nothing listens
  */
 export async function takeReminderCallback(
-  { tenants, clock }: Pick<Estate, 'tenants' | 'clock'>,
+  { tenants, clock }: Pick<Installation, 'tenants' | 'clock'>,
   { tenant: tenantId, channel: channelId, ...callback }: ReminderCallback,
 ): Promise<number> {
   const tenant = tenants.get(tenantId);

@@ -10,8 +10,8 @@ import { mobileNumber } from '../reminders/phone.ts';
 import { type Place, placeOf } from '../reminders/places.ts';
 import { type Decision, lateness, longestAheadMs, remindersFor } from '../reminders/rules.ts';
 import type { DeliveryReport } from '../state/reminders.ts';
-import { type Estate, requireTenant } from './estate.ts';
 import { readSource, type SourceView } from './explain.ts';
+import { type Installation, requireTenant } from './installation.ts';
 
 /** One reminder as it is shown: no name, no address. */
 export interface ReminderLine {
@@ -58,8 +58,8 @@ export interface ReminderExplanation {
 }
 
 /** What is planned and what is being sent, from the ledger. @throws MirrorError `settings`, code `no-reminders` */
-export async function upcomingReminders(estate: Estate, tenantId: string): Promise<ReminderList> {
-  const { reminders } = requireReminders(estate, tenantId);
+export async function upcomingReminders(installation: Installation, tenantId: string): Promise<ReminderList> {
+  const { reminders } = requireReminders(installation, tenantId);
   const open = (await reminders.ledger.open()).sort((one, other) => one.dueAt - other.dueAt);
   return { tenant: tenantId, day: null, complete: true, reminders: await linesOf(reminders, open) };
 }
@@ -70,12 +70,12 @@ export async function upcomingReminders(estate: Estate, tenantId: string): Promi
  * @throws MirrorError `settings`, code `bad-day`
  */
 export async function previewDay(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   day: string | null,
   signal: AbortSignal,
 ): Promise<ReminderList> {
-  const { tenant, reminders } = requireReminders(estate, tenantId);
+  const { tenant, reminders } = requireReminders(installation, tenantId);
   const now = tenant.clock();
   const span = daySpan(day, now, tenant.configuration.zone);
   const window = { fromAt: span.fromAt, toAt: span.toAt + longestAheadMs(reminders.rules) };
@@ -100,20 +100,24 @@ export async function previewDay(
 }
 
 /** What came to its end, newest first: sent, dropped and unknown. */
-export async function settledReminders(estate: Estate, tenantId: string, limit: number): Promise<ReminderList> {
-  const { reminders } = requireReminders(estate, tenantId);
+export async function settledReminders(
+  installation: Installation,
+  tenantId: string,
+  limit: number,
+): Promise<ReminderList> {
+  const { reminders } = requireReminders(installation, tenantId);
   const lines = await linesOf(reminders, await reminders.ledger.settled(limit));
   return { tenant: tenantId, day: null, complete: true, reminders: lines };
 }
 
 /** Why an appointment had, has or will have its reminders, or none. */
 export async function explainReminders(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   appointmentId: string,
   signal: AbortSignal,
 ): Promise<ReminderExplanation> {
-  const { tenant, reminders } = requireReminders(estate, tenantId);
+  const { tenant, reminders } = requireReminders(installation, tenantId);
   const { source, appointment } = await readSource(tenant, appointmentId, signal);
   const entries = await reminders.ledger.ofAppointment(appointmentId);
   const decisions =
@@ -131,11 +135,11 @@ export async function explainReminders(
  * @throws MirrorError `settings`, code `bad-address`
  */
 export async function optOut(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   { kind, address, lift }: { kind: AddressKind; address: string; lift: boolean },
 ): Promise<{ changed: boolean }> {
-  const { tenant, reminders } = requireReminders(estate, tenantId);
+  const { tenant, reminders } = requireReminders(installation, tenantId);
   const known = kind === 'email' ? emailOf(address) : mobileNumber(address, reminders.file.phoneRegion);
   if (known === null) {
     throw new MirrorError('this is no address that reminders can be sent to', {
@@ -153,15 +157,19 @@ export async function optOut(
 }
 
 /** Opens a channel again that was closed for a day because the other side was gone, and rings what waits. */
-export async function reopenChannel(estate: Estate, tenantId: string, channel: string): Promise<{ changed: boolean }> {
-  const { tenant, reminders } = requireReminders(estate, tenantId);
+export async function reopenChannel(
+  installation: Installation,
+  tenantId: string,
+  channel: string,
+): Promise<{ changed: boolean }> {
+  const { tenant, reminders } = requireReminders(installation, tenantId);
   const changed = await reminders.ledger.reopenChannel(channel);
   await resumeReminders(tenant);
   return { changed };
 }
 
-function requireReminders(estate: Estate, id: string): { tenant: OpenTenant; reminders: OpenReminders } {
-  const tenant = requireTenant(estate, id);
+function requireReminders(installation: Installation, id: string): { tenant: OpenTenant; reminders: OpenReminders } {
+  const tenant = requireTenant(installation, id);
   if (tenant.reminders !== null) return { tenant, reminders: tenant.reminders };
   throw new MirrorError(`the tenant "${id}" has no reminders`, {
     actor: 'settings',

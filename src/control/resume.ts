@@ -9,9 +9,9 @@ const PERSONS = new Set(['settings', 'authorization']);
  */
 export async function resumeTargets(tenant: OpenTenant): Promise<void> {
   for (const target of tenant.targets.values()) {
-    const { trouble } = await tenant.records.read(target.id);
-    if (trouble === null || !PERSONS.has(trouble.actor)) continue;
-    await tenant.records.write(target.id, { pausedUntil: null });
+    const { failure } = await tenant.targetStore.read(target.id);
+    if (failure === null || !PERSONS.has(failure.actor)) continue;
+    await tenant.targetStore.write(target.id, { pausedUntil: null });
     await tenant.outbox.hurry(target.id, tenant.clock());
   }
 }

@@ -1,5 +1,5 @@
 import { approvedUnplanned } from '../jobs/decided.ts';
-import { countMarks } from '../jobs/marks.ts';
+import { countDrift } from '../jobs/drift.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
@@ -10,8 +10,8 @@ import type { Doubt } from '../state/protection.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
-import type { DriftReport, TargetRecord, TargetTrouble } from '../state/targets.ts';
-import { type ConnectionStatus, type Estate, requireTenant } from './estate.ts';
+import type { DriftReport, StoredTarget, TargetFailure } from '../state/targets.ts';
+import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { type NotificationStatus, notificationStatus } from './notification-status.ts';
 import { type ReminderStatus, reminderStatus } from './reminder-status.ts';
 import { type TriggerStatus, triggerStatus } from './trigger-status.ts';
@@ -61,7 +61,7 @@ export interface TargetStatus {
   held: number;
   /** When the change that is due first was decided. */
   oldestPendingAt: Instant | null;
-  trouble: TargetTrouble | null;
+  failure: TargetFailure | null;
   /** What is done about changes by hand. */
   policy: DriftPolicy;
   /** What is done by hand and stands as of now, found by the audits; null before the first. */
@@ -72,7 +72,7 @@ export interface TargetStatus {
   updated: number;
   deleted: number;
   adopted: number;
-  /** Objects that carry our mark and match no record for certain: left alone, for a person to look at. */
+  /** Objects that carry our owner tag and match no record for certain: left alone, for a person to look at. */
   ambiguous: number;
 }
 
@@ -137,26 +137,26 @@ export interface Status {
 const TENANTS_AT_ONCE = 50;
 
 /** @param only one tenant; all of them when absent */
-export async function status(estate: Estate, only?: string): Promise<Status> {
-  const ids = only === undefined ? [...estate.tenants.keys()] : [only];
+export async function status(installation: Installation, only?: string): Promise<Status> {
+  const ids = only === undefined ? [...installation.tenants.keys()] : [only];
   const tenants: TenantStatus[] = [];
-  const statusOf = (id: string) => tenantStatus(estate, requireTenant(estate, id));
+  const statusOf = (id: string) => tenantStatus(installation, requireTenant(installation, id));
   for (const some of slices(ids, TENANTS_AT_ONCE)) tenants.push(...(await Promise.all(some.map(statusOf))));
-  const reloads = await estate.reloads();
+  const reloads = await installation.reloads();
   const refused = new Map(reloads.flatMap((report) => report.refused.map((files) => [files.tenant, files] as const)));
-  const setAside = estate.setAside.filter(({ id }) => !refused.has(id));
+  const setAside = installation.setAside.filter(({ id }) => !refused.has(id));
   return {
-    at: estate.clock(),
-    state: await estate.epoch.view(),
+    at: installation.clock(),
+    state: await installation.epoch.view(),
     tenants,
     setAside: setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     refused: [...refused.values()],
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
-    removed: only === undefined ? removedStatus(await estate.removed.tenants(), estate) : [],
+    removed: only === undefined ? removedStatus(await installation.removed.tenants(), installation) : [],
   };
 }
 
-async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantStatus> {
+async function tenantStatus(installation: Installation, tenant: OpenTenant): Promise<TenantStatus> {
   const holds = await tenant.holds.list();
   const [lastRun] = await tenant.runs.list(1);
   return {
@@ -164,19 +164,19 @@ async function tenantStatus(estate: Estate, tenant: OpenTenant): Promise<TenantS
     name: tenant.configuration.name,
     paused: tenant.configuration.paused,
     configuration: await configurationStatus(tenant),
-    connections: await estate.connections(tenant),
+    connections: await installation.connections(tenant),
     lastRun: lastRun ?? null,
     targets: await Promise.all(
       [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
     ),
-    removed: removedStatus(await estate.removed.parts(tenant.id), estate),
+    removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     doubt: await tenant.protection.doubt({ lookOnly: true }),
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
   };
 }
 
-function removedStatus(missed: ReadonlyMap<string, Instant>, { removed: { keepMs } }: Estate): RemovedStatus[] {
+function removedStatus(missed: ReadonlyMap<string, Instant>, { removed: { keepMs } }: Installation): RemovedStatus[] {
   return [...missed].map(([name, missedAt]) => ({ name, missedAt, releaseAt: missedAt + keepMs }));
 }
 
@@ -196,8 +196,8 @@ export async function targetStatus(
   holds: readonly Hold[],
   lastRun: RunReport | null = null,
 ): Promise<TargetStatus> {
-  const [record, counts, links, marked, oldestPendingAt, channels] = await Promise.all([
-    tenant.records.read(target.id),
+  const [record, counts, links, marked, oldestPendingAt, subscriptions] = await Promise.all([
+    tenant.targetStore.read(target.id),
     tenant.outbox.counts(target.id),
     tenant.links.count(target.id),
     tenant.links.marked(target.id),
@@ -207,18 +207,18 @@ export async function targetStatus(
   const held = holds
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
-  const { trouble, created, updated, deleted, adopted, ambiguous } = record;
+  const { failure, created, updated, deleted, adopted, ambiguous } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
   const isLeft = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const readFailed = isPart || (isLeft && !isAwaiting(tenant, target, lastRun, record));
   const policy = target.configuration.audit.drift;
-  const drift = record.drift === null ? null : { ...record.drift, ...(await countMarks(tenant, target, marked)) };
+  const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, marked)) };
   const differing = policy === 'keep' ? 0 : marked.length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
   const waiting = counts.pending + differing;
   const { plannedAsOf } = record;
   const undone = await approvedUnplanned(tenant, target.id, holds);
-  const quiet = waiting + undone === 0 && held === 0 && trouble === null;
+  const quiet = waiting + undone === 0 && held === 0 && failure === null;
   const gaps = record.gaps ?? [];
   const settled = quiet && gaps.length === 0;
   const evidence = {
@@ -226,7 +226,7 @@ export async function targetStatus(
     held,
     failing: counts.failing,
     waiting: waiting + undone,
-    trouble,
+    failure,
     drifted,
     plannedAsOf,
     readFailed,
@@ -243,10 +243,10 @@ export async function targetStatus(
     ...counts,
     held,
     oldestPendingAt,
-    trouble,
+    failure,
     policy,
     drift,
-    notifications: notificationStatus(tenant, target, record.container, channels),
+    notifications: notificationStatus(tenant, target, record.container, subscriptions),
     created,
     updated,
     deleted,
@@ -260,7 +260,7 @@ function isAwaiting(
   { clock, planLifeMs }: OpenTenant,
   { id }: OpenTarget,
   { awaiting }: RunReport,
-  { lastPlannedAt }: TargetRecord,
+  { lastPlannedAt }: StoredTarget,
 ): boolean {
   return awaiting.includes(id) && (lastPlannedAt ?? -Infinity) >= clock() - planLifeMs;
 }
@@ -270,7 +270,7 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
 }
 
 function stateOf(evidence: {
-  trouble: TargetTrouble | null;
+  failure: TargetFailure | null;
   held: number;
   failing: number;
   gaps: number;
@@ -280,9 +280,9 @@ function stateOf(evidence: {
   plannedAsOf: Instant | null;
   readFailed: boolean;
 }): TargetState {
-  const { trouble } = evidence;
-  if (trouble !== null)
-    return ['settings', 'authorization', 'contract'].includes(trouble.actor) ? 'stopped' : 'resting';
+  const { failure } = evidence;
+  if (failure !== null)
+    return ['settings', 'authorization', 'contract'].includes(failure.actor) ? 'stopped' : 'resting';
   if (evidence.held > 0) return 'held';
   if (evidence.failing > 0) return 'failing';
   if (evidence.drifted) return 'drifted';

@@ -4,7 +4,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
-import { type Estate, pausedError, requireTenant } from './estate.ts';
+import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { resumeTargets } from './resume.ts';
 import { type TargetStatus, targetStatus } from './status.ts';
 
@@ -33,12 +33,12 @@ const PATIENCE_MS = 15 * SECOND_MS;
  * @throws MirrorError `settings`, code `tenant-paused`
  */
 export async function syncTenant(
-  estate: Estate,
+  installation: Installation,
   id: string,
   progress: Progress,
   signals: StopSignals,
 ): Promise<SyncResult> {
-  const tenant = requireTenant(estate, id);
+  const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(id);
   await resumeTargets(tenant);
   const run = await pullAfresh(tenant, progress, signals.stop);

@@ -5,7 +5,7 @@ import { waitForLease } from '../jobs/wait-for-lease.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
-import { type Estate, requireTenant } from './estate.ts';
+import { type Installation, requireTenant } from './installation.ts';
 import { endpointStatuses, type TriggerEndpointStatus } from './trigger-status.ts';
 
 /** A tenant's triggers as they are shown. */
@@ -17,10 +17,10 @@ export interface TriggerList {
 }
 
 /** Where a tenant's endpoints stand. @throws MirrorError `settings`, code `no-triggers` */
-export async function listTriggers(estate: Estate, tenantId: string): Promise<TriggerList> {
-  const { triggers } = requireTriggers(estate, tenantId);
+export async function listTriggers(installation: Installation, tenantId: string): Promise<TriggerList> {
+  const { triggers } = requireTriggers(installation, tenantId);
   const { everyMinutes } = triggers.file;
-  return { tenant: tenantId, at: estate.clock(), everyMinutes, endpoints: await endpointStatuses(triggers) };
+  return { tenant: tenantId, at: installation.clock(), everyMinutes, endpoints: await endpointStatuses(triggers) };
 }
 
 /**
@@ -30,14 +30,14 @@ export async function listTriggers(estate: Estate, tenantId: string): Promise<Tr
  * @throws MirrorError `settings`, code `no-triggers` or `no-such-endpoint`
  */
 export async function reopenEndpoint(
-  estate: Estate,
+  installation: Installation,
   tenantId: string,
   endpoint: string,
   options: { skip: boolean },
   progress: Progress,
   signal: AbortSignal,
 ): Promise<{ closed: { code: string; at: Instant } | null }> {
-  const { tenant, triggers } = requireTriggers(estate, tenantId);
+  const { tenant, triggers } = requireTriggers(installation, tenantId);
   const configured = triggers.file.endpoints.get(endpoint);
   if (configured === undefined) throw noSuchEndpoint(tenantId, endpoint, [...triggers.file.endpoints.keys()]);
   const { store } = triggers;
@@ -64,8 +64,8 @@ export async function reopenEndpoint(
   }
 }
 
-function requireTriggers(estate: Estate, id: string): { tenant: OpenTenant; triggers: OpenTriggers } {
-  const tenant = requireTenant(estate, id);
+function requireTriggers(installation: Installation, id: string): { tenant: OpenTenant; triggers: OpenTriggers } {
+  const tenant = requireTenant(installation, id);
   if (tenant.triggers !== null) return { tenant, triggers: tenant.triggers };
   throw new MirrorError(`the tenant "${id}" has no triggers`, {
     actor: 'settings',

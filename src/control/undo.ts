@@ -5,7 +5,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { JournaledRun } from '../state/journal.ts';
-import { type Estate, pausedError, requireTenant } from './estate.ts';
+import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { syncTenant } from './sync.ts';
 
 /** How long a record that was put back stays, although the target's rules leave it out. */
@@ -31,11 +31,11 @@ export interface UndoView {
 }
 
 /** Runs that changed or deleted something, newest first, at most 100 of each tenant. */
-export async function listRuns(estate: Estate, only?: string): Promise<TenantRun[]> {
-  const tenants = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
+export async function listRuns(installation: Installation, only?: string): Promise<TenantRun[]> {
+  const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const lists = await Promise.all(
     tenants.map(async ({ id, journal }) =>
-      (await journal.list(estate.clock())).map((run): TenantRun => ({ ...run, tenant: id })),
+      (await journal.list(installation.clock())).map((run): TenantRun => ({ ...run, tenant: id })),
     ),
   );
   return lists.flat().sort((a, b) => b.at - a.at);
@@ -48,20 +48,20 @@ export async function listRuns(estate: Estate, only?: string): Promise<TenantRun
  * @throws MirrorError `settings`, code `no-such-run`, `run-ambiguous`, `tenant-paused` or `no-such-tenant`
  */
 export async function undoRun(
-  estate: Estate,
+  installation: Installation,
   run: string,
   options: { tenant?: string | undefined; dryRun: boolean },
   progress: Progress,
   signals: StopSignals,
 ): Promise<UndoView> {
-  const tenant = await tenantOfRun(estate, run, options.tenant);
+  const tenant = await tenantOfRun(installation, run, options.tenant);
   if (tenant.configuration.paused) throw pausedError(tenant.id);
   progress('reading the clinic');
   const found = await lookAtRun(tenant, await entriesOfRun(tenant, run), progress, signals.stop);
   const view = { tenant: tenant.id, run, dryRun: options.dryRun };
   if (options.dryRun) return { ...view, pinnedUntil: null, records: found.map((one) => lineOf(one, 'waiting')) };
-  const pinnedUntil = await pinDeleted(tenant, found, estate.clock() + PIN_MS);
-  if (found.some(({ recovery }) => recovery === 'there')) await syncTenant(estate, tenant.id, progress, signals);
+  const pinnedUntil = await pinDeleted(tenant, found, installation.clock() + PIN_MS);
+  if (found.some(({ recovery }) => recovery === 'there')) await syncTenant(installation, tenant.id, progress, signals);
   return { ...view, pinnedUntil, records: await resultsOf(tenant, found) };
 }
 
@@ -71,25 +71,25 @@ export async function undoRun(
  * @throws as {@link undoRun}
  */
 export async function releaseRun(
-  estate: Estate,
+  installation: Installation,
   run: string,
   options: { tenant?: string | undefined },
 ): Promise<{ tenant: string; released: number }> {
-  const tenant = await tenantOfRun(estate, run, options.tenant);
+  const tenant = await tenantOfRun(installation, run, options.tenant);
   const entries = await entriesOfRun(tenant, run);
   let released = 0;
   for (const target of new Set(entries.map((entry) => entry.target))) {
-    const pinned = await tenant.journal.pinned(target, estate.clock());
+    const pinned = await tenant.journal.pinned(target, installation.clock());
     const ids = entries.filter((e) => e.target === target && pinned.has(e.recordId)).map((e) => e.recordId);
     await tenant.journal.unpin(target, ids);
     released += ids.length;
   }
-  await estate.pullNow(tenant.id);
+  await installation.pullNow(tenant.id);
   return { tenant: tenant.id, released };
 }
 
-async function tenantOfRun(estate: Estate, run: string, only: string | undefined): Promise<OpenTenant> {
-  const candidates = only === undefined ? [...estate.tenants.values()] : [requireTenant(estate, only)];
+async function tenantOfRun(installation: Installation, run: string, only: string | undefined): Promise<OpenTenant> {
+  const candidates = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const having: OpenTenant[] = [];
   for (const tenant of candidates) if ((await entriesOfRun(tenant, run)).length > 0) having.push(tenant);
   const [tenant] = having;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { MirrorError } from '../model/errors.ts';
-import type { HttpResponse } from './door.ts';
+import type { HttpResponse } from './client.ts';
 
 /**
  * The body of an answer as JSON (RFC 8259; a byte order mark is let pass).

@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { WebhookEndpoint } from '../settings/webhook-schema.ts';
-import type { HttpDoor, HttpResponse } from './door.ts';
+import type { HttpClient, HttpResponse } from './client.ts';
 
 /** Standard Webhooks 1.0 asks for 15 to 30 seconds. */
 const TIMEOUT_MS = 20 * SECOND_MS;
@@ -41,10 +41,10 @@ export function isTooLarge(body: string): boolean {
 /**
  * Posts one message, signed by Standard Webhooks 1.0. Redirects are not followed; unless the endpoint is in the operator's own network,
  * only addresses of the public internet are connected to.
- * @throws MirrorError `settings`, code `webhook-unauthorized`, for 401 and 403, and as the door does
+ * @throws MirrorError `settings`, code `webhook-unauthorized`, for 401 and 403, and as the HTTP client does
  */
 export async function postSigned(
-  http: HttpDoor,
+  http: HttpClient,
   endpoint: WebhookEndpoint,
   { label, id, now, body }: WebhookMessage,
   signal: AbortSignal,

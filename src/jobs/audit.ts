@@ -1,13 +1,13 @@
 import { asMirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { DriftReport, TargetRecord } from '../state/targets.ts';
+import type { DriftReport, StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/followed.ts';
 import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
+import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
-import { countMarks, type Marks } from './marks.ts';
+import { laneLease, noteFailure, openCalendar } from './lanes.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -40,7 +40,7 @@ export async function auditTarget(
   const lane = await tenant.leases.tryTake(laneLease(target.id), options.comesAgain === true ? 'look' : undefined);
   if (lane === null) return null;
   try {
-    const record = await tenant.records.read(target.id);
+    const record = await tenant.targetStore.read(target.id);
     const rests = (record.pausedUntil ?? 0) > tenant.clock();
     if (record.container === null || record.adoptedAt === null || rests) return null;
     // A calendar that is gone is noticed here, since a quiet cycle asks its target nothing.
@@ -59,14 +59,14 @@ export async function auditTarget(
     lane.signal.throwIfAborted();
     const whole =
       changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - twinsRemoved } : {};
-    await tenant.records.write(target.id, { cursor: changes.cursor, ...whole });
+    await tenant.targetStore.write(target.id, { cursor: changes.cursor, ...whole });
     await tenant.links.noteSeen(target.id, seen);
     return report;
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
-    // Whoever took the lane over goes on with it: that is no trouble of the target.
-    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
+    // Whoever took the lane over goes on with it: that is no failure of the target.
+    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteFailure(tenant, target, failure);
     return null;
   } finally {
     await lane.release();
@@ -77,11 +77,11 @@ export async function auditTarget(
 async function noteReplaced(tenant: OpenTenant, target: OpenTarget): Promise<DriftReport> {
   const nothing = { checked: 0, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0, churningFields: [] };
   const report = { ...nothing, checkedAt: tenant.clock(), calendarReplaced: true };
-  await tenant.records.write(target.id, { drift: report });
+  await tenant.targetStore.write(target.id, { drift: report });
   return report;
 }
 
-function isWholeDue({ readWholeAt }: TargetRecord, now: Instant): boolean {
+function isWholeDue({ readWholeAt }: StoredTarget, now: Instant): boolean {
   return readWholeAt === null || readWholeAt > now || now - readWholeAt >= WHOLE_EVERY_MS;
 }
 
@@ -143,22 +143,22 @@ async function settle(
   const { edited, removed, touched, changed, unlinked, checked, marked, overwritten } = found;
   if (target.configuration.audit.drift === 'repair' && touched.length > 0) {
     const ids = touched.map(({ recordId }) => recordId);
-    await tenant.records.countRestorations(target.id, ids, tenant.clock());
+    await tenant.targetStore.countRestorations(target.id, ids, tenant.clock());
   }
   await tenant.outbox.raiseRevision(target.id, found.revision, lane);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
-  const marks = await countMarks(tenant, target, [...edited, ...removed]);
+  const marks = await countDrift(tenant, target, [...edited, ...removed]);
   const beside = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };
   const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...marks, ...beside };
   // What was planned is no longer what the target holds.
-  await tenant.records.write(target.id, { drift: report, ...(overwritten === 0 ? {} : { plannedAsOf: null }) });
-  if (touched.length > 0) tell(tenant, target, await countMarks(tenant, target, touched));
+  await tenant.targetStore.write(target.id, { drift: report, ...(overwritten === 0 ? {} : { plannedAsOf: null }) });
+  if (touched.length > 0) tell(tenant, target, await countDrift(tenant, target, touched));
   return report;
 }
 
 /** Said once of each object, when it is found. */
-function tell(tenant: OpenTenant, target: OpenTarget, marks: Marks): void {
+function tell(tenant: OpenTenant, target: OpenTarget, marks: DriftCounts): void {
   const { edited, removed, fields, churning, churningFields } = marks;
   tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
   if (churning > 0) {

@@ -23,7 +23,7 @@ export const JOBS = {
     }),
   },
   /** Looks after one tenant's notifications, paused ones too. Repeats per tenant; `hurry`: what rests is tried at once. */
-  channels: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
+  subscriptions: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
   /** Looks at one reminder: decides, and hands it over. Comes when it is due. */
   remind: { data: z.object({ tenant: z.string(), reminder: z.string() }) },
   /** Reads what receivers are told of and tells them. Repeats per tenant; `retry`: only what waits is tried again. */

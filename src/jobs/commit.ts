@@ -5,18 +5,18 @@ import type { Doubt } from '../state/protection.ts';
 import { snapshotOf, streamsOf } from '../sync/followed.ts';
 import { deletionClass, type GoneReason } from '../sync/guard.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import { noteMisses } from './confirm.ts';
 import type { Cycle } from './cycle.ts';
-import { differsByHand } from './marks.ts';
+import { differsByHand } from './drift.ts';
 import { type Learned, planReminders } from './plan-reminders.ts';
 import { targetRun } from './report.ts';
 import { settle } from './settled.ts';
 import { asOf } from './streams.ts';
-import type { Survey } from './survey.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
 /** The stores that a plan goes into. */
-type Committed = Pick<OpenTenant, 'clock' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'records'>;
+type Committed = Pick<OpenTenant, 'clock' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore'>;
 
 /** Carries a cycle into the state: what protects people first, then target by target, then what the next cycle is to know. */
 export async function commitCycle(tenant: OpenTenant, cycle: Cycle, lease: Lease, run: string): Promise<void> {
@@ -25,19 +25,19 @@ export async function commitCycle(tenant: OpenTenant, cycle: Cycle, lease: Lease
   const moving = cycle.plans.filter(({ target }) => isMoving(target));
   for (const plan of moving) await commitPlan(tenant, plan, lease, run);
   await settle(tenant, cycle, lease);
-  await noteMisses(tenant.records, cycle);
-  await (cycle.survey.reach === 'near' ? noteNear : noteFreshness)(tenant, cycle, moving);
+  await noteMisses(tenant.targetStore, cycle);
+  await (cycle.clinicReading.reach === 'near' ? noteNear : noteFreshness)(tenant, cycle, moving);
   const isForeign = cycle.plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
   if (!isForeign) await planReminders(tenant, learnedOf(cycle));
 }
 
 /** Keeps a copy of what protects people, and remembers that this state has seen all that there is. */
 async function noteProtection(
-  { records, protection, log }: Pick<OpenTenant, 'records' | 'protection' | 'log'>,
+  { targetStore, protection, log }: Pick<OpenTenant, 'targetStore' | 'protection' | 'log'>,
   targets: readonly OpenTarget[],
   doubt: Doubt | null,
 ): Promise<void> {
-  const stored = await Promise.all(targets.map(({ id }) => records.read(id)));
+  const stored = await Promise.all(targets.map(({ id }) => targetStore.read(id)));
   await protection.cycleEnded({ allSeen: doubt === null && stored.every(({ adoptedAt }) => adoptedAt !== null) });
   if (doubt === null) return void (await protection.copyOut());
   log.error(doubt, 'it is not known who was forgotten: nothing is written or sent of people until a person decides');
@@ -54,14 +54,14 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
   }
-  await tenant.records.noteGone(id, goneBy({ ...plan, passed }), now);
+  await tenant.targetStore.noteGone(id, goneBy({ ...plan, passed }), now);
   await tenant.outbox.put(id, passed, now, lease, run);
   const plannedUnder = await tenant.generation.join();
   // What is not written of people yet still differs as it did when the links were rebuilt.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
-  if (plan.reach === 'whole') await tenant.records.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
+  if (plan.reach === 'whole') await tenant.targetStore.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
   // Of what waited before two days tell too little.
-  else if (plan.waiting === 0) await tenant.records.write(id, { lastPlannedAt: now });
+  else if (plan.waiting === 0) await tenant.targetStore.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
   await tenant.links.noteTimes(id, plan.timed, lease);
@@ -80,11 +80,11 @@ function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, 
 }
 
 /** A reading that a target doubts takes no reminder back: whether its appointment is there is asked again when it is due. */
-function learnedOf({ survey, confirmations, plans }: Cycle): Learned {
+function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const { found, vanished: gone } = confirmations.appointments;
   const isDoubted = plans.some(({ doubtsReading, target }) => doubtsReading && target.stream === 'appointments');
   const vanished = isDoubted ? new Set<string>() : gone;
-  return { records: survey.snapshot.records, found, vanished, place: survey.directory };
+  return { records: clinicReading.snapshot.records, found, vanished, place: clinicReading.directory };
 }
 
 /**
@@ -93,40 +93,40 @@ function learnedOf({ survey, confirmations, plans }: Cycle): Learned {
  * its clock stands, the rest is as of now.
  */
 async function noteFreshness(tenant: Committed, cycle: Cycle, plans: readonly TargetPlan[]): Promise<void> {
-  const { survey } = cycle;
+  const { clinicReading } = cycle;
   for (const plan of plans) {
     const gaps = cycle.basis.gaps.get(plan.target.id) ?? [];
-    await tenant.records.write(plan.target.id, { gaps: gaps.length === 0 ? null : gaps });
-    if (!isWhole(survey, plan.target)) continue;
+    await tenant.targetStore.write(plan.target.id, { gaps: gaps.length === 0 ? null : gaps });
+    if (!isWhole(clinicReading, plan.target)) continue;
     if (targetRun(plan, cycle).unconfirmed > 0) continue;
     const { target, held, refused } = plan;
     const isLookedAtOnly = held['first-run'].length > 0 || refused.some(({ wanted }) => wanted.want === 'present');
     if (isLookedAtOnly || plan.replaced) continue;
-    const { adoptedAt, trouble } = await tenant.records.read(target.id);
+    const { adoptedAt, failure } = await tenant.targetStore.read(target.id);
     if (adoptedAt === null) continue;
     const heldBack = Object.values(held).flat().length;
     const { pending } = await tenant.outbox.counts(target.id);
-    const isQuiet = pending === 0 && heldBack === 0 && trouble === null;
+    const isQuiet = pending === 0 && heldBack === 0 && failure === null;
     const isSettled = isQuiet && gaps.length === 0 && !(await differsByHand(tenant.links, target));
-    const plannedAsOf = asOf(target, survey);
+    const plannedAsOf = asOf(target, clinicReading);
     const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
-    await tenant.records.write(target.id, { plannedAsOf, ...settled });
+    await tenant.targetStore.write(target.id, { plannedAsOf, ...settled });
   }
 }
 
 /** The next two days are known as of now, whatever waits; all else is as old as it was. */
 async function noteNear(
-  { records }: Pick<OpenTenant, 'records'>,
-  { survey }: Cycle,
+  { targetStore }: Pick<OpenTenant, 'targetStore'>,
+  { clinicReading }: Cycle,
   plans: readonly TargetPlan[],
 ): Promise<void> {
-  for (const { target } of plans) await records.write(target.id, { nearAsOf: survey.startedAt });
+  for (const { target } of plans) await targetStore.write(target.id, { nearAsOf: clinicReading.startedAt });
 }
 
 /** Whether all was read whole that a target follows and is computed from. */
-function isWhole(survey: Survey, target: TargetPlan['target']): boolean {
-  const { streams, snapshot } = survey;
+function isWhole(clinicReading: ClinicReading, target: TargetPlan['target']): boolean {
+  const { streams, snapshot } = clinicReading;
   if (streamsOf(target).some((name) => streams[name] === null)) return false;
   const needed = streamsOf(target).map((name) => (name === 'history' ? snapshot : streams[name]?.snapshot));
-  return [snapshotOf(survey, target), ...needed].every((one) => one?.completeness === 'complete');
+  return [snapshotOf(clinicReading, target), ...needed].every((one) => one?.completeness === 'complete');
 }

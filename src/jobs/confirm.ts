@@ -3,23 +3,29 @@ import type { TargetStore } from '../state/targets.ts';
 import { type Confirmations, type Misses, missesAfter, nothingMissing } from '../sync/absence.ts';
 import { listedIn } from '../sync/followed.ts';
 import { confirmAbsence, type Questioner, type ReadAlone } from './absence.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
-import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Reads absent records of each stream alone. @param missing by target */
 export async function confirmAll(
-  tenant: Questioner & Pick<OpenTenant, 'clinic' | 'records' | 'targets'>,
-  survey: Survey,
+  tenant: Questioner & Pick<OpenTenant, 'clinic' | 'targetStore' | 'targets'>,
+  clinicReading: ClinicReading,
   missing: ReadonlyMap<string, readonly string[]>,
   signal: AbortSignal,
 ): Promise<Confirmations> {
-  const { clinic, records, targets } = tenant;
+  const { clinic, targetStore, targets } = tenant;
   const streamOf = (target: string) => targets.get(target)?.stream ?? 'appointments';
   async function confirm<Source extends { id: string }>(stream: StreamName, readAlone: ReadAlone<Source>) {
     const asked = [...missing].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
     if (asked.length === 0) return nothingMissing<Source>();
-    return confirmAbsence(tenant, new Map(asked), await missesBefore(records, survey, stream), readAlone, signal);
+    return confirmAbsence(
+      tenant,
+      new Map(asked),
+      await missesBefore(targetStore, clinicReading, stream),
+      readAlone,
+      signal,
+    );
   }
   const withDoctors = tellsDoctors(targets.values());
   return {
@@ -30,25 +36,25 @@ export async function confirmAll(
 }
 
 async function missesBefore(
-  records: Pick<TargetStore, 'misses'>,
-  { streams, startedAt }: Survey,
+  targetStore: Pick<TargetStore, 'misses'>,
+  { streams, startedAt }: ClinicReading,
   stream: StreamName,
 ): Promise<Misses> {
   const readAt = stream === 'appointments' ? startedAt : (streams[stream]?.readAt ?? startedAt);
-  return { known: await records.misses(stream), readAt };
+  return { known: await targetStore.misses(stream), readAt };
 }
 
 /** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
 export async function noteMisses(
-  records: Pick<TargetStore, 'misses' | 'keepMisses'>,
-  { survey, confirmations }: Pick<Cycle, 'survey' | 'confirmations'>,
+  targetStore: Pick<TargetStore, 'misses' | 'keepMisses'>,
+  { clinicReading, confirmations }: Pick<Cycle, 'clinicReading' | 'confirmations'>,
 ): Promise<void> {
   for (const stream of ['appointments', 'patients', 'invoices'] as const) {
-    const snapshot = stream === 'appointments' ? survey.snapshot : survey.streams[stream]?.snapshot;
+    const snapshot = stream === 'appointments' ? clinicReading.snapshot : clinicReading.streams[stream]?.snapshot;
     if (snapshot === undefined) continue;
-    const misses = await missesBefore(records, survey, stream);
+    const misses = await missesBefore(targetStore, clinicReading, stream);
     const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
-    if (misses.known.size + next.size > 0) await records.keepMisses(stream, next);
+    if (misses.known.size + next.size > 0) await targetStore.keepMisses(stream, next);
   }
 }
 

@@ -6,12 +6,12 @@ import type { TargetLook } from '../state/targets.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import type { Survey } from './survey.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import type { OpenTarget } from './tenant.ts';
 
 /** What a cycle knows before it opens the states of targets. */
 export interface Basis {
-  survey: Survey;
+  clinicReading: ClinicReading;
   byAgenda: AgendaIndex;
   /** When the state last went back in time. */
   wentBackAt: Instant | null;
@@ -31,7 +31,7 @@ export interface Left {
 
 /** What a cycle found and decided, before or after it was carried into the state. */
 export interface Cycle {
-  survey: Survey;
+  clinicReading: ClinicReading;
   confirmations: Confirmations;
   plans: TargetPlan[];
   /** Absent records of each target. */

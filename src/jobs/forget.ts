@@ -9,7 +9,7 @@ import { PLAN_LEASE } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { HIGHEST_EPOCH } from '../sync/identity.ts';
 import { findNewer, type PatientRecords } from './forget-records.ts';
-import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, openCalendar } from './lanes.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
@@ -71,7 +71,7 @@ async function searchTarget(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  const { container, pausedUntil } = await tenant.records.read(target.id);
+  const { container, pausedUntil } = await tenant.targetStore.read(target.id);
   // Nothing was ever written there.
   if (container === null) return;
   if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
@@ -89,7 +89,7 @@ async function searchTarget(
     records.notes.add('target-not-searched');
     const failure = asMirrorError(error);
     target.preparedContainer = null;
-    if (failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
+    if (failure.code !== 'lease-lost') await noteFailure(tenant, target, failure);
   } finally {
     await lane?.release();
   }
@@ -139,7 +139,7 @@ async function readOfContact(
     for (const remote of page) {
       const contactKey = (remote.item as CrmItem | null)?.contactKey ?? null;
       if (contactKey === null || contacts.identity.epochOf(patientId, contactKey) === null) continue;
-      const recordId = remote.locator === null ? null : target.identity.recordIdOf(remote.locator);
+      const recordId = remote.sealedRecordId === null ? null : target.identity.recordIdOf(remote.sealedRecordId);
       const epoch = recordId === null ? null : target.identity.epochOf(recordId, remote.key);
       if (recordId === null || epoch === null || ids[target.stream].has(recordId)) continue;
       ids[target.stream].add(recordId);
@@ -175,7 +175,7 @@ async function putErasures(
 ): Promise<ErasureOfTarget> {
   const now = tenant.clock();
   const recordIds = [...ids[target.stream]];
-  const { container } = await tenant.records.read(target.id);
+  const { container } = await tenant.targetStore.read(target.id);
   const links = await tenant.links.readSome(target.id, recordIds);
   const pending = await tenant.outbox.pending(target.id);
   const isThere = (id: string) => links.has(id) || pending.has(id);
@@ -214,11 +214,11 @@ async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promis
 }
 
 /** Takes the records out of what audits note. To be called again after the lanes' work: an audit may have come in between. */
-export async function removeNotes({ targets, links, records, clock }: OpenTenant, { ids }: PatientRecords) {
+export async function removeNotes({ targets, links, targetStore, clock }: OpenTenant, { ids }: PatientRecords) {
   let removed = 0;
   for (const { id, stream } of targets.values()) {
     const recordIds = [...ids[stream]];
-    removed += (await links.forget(id, recordIds)) + (await records.forget(id, recordIds, clock()));
+    removed += (await links.forget(id, recordIds)) + (await targetStore.forget(id, recordIds, clock()));
   }
   return removed;
 }
@@ -251,7 +251,7 @@ export async function erasedSoFar(
     reach: reachOf(target),
     waiting: pending.length - failed,
     failed,
-    trouble: pending.length === 0 ? null : ((await tenant.records.read(target.id)).trouble?.code ?? null),
+    failure: pending.length === 0 ? null : ((await tenant.targetStore.read(target.id)).failure?.code ?? null),
   };
 }
 

@@ -3,8 +3,8 @@ import type { SetAside } from '../model/records.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { streamsOf } from '../sync/followed.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import type { OpenReminders } from './open-reminders.ts';
-import type { Survey } from './survey.ts';
 import type { OpenTarget } from './tenant.ts';
 
 /** Most rows' codes, ids and suggestions that are told. */
@@ -17,17 +17,18 @@ type Part = 'agenda' | 'treatment';
 export function gapsOf(
   targets: readonly OpenTarget[],
   reminders: OpenReminders | null,
-  survey: Survey,
+  clinicReading: ClinicReading,
 ): ReadonlyMap<string, readonly TargetGap[]> {
-  const check = checkerOf(survey);
+  const check = checkerOf(clinicReading);
   const gaps = new Map<string, TargetGap[]>();
-  for (const target of targets) gaps.set(target.id, [...unreadOf(target, survey), ...check(target.configuration)]);
+  for (const target of targets)
+    gaps.set(target.id, [...unreadOf(target, clinicReading), ...check(target.configuration)]);
   for (const [id, rule] of reminders?.rules.rules ?? []) gaps.set(`reminders/${id}`, check(rule));
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 
 /** Rows set aside that may belong to a target: those of its streams, but for appointments of agendas that it does not follow. */
-function unreadOf(target: OpenTarget, { snapshot, streams }: Survey): TargetGap[] {
+function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): TargetGap[] {
   const names = streamsOf(target);
   const { agendas } = target.configuration;
   const follows = ({ agendaId }: SetAside) =>
@@ -44,7 +45,7 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: Survey): TargetGap[
 }
 
 /** An id is known by the catalogue, or by a row that carries it: some clinics leave old agendas out of their lists. */
-function checkerOf({ directory, snapshot, withheld }: Survey): (named: Named) => TargetGap[] {
+function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Named) => TargetGap[] {
   // Of most clinics the catalogue knows every id: then no row need be looked at.
   const seenIn = lazily(() => {
     const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };

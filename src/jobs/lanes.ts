@@ -8,19 +8,19 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 export { laneLease };
 
 /** Remembers what keeps a whole target from going on, and lets it rest. */
-export async function noteTrouble(
-  tenant: Pick<OpenTenant, 'clock' | 'log' | 'random' | 'records'>,
+export async function noteFailure(
+  tenant: Pick<OpenTenant, 'clock' | 'log' | 'random' | 'targetStore'>,
   target: OpenTarget,
   error: MirrorError,
 ): Promise<number> {
-  // That is no trouble of the target, and whoever is superseded notes nothing.
+  // That is no failure of the target, and whoever is superseded notes nothing.
   if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
-  const { trouble } = await tenant.records.read(target.id);
-  const sinceAt = trouble?.code === error.code ? trouble.sinceAt : now;
+  const { failure } = await tenant.targetStore.read(target.id);
+  const sinceAt = failure?.code === error.code ? failure.sinceAt : now;
   const restMs = targetRestMs(error, tenant.random, now - sinceAt);
-  await tenant.records.write(target.id, {
-    trouble: {
+  await tenant.targetStore.write(target.id, {
+    failure: {
       code: error.code,
       actor: error.actor,
       message: error.message,
@@ -45,14 +45,14 @@ export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
  * target would stand still until then.
  */
 export async function endImpossibleWaits(
-  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'records'>,
+  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targetStore'>,
   targets: readonly OpenTarget[],
 ): Promise<void> {
   const now = tenant.clock();
-  for (const [target, { record, pending }] of await tenant.records.look(targets.map(({ id }) => id))) {
+  for (const [target, { record, pending }] of await tenant.targetStore.look(targets.map(({ id }) => id))) {
     const { pausedUntil, pausedAt } = record;
     const isImpossible = (pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS || (pausedAt ?? 0) > now + CLOCK_TOLERANCE_MS;
-    if (pausedUntil !== null && isImpossible) await tenant.records.write(target, { pausedUntil: null });
+    if (pausedUntil !== null && isImpossible) await tenant.targetStore.write(target, { pausedUntil: null });
     if (pending > 0) await tenant.outbox.takeBack(target, now, CLOCK_TOLERANCE_MS);
   }
 }
@@ -64,12 +64,12 @@ export async function endImpossibleWaits(
  * @returns null when there is nothing to write to before the next cycle
  */
 export async function openCalendar(
-  { links, log, outbox, records }: Pick<OpenTenant, 'links' | 'log' | 'outbox' | 'records'>,
+  { links, log, outbox, targetStore }: Pick<OpenTenant, 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   lease: Lease,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { container: known } = await records.read(target.id);
+  const { container: known } = await targetStore.read(target.id);
   if (known !== null && target.preparedContainer === known) return known;
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
@@ -79,15 +79,15 @@ export async function openCalendar(
     await outbox.clear(target.id);
     log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
   }
-  // Whatever was known of freshness and trouble was known of the other calendar.
+  // Whatever was known of freshness and failure was known of the other calendar.
   const unknown = {
     cursor: null,
     adoptedAt: null,
     plannedAsOf: null,
     settledAsOf: null,
-    trouble: null,
+    failure: null,
     pausedUntil: null,
   };
-  await records.write(target.id, { container, ...unknown });
+  await targetStore.write(target.id, { container, ...unknown });
   return null;
 }

@@ -1,23 +1,23 @@
 import type { Logger } from '../log/logger.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Confirmations } from '../sync/absence.ts';
-import type { Ledger } from '../sync/derive.ts';
+import type { PatientHistory } from '../sync/derive.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
 import type { History, Taken } from './stream-memory.ts';
-import type { Survey } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** A ledger, and what it has taken. */
 interface Kept {
-  ledger: Ledger;
+  ledger: PatientHistory;
   taken: Taken;
 }
 
 /** Carries what a cycle read into the ledgers from which derived properties are computed. */
 export async function keepLedgers(
   { targets, log }: Pick<OpenTenant, 'targets' | 'log'>,
-  { snapshot, streams, startedAt }: Survey,
+  { snapshot, streams, startedAt }: ClinicReading,
   { appointments }: Confirmations,
   signal: AbortSignal,
 ): Promise<void> {
@@ -45,7 +45,11 @@ async function putHistory({ ledger, taken }: Kept, history: History | null, sign
 async function putWindow(
   log: Logger,
   { ledger, taken }: Kept,
-  { snapshot, appointments, startedAt }: Pick<Survey, 'snapshot' | 'startedAt'> & Pick<Confirmations, 'appointments'>,
+  {
+    snapshot,
+    appointments,
+    startedAt,
+  }: Pick<ClinicReading, 'snapshot' | 'startedAt'> & Pick<Confirmations, 'appointments'>,
   signal: AbortSignal,
 ): Promise<void> {
   const isWhole = snapshot.completeness === 'complete' && snapshot.agendaIds === null;
@@ -73,7 +77,7 @@ function sizeOf({ windowSizes }: Taken, { fromAt, toAt }: TimeWindow): Doubted {
 
 async function putInvoices(
   { ledger, taken }: Kept,
-  reading: Survey['streams']['invoices'],
+  reading: ClinicReading['streams']['invoices'],
   now: Instant,
   signal: AbortSignal,
 ): Promise<void> {

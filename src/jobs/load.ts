@@ -10,17 +10,17 @@ import { missingFrom } from '../sync/followed.ts';
 import type { MappingSource } from '../sync/mapping/contract.ts';
 import { mappables } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import { confirmAll } from './confirm.ts';
 import type { Basis, Left } from './cycle.ts';
+import { restorationsOf } from './drift.ts';
 import { gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { keepLedgers } from './ledgers.ts';
-import { restorationsOf } from './marks.ts';
 import { type Opener, openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { absentReminded, REMINDERS } from './plan-reminders.ts';
 import { plannedBefore } from './settled.ts';
-import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** All that a plan goes by, and what was found on the way to it. */
@@ -43,7 +43,7 @@ interface Opened extends Known {
 
 /** How a cycle is loaded. */
 export interface Loading {
-  survey: Survey;
+  clinicReading: ClinicReading;
   /** Null to look only: nothing at all is written, adoption included. */
   lease: Lease | null;
   progress: Progress;
@@ -53,32 +53,32 @@ export interface Loading {
 export async function loadCycle(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { survey, lease, progress }: Loading,
+  { clinicReading, lease, progress }: Loading,
   signal: AbortSignal,
 ): Promise<Loaded> {
   progress('reading the targets');
-  const byAgenda = indexByAgenda(survey.snapshot.records.values(), tenant.memory.byAgenda);
+  const byAgenda = indexByAgenda(clinicReading.snapshot.records.values(), tenant.memory.byAgenda);
   tenant.memory.byAgenda = tenant.memory.appointments.isForgotten ? null : byAgenda;
-  const gaps = gapsOf(targets, tenant.reminders, survey);
-  const basis = await lookAround(tenant, targets, { survey, byAgenda, gaps });
+  const gaps = gapsOf(targets, tenant.reminders, clinicReading);
+  const basis = await lookAround(tenant, targets, { clinicReading, byAgenda, gaps });
   // Whoever only looks gives the same answer by itself.
   const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, basis);
   const moving = targets.filter((target) => !resting.has(target));
   const some = await openAll(tenant, moving, { basis, lease }, signal);
-  const unlisted = await withUnlisted(tenant, some.opened, { survey, note: lease !== null });
+  const unlisted = await withUnlisted(tenant, some.opened, { clinicReading, note: lease !== null });
   const asked = new Map(unlisted.map(({ target, missing }) => [target.id, missing]));
-  asked.set(REMINDERS, await remindersMissing(tenant, survey));
+  asked.set(REMINDERS, await remindersMissing(tenant, clinicReading));
   const questions = new Set([...asked.values()].flat()).size;
   if (questions > 0) progress('reading absent records alone', 0, questions);
-  const confirmations = await confirmAll(tenant, survey, asked, signal);
+  const confirmations = await confirmAll(tenant, clinicReading, asked, signal);
   progress('planning');
-  await keepLedgers(tenant, survey, confirmations, signal);
+  await keepLedgers(tenant, clinicReading, confirmations, signal);
   // After the targets were opened: what was found there may tell that the state was lost.
   const doubt = await tenant.protection.doubt({ lookOnly: lease === null });
   const isForgotten = await tenant.tombstones.load();
   const isMore = isForgotten.version !== basis.forgotten || saysMore(confirmations);
   const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis, lease }, signal);
-  const cycle = { survey, byAgenda, confirmations, isForgotten, isDoubted: doubt !== null };
+  const cycle = { clinicReading, byAgenda, confirmations, isForgotten, isDoubted: doubt !== null };
   const opened = [...(await withMapped(unlisted, cycle, signal)), ...others.opened];
   return {
     ...{ input: await inputOf(tenant, opened, cycle), basis, doubt },
@@ -101,16 +101,21 @@ export async function withResting(
 
 /** Looks at the state of all targets in one go. */
 export async function lookAround(
-  { tombstones, holds, records, protection }: Pick<OpenTenant, 'tombstones' | 'holds' | 'records' | 'protection'>,
+  {
+    tombstones,
+    holds,
+    targetStore,
+    protection,
+  }: Pick<OpenTenant, 'tombstones' | 'holds' | 'targetStore' | 'protection'>,
   targets: readonly OpenTarget[],
-  known: Pick<Basis, 'survey' | 'byAgenda' | 'gaps'>,
+  known: Pick<Basis, 'clinicReading' | 'byAgenda' | 'gaps'>,
 ): Promise<Basis> {
   return {
     ...known,
     wentBackAt: await protection.wentBackAt(),
     forgotten: (await tombstones.load()).version,
     holds: await holds.list(),
-    looks: await records.look(targets.map(({ id }) => id)),
+    looks: await targetStore.look(targets.map(({ id }) => id)),
   };
 }
 
@@ -118,10 +123,10 @@ export async function lookAround(
 export async function openAll(
   tenant: Opener & Pick<OpenTenant, 'journal'>,
   targets: readonly OpenTarget[],
-  { basis: { survey, wentBackAt }, lease }: { basis: Basis; lease: Lease | null },
+  { basis: { clinicReading, wentBackAt }, lease }: { basis: Basis; lease: Lease | null },
   signal: AbortSignal,
 ): Promise<{ opened: Opened[]; left: readonly Left[] }> {
-  const { states, left } = await openStates(tenant, targets, { survey, lease, wentBackAt }, signal);
+  const { states, left } = await openStates(tenant, targets, { clinicReading, lease, wentBackAt }, signal);
   const opened: Opened[] = [];
   for (const [target, state] of states) {
     const pinned = await tenant.journal.pinned(target.id, tenant.clock());
@@ -132,15 +137,20 @@ export async function openAll(
 
 /** Absent records by target: those that the lists should show, and with them those that are read alone in this cycle. */
 async function withUnlisted(
-  { records }: Pick<OpenTenant, 'records'>,
+  { targetStore }: Pick<OpenTenant, 'targetStore'>,
   opened: readonly Opened[],
-  { survey, note }: { survey: Survey; note: boolean },
+  { clinicReading, note }: { clinicReading: ClinicReading; note: boolean },
 ): Promise<Opened[]> {
   const found: Opened[] = [];
   for (const one of opened) {
     const { target, state, pinned } = one;
-    const absent = missingFrom(survey, target, state, pinned);
-    const beyond = await nextOutside(records, target, { survey, state, targets: opened.length, note }, absent);
+    const absent = missingFrom(clinicReading, target, state, pinned);
+    const beyond = await nextOutside(
+      targetStore,
+      target,
+      { clinicReading, state, targets: opened.length, note },
+      absent,
+    );
     found.push({ ...one, absent, missing: [...absent, ...beyond] });
   }
   return found;
@@ -155,7 +165,7 @@ export function saysMore({ appointments }: Confirmations): boolean {
 /** Appointments that wait for a reminder and that a complete list did not show. */
 async function remindersMissing(
   tenant: Pick<OpenTenant, 'reminders' | 'clock'>,
-  { snapshot }: Survey,
+  { snapshot }: ClinicReading,
 ): Promise<string[]> {
   if (snapshot.completeness !== 'complete') return [];
   const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
@@ -196,17 +206,17 @@ async function mappedAhead(
 }
 
 /** What was seen of the clinic. */
-type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isDoubted' | 'isForgotten' | 'survey'>;
+type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isDoubted' | 'isForgotten' | 'clinicReading'>;
 
 /** What the last of it is read from. */
 type Stores = Pick<
   OpenTenant,
-  'clock' | 'configuration' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'records' | 'targets'
+  'clock' | 'configuration' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'targets'
 >;
 
 /** Reads the last of what a plan goes by: what is decided from then on counts in the next cycle. */
 export async function inputOf(tenant: Stores, known: readonly Known[], seen: Seen): Promise<CycleInput> {
-  const { configuration, records } = tenant;
+  const { configuration, targetStore } = tenant;
   const now = tenant.clock();
   const generation = await tenant.generation.look();
   // Before what is noted of targets: an approval is a hold's first.
@@ -215,9 +225,9 @@ export async function inputOf(tenant: Stores, known: readonly Known[], seen: See
   for (const one of known) {
     const { id } = one.target;
     const [{ firstRunApprovedAt, comparableUnder }, gone, restorations] = await Promise.all([
-      records.read(id),
-      records.gone(id, now),
-      restorationsOf(records, one.target, now),
+      targetStore.read(id),
+      targetStore.gone(id, now),
+      restorationsOf(targetStore, one.target, now),
     ]);
     targets.push({ ...one, stored: { firstRunApprovedAt, comparableUnder }, gone, restorations });
   }

@@ -28,7 +28,7 @@ export async function lookAtTarget(
   signal: AbortSignal,
 ): Promise<Look> {
   const later = (againInMs: number): Look => ({ restore: false, againInMs: once ? null : againInMs });
-  const { container, adoptedAt, pausedUntil } = await tenant.records.read(target.id);
+  const { container, adoptedAt, pausedUntil } = await tenant.targetStore.read(target.id);
   // A target whose links are not built yet is read whole by the cycle that builds them.
   if (container === null || adoptedAt === null) return { restore: false, againInMs: null };
   const restsForMs = (pausedUntil ?? 0) - tenant.clock();

@@ -5,11 +5,10 @@ import { type Confirmations, nothingMissing } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import { missingFrom } from '../sync/followed.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
+import { type ReadingScope, readClinic } from './clinic-reading.ts';
 import { inputOf, type Loaded, type Loading, lookAround, openAll } from './load.ts';
-
 import { isNearDue, paceOf } from './pace.ts';
 import { NO_STREAMS } from './streams.ts';
-import { type Reading, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -24,7 +23,7 @@ export async function nearCalendars(
   if (!isNearDue(paceOf(last, startedAt, tenant.pullEveryMs))) return null;
   // A person's word on what was held is carried out by a reading of all.
   if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return null;
-  const looks = await tenant.records.look(targets.map(({ id }) => id));
+  const looks = await tenant.targetStore.look(targets.map(({ id }) => id));
   const now = { number: await tenant.generation.join(), wentBackAt: await tenant.protection.wentBackAt() };
   // What waits is written for as long as a plan of all of it is not too old: that comes well before.
   const oldAt = startedAt - tenant.planLifeMs / 2;
@@ -35,25 +34,25 @@ export async function nearCalendars(
 
 /**
  * Whether a target was not planned whole yet, under the configuration of today and by links that are all there, or has to be again. One that
- * is in trouble before its first plan keeps no other waiting.
+ * is failing before its first plan keeps no other waiting.
  */
 function needsWhole(
   { record, pending }: TargetLook,
   now: { number: number; wentBackAt: Instant | null },
   oldAt: Instant,
 ): boolean {
-  const { adoptedAt, trouble, plannedUnder, comparableUnder, wentBackAt, lastPlannedAt } = record;
+  const { adoptedAt, failure, plannedUnder, comparableUnder, wentBackAt, lastPlannedAt } = record;
   if (pending > 0 && (lastPlannedAt ?? 0) < oldAt) return true;
-  if (adoptedAt === null) return trouble === null;
+  if (adoptedAt === null) return failure === null;
   return plannedUnder !== now.number || comparableUnder !== now.number || wentBackAt !== now.wentBackAt;
 }
 
 /** How a cycle over the next two days is loaded. */
-export interface NearOptions extends Omit<Loading, 'survey'> {
+export interface NearOptions extends Omit<Loading, 'clinicReading'> {
   /** Calendars that may be planned so. */
   known: readonly OpenTarget[];
   /** What is read for others than targets. */
-  besides: readonly Reading[];
+  besides: readonly ReadingScope[];
   last: RunReport | undefined;
 }
 
@@ -71,13 +70,13 @@ export async function loadNear(
   signal: AbortSignal,
 ): Promise<Loaded | null> {
   const wanted = { besides, ...(last && { last }), reach: 'near', streams: NO_STREAMS } as const;
-  const survey = await surveyClinic(tenant, targets, wanted, signal);
-  if (survey.snapshot.completeness === 'partial') return null;
+  const clinicReading = await readClinic(tenant, targets, wanted, signal);
+  if (clinicReading.snapshot.completeness === 'partial') return null;
   progress('planning the next two days');
-  const byAgenda = indexByAgenda(survey.snapshot.records.values());
-  const basis = await lookAround(tenant, known, { survey, byAgenda, gaps: new Map() });
+  const byAgenda = indexByAgenda(clinicReading.snapshot.records.values());
+  const basis = await lookAround(tenant, known, { clinicReading, byAgenda, gaps: new Map() });
   const { opened, left } = await openAll(tenant, known, { basis, lease }, signal);
-  if (opened.some(({ target, state }) => missingFrom(survey, target, state, new Set()).length > 0)) return null;
+  if (opened.some(({ target, state }) => missingFrom(clinicReading, target, state, new Set()).length > 0)) return null;
   if ((await tenant.protection.doubt({ lookOnly: lease === null })) !== null) return null;
   const confirmations: Confirmations = {
     appointments: nothingMissing(),
@@ -85,7 +84,7 @@ export async function loadNear(
     invoices: nothingMissing(),
   };
   const isForgotten = await tenant.tombstones.load();
-  const shown = { survey, byAgenda, confirmations, isForgotten, isDoubted: false };
+  const shown = { clinicReading, byAgenda, confirmations, isForgotten, isDoubted: false };
   return { input: await inputOf(tenant, opened, shown), basis, resting: new Map(), left, doubt: null };
 }
 

@@ -70,7 +70,7 @@ function tracesOf({ id, formerly, targets, connections }: Kept) {
     holds: [keys.holds(id)],
     waiting: targets.map((target) => keys.outbox(id, target.id)),
     reminders: formerly === null ? [keys.remindersOpen(id)] : [],
-    channels: [keys.channels(id)],
+    subscriptions: [keys.subscriptions(id)],
     targets: targets.map((target) => keys.target(id, target.id)),
     runs: [keys.runs(id)],
   };
@@ -82,6 +82,6 @@ type Trace = keyof ReturnType<typeof tracesOf>;
 const DONE_FOR: Partial<Record<JobName, readonly Trace[]>> = {
   pull: ['clinic', 'holds', 'waiting', 'reminders'],
   'refresh-tokens': ['clinic', 'logins'],
-  channels: ['clinic', 'channels', 'targets'],
+  subscriptions: ['clinic', 'subscriptions', 'targets'],
   audit: ['clinic', 'targets'],
 };

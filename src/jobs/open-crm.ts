@@ -1,7 +1,7 @@
 import type { MappedProperty } from '../model/items.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
-import { createLedger } from '../sync/derive.ts';
+import { createPatientHistory } from '../sync/derive.ts';
 import { CALENDAR_FORM, crmForm, type ItemForm } from '../sync/identity.ts';
 import { compileMapping, type EvaluateExpressions } from '../sync/mapping/index.ts';
 import { nothingTaken } from './stream-memory.ts';
@@ -31,7 +31,7 @@ export function openForm(
   const mapping = compileMapping(crm, zone, evaluate);
   const { stream, derived } = crm;
   const { properties, needs } = mapping;
-  const ledger = needs.history ? createLedger({ ...derived, zone, countsInvoices: needs.invoices }) : null;
+  const ledger = needs.history ? createPatientHistory({ ...derived, zone, countsInvoices: needs.invoices }) : null;
   const form = crmForm(
     stream,
     properties.map(({ name }) => name),

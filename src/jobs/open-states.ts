@@ -6,16 +6,16 @@ import type { Instant } from '../model/time.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/epoch.ts';
 import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
-import type { TargetRecord } from '../state/targets.ts';
+import type { StoredTarget } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/followed.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import type { Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, openCalendar } from './lanes.ts';
 import type { Streams } from './streams.ts';
-import type { Survey } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Code of a target that is left as it is since what it follows is yet to be read: no failure. */
@@ -24,12 +24,12 @@ export const AWAITING = 'awaiting-streams';
 /** What opening needs of a tenant. */
 export type Opener = Pick<
   OpenTenant,
-  'clock' | 'leases' | 'links' | 'log' | 'outbox' | 'protection' | 'random' | 'records' | 'targets'
+  'clock' | 'leases' | 'links' | 'log' | 'outbox' | 'protection' | 'random' | 'targetStore' | 'targets'
 >;
 
 /** How the states of targets are opened. */
 export interface Opening {
-  survey: Survey;
+  clinicReading: ClinicReading;
   /** Null to look only. */
   lease: Lease | null;
   wentBackAt: Instant | null;
@@ -49,7 +49,7 @@ export async function openStates(
   const left: Left[] = [];
   let waiting = 0;
   for (const target of targets) {
-    const unread = unreadFor(target, opening.survey.streams);
+    const unread = unreadFor(target, opening.clinicReading.streams);
     if (unread !== null) {
       left.push({ target: target.id, code: unread });
       continue;
@@ -68,7 +68,7 @@ export async function openStates(
       // Under another key everything would be written a second time, into every target.
       if (failure.code === IDENTITY_KEY_CHANGED) throw failure;
       left.push({ target: target.id, code: failure.code });
-      if (opening.lease !== null) await noteTrouble(tenant, target, failure);
+      if (opening.lease !== null) await noteFailure(tenant, target, failure);
     }
   }
   return { states, left };
@@ -88,22 +88,26 @@ async function openState(
   opening: Opening,
   signal: AbortSignal,
 ): Promise<TargetState | null> {
-  const { survey, lease, wentBackAt } = opening;
+  const { clinicReading, lease, wentBackAt } = opening;
   // What was written in the time that the state lost has no link, and would stay for good once its record is gone.
-  const isKnown = (one: TargetRecord) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
-  let record = await tenant.records.read(target.id);
+  const isKnown = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
+  let record = await tenant.targetStore.read(target.id);
   if (lease !== null && isKnown(record) && (await isReplaced(tenant, target, record, signal))) {
-    record = await tenant.records.read(target.id);
+    record = await tenant.targetStore.read(target.id);
   }
   if (isKnown(record)) {
     const state = { links: await tenant.links.read(target.id), pending: await tenant.outbox.pending(target.id) };
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }
-  if (lease === null && record.container === null) return await lookForState(tenant.links, target, survey, signal);
-  if (record.trouble?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
+  if (lease === null && record.container === null)
+    return await lookForState(tenant.links, target, clinicReading, signal);
+  if (record.failure?.actor === 'remote' && (record.pausedUntil ?? 0) > tenant.clock()) return null;
   if (lease === null)
-    return { links: await readOwnLinks(tenant.links, target, record.container, survey, signal), pending: new Map() };
+    return {
+      links: await readOwnLinks(tenant.links, target, record.container, clinicReading, signal),
+      pending: new Map(),
+    };
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return null;
   try {
@@ -115,31 +119,31 @@ async function openState(
 
 /**
  * Whether the calendar is another one than the links speak of. Asked once in the life of a process, since the configuration may
- * have changed before it, and after trouble, which is over when the calendar answers and nothing waits for the lane to try.
+ * have changed before it, and after failure, which is over when the calendar answers and nothing waits for the lane to try.
  * While it can't be told, the links are believed.
  */
 async function isReplaced(
   tenant: Omit<Opener, 'protection' | 'targets'>,
   target: OpenTarget,
-  { trouble, pausedUntil }: TargetRecord,
+  { failure, pausedUntil }: StoredTarget,
   signal: AbortSignal,
 ): Promise<boolean> {
   const rests = (pausedUntil ?? 0) > tenant.clock();
-  if (rests || (target.preparedContainer !== null && trouble === null)) return false;
+  if (rests || (target.preparedContainer !== null && failure === null)) return false;
   const lane = await tenant.leases.tryTake(laneLease(target.id));
   if (lane === null) return false;
   try {
     target.preparedContainer = null;
     if ((await openCalendar(tenant, target, lane, signal)) === null) return true;
     const { pending } = await tenant.outbox.counts(target.id);
-    if (trouble !== null && pending === 0) {
-      await tenant.records.write(target.id, { trouble: null, pausedUntil: null });
+    if (failure !== null && pending === 0) {
+      await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null });
     }
     return false;
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
-    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteTrouble(tenant, target, failure);
+    if (!lane.signal.aborted && failure.code !== 'lease-lost') await noteFailure(tenant, target, failure);
     return false;
   } finally {
     await lane.release();
@@ -151,38 +155,42 @@ async function rebuildLinks(
   tenant: Omit<Opener, 'leases' | 'random'>,
   target: OpenTarget,
   known: string | null,
-  { survey, wentBackAt }: Opening,
+  { clinicReading, wentBackAt }: Opening,
   lane: Lease,
   signal: AbortSignal,
 ): Promise<TargetState> {
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
-  const { links, adopted, ambiguous, revision } = await readOwn(tenant.links, target, container, survey, signal);
+  const { links, adopted, ambiguous, revision } = await readOwn(tenant.links, target, container, clinicReading, signal);
   // Else every write would find a later one in the target, and give way to it.
   await tenant.outbox.raiseRevision(target.id, revision, lane);
-  await tenant.links.fit(target.id, Math.max(links.size, expectedLinks(target, tenant.targets.size, survey)), lane);
+  await tenant.links.fit(
+    target.id,
+    Math.max(links.size, expectedLinks(target, tenant.targets.size, clinicReading)),
+    lane,
+  );
   const marked = [...links.values()].filter(({ drift }) => drift !== null);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   await tenant.links.writeAll(target.id, [...links.values()], lane);
   const adoptedAt = tenant.clock();
-  await tenant.records.write(target.id, {
+  await tenant.targetStore.write(target.id, {
     cursor: null,
     container,
     adoptedAt,
     wentBackAt,
     ambiguous,
-    trouble: null,
+    failure: null,
     comparableUnder: null,
   });
-  await tenant.records.count(target.id, { adopted });
+  await tenant.targetStore.count(target.id, { adopted });
   if (adopted > 0 && known === null) await tenant.protection.foundObjects();
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending: await tenant.outbox.pending(target.id) };
 }
 
 /** How many records a target may come to hold: all of its stream, or its share of the appointments. */
-function expectedLinks(target: OpenTarget, targets: number, survey: Survey): number {
-  const records = snapshotOf(survey, target)?.records.size ?? 0;
+function expectedLinks(target: OpenTarget, targets: number, clinicReading: ClinicReading): number {
+  const records = snapshotOf(clinicReading, target)?.records.size ?? 0;
   return target.crm === null ? records / targets : records;
 }
 
@@ -194,12 +202,12 @@ function expectedLinks(target: OpenTarget, targets: number, survey: Survey): num
 async function lookForState(
   stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
-  survey: Survey,
+  clinicReading: ClinicReading,
   signal: AbortSignal,
 ): Promise<TargetState> {
   try {
     const container = (await target.connector.locate?.(signal)) ?? null;
-    return { links: await readOwnLinks(stored, target, container, survey, signal), pending: new Map() };
+    return { links: await readOwnLinks(stored, target, container, clinicReading, signal), pending: new Map() };
   } catch (error) {
     signal.throwIfAborted();
     if (asMirrorError(error).code === IDENTITY_KEY_CHANGED) throw error;
@@ -212,10 +220,10 @@ async function readOwnLinks(
   stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
   container: string | null,
-  survey: Survey,
+  clinicReading: ClinicReading,
   signal: AbortSignal,
 ): Promise<Map<string, Link>> {
-  return container === null ? new Map() : (await readOwn(stored, target, container, survey, signal)).links;
+  return container === null ? new Map() : (await readOwn(stored, target, container, clinicReading, signal)).links;
 }
 
 /** Links as the objects tell. Where a link survived, it tells what was written, so what a person changed is known for that. */
@@ -223,12 +231,12 @@ async function readOwn(
   stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
   container: string,
-  survey: Survey,
+  clinicReading: ClinicReading,
   signal: AbortSignal,
 ): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number; revision: number }> {
   const remoteItems: RemoteItem<Item>[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
-  const { fromAt } = windowOf(target, survey.startedAt);
+  const { fromAt } = windowOf(target, clinicReading.startedAt);
   const { links: found, ambiguous, revision } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
   const links = new Map(found.map((link) => [link.recordId, link]));
   for (const survivor of (await stored.read(target.id)).values()) {

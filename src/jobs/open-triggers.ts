@@ -1,4 +1,4 @@
-import type { HttpDoor } from '../http/door.ts';
+import type { HttpClient } from '../http/client.ts';
 import type { Invoice } from '../model/records.ts';
 import type { Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Report } from '../model/triggers.ts';
@@ -21,7 +21,7 @@ export interface OpenTriggers {
   source: TriggerSource;
   store: TriggerStore;
   name: NameTrigger;
-  http: HttpDoor;
+  http: HttpClient;
   /** Asks for a turn after the delay. @param options.read the clinic's lists too, not only what waits */
   wake(delayMs: number, options: { read: boolean }): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import type { TargetStore } from '../state/targets.ts';
 import { outlying, type TargetState } from '../sync/diff.ts';
 import { listedIn, snapshotOf, windowOf } from '../sync/followed.ts';
-import type { Survey } from './survey.ts';
+import type { ClinicReading } from './clinic-reading.ts';
 import type { OpenTarget } from './tenant.ts';
 
 /** Records outside the windows that are read alone in one cycle, over all targets of a tenant; they must leave room for absent ones. */
@@ -14,22 +14,22 @@ const LOOKS_PER_CYCLE = 20;
  * @param absent records that are read alone already
  */
 export async function nextOutside(
-  records: Pick<TargetStore, 'read' | 'write'>,
+  targetStore: Pick<TargetStore, 'read' | 'write'>,
   target: OpenTarget,
-  cycle: { survey: Survey; state: TargetState; targets: number; note: boolean },
+  cycle: { clinicReading: ClinicReading; state: TargetState; targets: number; note: boolean },
   absent: readonly string[],
 ): Promise<string[]> {
-  const { survey, state, targets, note } = cycle;
-  const snapshot = snapshotOf(survey, target);
+  const { clinicReading, state, targets, note } = cycle;
+  const snapshot = snapshotOf(clinicReading, target);
   if (snapshot === null) return [];
   const isListed = listedIn(snapshot);
   const asked = new Set(absent);
-  const all = outlying(state, windowOf(target, survey.startedAt));
+  const all = outlying(state, windowOf(target, clinicReading.startedAt));
   const ids = all.filter((id) => !isListed(id) && !asked.has(id));
   if (ids.length === 0) return [];
-  const { lookedOutsideTo } = await records.read(target.id);
+  const { lookedOutsideTo } = await targetStore.read(target.id);
   const next = inTurn(ids, lookedOutsideTo, Math.ceil(LOOKS_PER_CYCLE / targets));
-  if (note) await records.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
+  if (note) await targetStore.write(target.id, { lookedOutsideTo: next.at(-1) ?? null });
   return next;
 }
 

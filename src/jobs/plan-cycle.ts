@@ -5,6 +5,7 @@ import type { CycleInput, TargetSetup } from '../sync/cycle-input.ts';
 import { windowOf } from '../sync/followed.ts';
 import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
+import { type ReadingScope, readClinic } from './clinic-reading.ts';
 import type { Cycle, Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
 import { type Loaded, loadCycle, saysMore, withResting } from './load.ts';
@@ -13,7 +14,6 @@ import { remindedReading } from './plan-reminders.ts';
 import { remember } from './settled.ts';
 import { readAllStreams } from './stream-readers.ts';
 import { lookAtStreams } from './streams.ts';
-import { type Reading, surveyClinic } from './survey.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
 /** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
@@ -49,8 +49,8 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
       ? await readAllStreams(tenant, targets, progress, signal)
       : (await lookAtStreams(tenant, targets, { justRead: options.justRead ?? false, ...(last && { lastRun: last }) }))
           .streams;
-  const survey = await surveyClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
-  const loaded = await loadCycle(tenant, targets, { survey, lease, progress }, signal);
+  const clinicReading = await readClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
+  const loaded = await loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
   const cycle = await planWhole(tenant, targets, loaded, lease, signal);
   // What was missed is looked for again by a reading of all.
   if (cycle.confirmations.appointments.unconfirmed > 0) tenant.memory.appointments.doubt();
@@ -110,7 +110,7 @@ async function planInput(
   signal: AbortSignal,
 ): Promise<Planned> {
   const { plans, failed, gone } = await inPieces(planTargets(input), signal);
-  for (const [contacts, patients] of gone) basis.survey.streams.patients?.gone.set(contacts, patients);
+  for (const [contacts, patients] of gone) basis.clinicReading.streams.patients?.gone.set(contacts, patients);
   for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'a target could not be planned');
   return { plans, failed: [...failed].map(([target, { code }]) => ({ target, code })) };
 }
@@ -119,7 +119,7 @@ function cycleOf(targets: readonly OpenTarget[], loaded: Loaded, { plans, failed
   const { input, basis, resting, left, doubt } = loaded;
   const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
   return {
-    ...{ survey: basis.survey, basis, confirmations: input.confirmations, doubt },
+    ...{ clinicReading: basis.clinicReading, basis, confirmations: input.confirmations, doubt },
     missing: new Map(input.targets.map(({ target, missing }) => [target.id, missing])),
     plans: targets.flatMap((target) => planned.get(target.id) ?? resting.get(target) ?? []),
     settled: [...resting.keys()],
@@ -129,10 +129,10 @@ function cycleOf(targets: readonly OpenTarget[], loaded: Loaded, { plans, failed
 }
 
 /** Of calendars: what belongs to CRMs is never planned by less than all. */
-function isPlain({ survey, targets }: CycleInput, plans: readonly TargetPlan[]): boolean {
+function isPlain({ clinicReading, targets }: CycleInput, plans: readonly TargetPlan[]): boolean {
   const isCalendar = ({ target }: { target: TargetSetup }) => target.crm === null;
   return (
-    survey.snapshot.completeness === 'complete' &&
+    clinicReading.snapshot.completeness === 'complete' &&
     plans.filter(isCalendar).every(isDecided) &&
     targets.filter(isCalendar).every(({ absent }) => absent.length === 0)
   );
@@ -147,7 +147,7 @@ function isDoubted({ replaced, doubtsReading, reading }: TargetPlan): boolean {
 async function readingsBesides(
   { clock, reminders, journal }: Pick<OpenTenant, 'clock' | 'reminders' | 'journal'>,
   targets: readonly OpenTarget[],
-): Promise<Reading[]> {
+): Promise<ReadingScope[]> {
   const now = clock();
   const readings = reminders === null ? [] : [remindedReading(reminders, now)];
   for (const target of targets) {

@@ -5,8 +5,8 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import { type Place, placeOf } from '../reminders/places.ts';
 import { lateness, longestAheadMs, remindersFor } from '../reminders/rules.ts';
 import { withdrawalOf } from '../reminders/send-time.ts';
+import type { ReadingScope } from './clinic-reading.ts';
 import type { OpenReminders } from './open-reminders.ts';
-import type { Reading } from './survey.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** Reminders that are due later than this are planned by a later cycle. */
@@ -31,7 +31,7 @@ export interface ReminderPlan {
 }
 
 /** The appointments that reminders of the next days can belong to. */
-export function remindedReading({ rules }: OpenReminders, now: Instant): Reading {
+export function remindedReading({ rules }: OpenReminders, now: Instant): ReadingScope {
   const agendas = [...rules.rules.values()].map((rule) => rule.agendas);
   return {
     window: { fromAt: now, toAt: now + HORIZON_MS + longestAheadMs(rules) },

@@ -8,14 +8,14 @@ import type { OutboxEntry, Settlement } from '../state/outbox.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
 import { approvedUnplanned } from './decided.ts';
-import { laneLease, noteTrouble, openCalendar } from './lanes.ts';
-import { differsByHand } from './marks.ts';
+import { differsByHand } from './drift.ts';
+import { laneLease, noteFailure, openCalendar } from './lanes.ts';
 import { nextTry } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
 
 /** How one turn of a lane ended. */
-export interface Turn {
+export interface PushResult {
   /** Operations that were settled one way or another. */
   settled: number;
   /** Another worker is on this lane, or it rests. */
@@ -42,11 +42,11 @@ export async function pushTarget(
   target: OpenTarget,
   signals: StopSignals,
   { progress, comesAgain = false }: { progress?: Progress; comesAgain?: boolean } = {},
-): Promise<Turn> {
+): Promise<PushResult> {
   const lease = await tenant.leases.tryTake(laneLease(target.id), comesAgain ? 'push' : undefined);
   if (lease === null) return { settled: 0, idle: true, nextInMs: SECOND_MS };
   try {
-    const { pausedUntil } = await tenant.records.read(target.id);
+    const { pausedUntil } = await tenant.targetStore.read(target.id);
     const restMs = (pausedUntil ?? 0) - tenant.clock();
     if (restMs > 0) return { settled: 0, idle: true, nextInMs: restMs };
     if (!(await isPlanned(tenant, target)) && !(await hasErasures(tenant, target))) {
@@ -59,18 +59,18 @@ export async function pushTarget(
 }
 
 /** What tells whether a target was planned lately. */
-type Planned = Pick<OpenTenant, 'clock' | 'generation' | 'planLifeMs' | 'protection' | 'records'>;
+type Planned = Pick<OpenTenant, 'clock' | 'generation' | 'planLifeMs' | 'protection' | 'targetStore'>;
 
 /**
  * Whether a plan under the configuration of today, and not too old a one, stands behind what waits. Else the next cycle comes first: it
  * replaces what was decided before a pause or a time away, under other titles, or, after the state was lost, of somebody who may have been forgotten.
  */
 async function isPlanned(
-  { generation, planLifeMs, clock, records, protection }: Planned,
+  { generation, planLifeMs, clock, targetStore, protection }: Planned,
   { id }: OpenTarget,
 ): Promise<boolean> {
   const doubt = await protection.doubt();
-  const { lastPlannedAt, plannedUnder } = await records.read(id);
+  const { lastPlannedAt, plannedUnder } = await targetStore.read(id);
   if (doubt !== null && (lastPlannedAt ?? 0) < doubt.sinceAt) return false;
   return plannedUnder === (await generation.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
 }
@@ -99,7 +99,7 @@ async function drain(
   lease: Lease,
   signals: StopSignals,
   progress: Progress | undefined,
-): Promise<Turn> {
+): Promise<PushResult> {
   const endsAt = tenant.clock() + tenant.slice.durationMs;
   let settled = 0;
   let lookAt: number | null = null;
@@ -120,7 +120,7 @@ async function drain(
     if (failure.actor !== 'remote' || failure.retryAfterMs === undefined) target.preparedContainer = null;
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
     if (signals.abort.aborted || lost) return { settled, idle: false, nextInMs: SECOND_MS };
-    return { settled, idle: false, nextInMs: await noteTrouble(tenant, target, failure) };
+    return { settled, idle: false, nextInMs: await noteFailure(tenant, target, failure) };
   }
   const times = [await tenant.outbox.nextDueAt(target.id), lookAt].filter((at) => at !== null);
   return {
@@ -198,16 +198,16 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
     if (entry.reason === 'forgotten') return { ...deletion, erase: true };
     return link === null && !entry.sent ? null : deletion;
   }
-  const locator = target.identity.locator(recordId);
+  const sealedRecordId = target.identity.sealedRecordId(recordId);
   const item = asMappedNow(entry.item, target);
   if (link === null || link.epoch !== epoch) {
     const mayExist = entry.sent || entry.reason !== 'new';
-    return { kind: 'create', recordId, key, locator, item, revision, mayExist };
+    return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
   }
   const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
   if (isAsWanted && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
-  return { kind: 'update', recordId, key, locator, item, revision, versionTag, remoteId };
+  return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
 }
 
 /**
@@ -252,7 +252,7 @@ function outcomeMissing(): MirrorError {
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 async function settleOutcomes(
-  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'random' | 'records'>,
+  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'random' | 'targetStore'>,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
   sent: Sent,
@@ -280,9 +280,9 @@ async function settleOutcomes(
   }
   // What was given up is not in the target: nothing is as fresh as what was planned.
   const isStale = settlements.some(({ kind }) => kind === 'superseded');
-  if (isStale) await tenant.records.write(target.id, { plannedAsOf: null });
+  if (isStale) await tenant.targetStore.write(target.id, { plannedAsOf: null });
   await tenant.outbox.settle(target.id, settlements, now, lease, { noteTakenOut });
-  await tenant.records.count(target.id, counts);
+  await tenant.targetStore.count(target.id, counts);
 }
 
 function settlementOf(
@@ -299,7 +299,7 @@ function settlementOf(
       const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
       const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
-      const echo = isSameContent(storedAs, fingerprint) ? {} : { echo: storedAs };
+      const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
       return {
         entry,
         kind: 'done',
@@ -313,7 +313,7 @@ function settlementOf(
           remoteId,
           drift: null,
           revision: entry.revision,
-          ...echo,
+          ...storedFingerprint,
           ...(isAnew ? { generation: entry.revision } : generationOf(outcome, link)),
         },
         ...(link === null ? {} : { effect: 'updated' }),
@@ -373,10 +373,10 @@ function generationOf(
 
 /** The target works again; with nothing left it is as fresh as the snapshot that was planned last. */
 async function noteSettled(
-  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox' | 'records' | 'runs'>,
+  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,
   target: OpenTarget,
 ): Promise<void> {
-  const record = await tenant.records.read(target.id);
+  const record = await tenant.targetStore.read(target.id);
   const { pending } = await tenant.outbox.counts(target.id);
   const holds = await tenant.holds.list();
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');
@@ -384,7 +384,7 @@ async function noteSettled(
   const isKnown = record.plannedAsOf !== null && record.gaps === null;
   const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant.links, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
-  await tenant.records.write(target.id, { trouble: null, pausedUntil: null, ...settled });
+  await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...settled });
 }
 
 function chunks<Entry>(list: readonly Entry[], size: number): Entry[][] {

@@ -29,7 +29,7 @@ export interface WorkQueues {
    */
   look(tenant: string, target: string, options: { delayMs: number; whole?: boolean; once?: boolean }): Promise<void>;
   /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
-  keepChannels(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
+  keepSubscriptions(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
   /**
    * Gives a tenant's triggers a turn after the delay. Whoever asks last decides when; one that is under way is followed by it.
    * @param options.read the clinic's lists too, not only what waits
@@ -81,10 +81,10 @@ export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEvery
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
       await (await queueOf('look')).add('look', { tenant, target, whole, once }, options);
     },
-    async keepChannels(tenant, { delayMs = 0, hurry = false } = {}) {
+    async keepSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
       const id = `${tenant}${hurry ? '/hurry' : ''}`;
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
-      await (await queueOf('channels')).add('channels', { tenant, hurry }, options);
+      await (await queueOf('subscriptions')).add('subscriptions', { tenant, hurry }, options);
     },
     async wakeTriggers(tenant, delayMs, { read }) {
       const id = `${tenant}${read ? '/read' : ''}`;

@@ -55,7 +55,7 @@ export async function readStreamsInTurn(
 }
 
 /**
- * One cycle for a person who waits for it: nothing that was read before is good enough. What CRMs follow is read first, while the
+ * One cycle for a person who waits for it: nothing that was read before will do. What CRMs follow is read first, while the
  * daemon's cycles go on.
  * @param tell is told what is read, and what is waited for
  */

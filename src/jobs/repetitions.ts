@@ -6,7 +6,7 @@ import type { JobName } from './catalogue.ts';
 import type { IsNeedless } from './needless.ts';
 
 /** Jobs that repeat per tenant. */
-export type RepeatedJob = 'pull' | 'audit' | 'channels' | 'triggers' | 'refresh-tokens';
+export type RepeatedJob = 'pull' | 'audit' | 'subscriptions' | 'triggers' | 'refresh-tokens';
 
 /** What repeats. */
 export interface Repetitions {

@@ -18,8 +18,8 @@ export async function reportRun(
   cycle: Cycle | null,
   error: MirrorError | null,
 ): Promise<RunReport> {
-  const snapshot = cycle?.survey.snapshot ?? null;
-  const { patients, invoices } = cycle?.survey.streams ?? {};
+  const snapshot = cycle?.clinicReading.snapshot ?? null;
+  const { patients, invoices } = cycle?.clinicReading.streams ?? {};
   const setAside = [snapshot, patients?.snapshot, invoices?.snapshot].flatMap((one) => one?.setAside ?? []);
   const unknown = new Set<string>();
   for (const { status, rawStatus } of snapshot?.records.values() ?? []) {
@@ -27,7 +27,7 @@ export async function reportRun(
   }
   const [previous] = await tenant.runs.list(1);
   const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
-  if (cycle?.survey.reach === 'near' && previous !== undefined) {
+  if (cycle?.clinicReading.reach === 'near' && previous !== undefined) {
     const run = { ...previous, ...nearRun(startedAt, tenant.clock(), cycle, previous, pace) };
     await tenant.runs.add(run);
     return run;
@@ -56,11 +56,11 @@ export async function reportRun(
       field,
     })),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
-    withheld: cycle?.survey.withheld ?? [],
+    withheld: cycle?.clinicReading.withheld ?? [],
     gaps: Object.fromEntries(cycle?.basis.gaps ?? []),
-    clinic: cycle?.survey.clinic ?? previous?.clinic ?? null,
-    // What was planned by last stays known when a reading fails: else a process with an older one would take it for good enough.
-    read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.survey.streams)) },
+    clinic: cycle?.clinicReading.clinic ?? previous?.clinic ?? null,
+    // What was planned by last stays known when a reading fails: else a process with an older one would plan by that one.
+    read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.clinicReading.streams)) },
     crmPlanner: cycle !== null && hadCrms(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
     awaiting: cycle?.left.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
@@ -74,23 +74,23 @@ export async function reportRun(
 }
 
 /** Whether CRMs were planned, or what they follow can't be read: who tried goes on trying. */
-function hadCrms({ plans, survey }: Cycle): boolean {
-  return survey.streams.failed.size > 0 || plans.some(({ target }) => target.crm !== null);
+function hadCrms({ plans, clinicReading }: Cycle): boolean {
+  return clinicReading.streams.failed.size > 0 || plans.some(({ target }) => target.crm !== null);
 }
 
 /** What a cycle over the next two days changes of the report of the last one that read all. */
 function nearRun(
   startedAt: number,
   finishedAt: number,
-  { survey, plans }: Cycle,
+  { clinicReading, plans }: Cycle,
   previous: RunReport,
   pace: Pace,
 ): Partial<RunReport> {
   const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
   const nothing = { held: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
   return {
-    ...{ id: runIdOf(startedAt), startedAt, finishedAt, error: null, clinic: survey.clinic },
-    near: { records: survey.snapshot.records.size, requests: survey.snapshot.requests },
+    ...{ id: runIdOf(startedAt), startedAt, finishedAt, error: null, clinic: clinicReading.clinic },
+    near: { records: clinicReading.snapshot.records.size, requests: clinicReading.snapshot.requests },
     pace: { ...pace, nearSince: pace.nearSince + 1 },
     targets: previous.targets.map((run) => ({
       ...run,

@@ -32,14 +32,14 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
 
 /**
  * How long a whole target rests after an error that concerns all of it: what the other side asked for, else about as long as it has
- * been in trouble already, from a second to five minutes. One that needs a person is looked at again within an hour, in case that person
+ * been failing already, from a second to five minutes. One that needs a person is looked at again within an hour, in case that person
  * acted without telling us; soon at first, since the person may have acted while the work that failed was under way.
- * @param troubledForMs how long the same error has lasted
+ * @param failingForMs how long the same error has lasted
  */
-export function targetRestMs(error: MirrorError, random: () => number, troubledForMs = 0): number {
+export function targetRestMs(error: MirrorError, random: () => number, failingForMs = 0): number {
   if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random);
   const longestMs = error.retry === 'never' ? LONGEST_REST_FOR_PERSON_MS : LONGEST_REST_MS;
-  const restMs = Math.min(Math.max(troubledForMs, SECOND_MS), longestMs);
+  const restMs = Math.min(Math.max(failingForMs, SECOND_MS), longestMs);
   return restMs + jitter(restMs, random);
 }
 

@@ -23,7 +23,7 @@ const TENANTS_AT_ONCE = 100;
 /** Makes the work on every tenant repeat, and ends it for those that are gone. */
 export async function repeatWork(
   { tenants, queues }: Pick<WorkParts, 'tenants' | 'queues'>,
-  { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, channelCheckEverySeconds }: Settings['schedule'],
+  { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, subscriptionCheckEverySeconds }: Settings['schedule'],
 ): Promise<void> {
   const running = tenants.filter(({ paused }) => !paused);
   const every = (some: readonly TenantOutline[], seconds: number) =>
@@ -37,7 +37,7 @@ export async function repeatWork(
     queues.repeat('audit', every(running, auditEverySeconds)),
     queues.repeat('triggers', new Map(triggers)),
     queues.repeat('refresh-tokens', every(tenants, tokenCheckEverySeconds)),
-    queues.repeat('channels', every(tenants, channelCheckEverySeconds)),
+    queues.repeat('subscriptions', every(tenants, subscriptionCheckEverySeconds)),
   ]);
 }
 
@@ -52,8 +52,8 @@ export async function beginWork(
 ): Promise<void> {
   async function begin({ id, paused, triggersEveryMinutes }: TenantOutline): Promise<void> {
     if (triggersEveryMinutes === null) await keepTriggers(redis, id, []);
-    const [keepsNothing, pullsNothing] = await Promise.all([isNeedless('channels', id), isNeedless('pull', id)]);
-    if (!keepsNothing) await queues.keepChannels(id);
+    const [keepsNothing, pullsNothing] = await Promise.all([isNeedless('subscriptions', id), isNeedless('pull', id)]);
+    if (!keepsNothing) await queues.keepSubscriptions(id);
     if (paused) return;
     if (!pullsNothing) await queues.pullNow(id);
     if (triggersEveryMinutes !== null) await queues.wakeTriggers(id, 0, { read: true });

@@ -15,7 +15,7 @@ export async function plannedBefore(
   targets: readonly OpenTarget[],
   basis: Basis,
 ): Promise<Map<OpenTarget, TargetPlan>> {
-  const now = basis.survey.startedAt;
+  const now = basis.clinicReading.startedAt;
   const candidates = targets.filter((target) => {
     const { settled } = target;
     const isInTime = settled !== null && settled.fromAt <= now && now < settled.untilAt;
@@ -33,21 +33,21 @@ export async function plannedBefore(
 export function remember(target: OpenTarget, plan: TargetPlan, state: TargetState | null, basis: Basis): void {
   target.settled = null;
   if (state === null || target.crm !== null || !isAtRest(target, basis) || hasWork(plan)) return;
-  const { survey, byAgenda } = basis;
+  const { clinicReading, byAgenda } = basis;
   const { agendas } = target.configuration;
   const own = new Map([...byAgenda.of(agendas)].map((appointment) => [appointment.id, appointment]));
-  const window = windowOf(target, survey.startedAt);
-  const untilAt = settledUntil({ own, state, window, now: survey.startedAt });
+  const window = windowOf(target, clinicReading.startedAt);
+  const untilAt = settledUntil({ own, state, window, now: clinicReading.startedAt });
   if (untilAt === null) return;
   const { agenda: _, ...leftOut } = plan.leftOut;
   const { unchanged, linkCount: links } = plan;
-  target.settled = { by: nameOf(target, basis), fromAt: survey.startedAt, untilAt, links, unchanged, leftOut };
+  target.settled = { by: nameOf(target, basis), fromAt: clinicReading.startedAt, untilAt, links, unchanged, leftOut };
 }
 
 /** Notes of targets for which nothing was planned that it was so. */
 export async function settle(
-  { clock, generation, records }: Pick<OpenTenant, 'clock' | 'generation' | 'records'>,
-  { survey, settled, basis }: Cycle,
+  { clock, generation, targetStore }: Pick<OpenTenant, 'clock' | 'generation' | 'targetStore'>,
+  { clinicReading, settled, basis }: Cycle,
   lease: Lease,
 ): Promise<void> {
   const looked = new Map(
@@ -60,25 +60,30 @@ export async function settle(
   const note = {
     plannedAt: clock(),
     plannedUnder: await generation.join(),
-    asOf: survey.snapshot.completeness === 'complete' ? survey.startedAt : null,
+    asOf: clinicReading.snapshot.completeness === 'complete' ? clinicReading.startedAt : null,
   };
-  await records.settle(looked, note, lease);
+  await targetStore.settle(looked, note, lease);
 }
 
-function nameOf({ id, configuration }: OpenTarget, { survey, byAgenda, looks, forgotten }: Basis): string {
+function nameOf({ id, configuration }: OpenTarget, { clinicReading, byAgenda, looks, forgotten }: Basis): string {
   const { linksVersion = null } = looks.get(id) ?? {};
-  return JSON.stringify([linksVersion, forgotten, survey.clinic.catalogue, byAgenda.revisionOf(configuration.agendas)]);
+  return JSON.stringify([
+    linksVersion,
+    forgotten,
+    clinicReading.clinic.catalogue,
+    byAgenda.revisionOf(configuration.agendas),
+  ]);
 }
 
 /** Whether nothing but its appointments and links decides what a calendar is given. */
-function isAtRest(target: OpenTarget, { survey, gaps, looks, holds, wentBackAt }: Basis): boolean {
+function isAtRest(target: OpenTarget, { clinicReading, gaps, looks, holds, wentBackAt }: Basis): boolean {
   const look = looks.get(target.id);
   if (look === undefined || look.linksVersion === null || look.pending > 0 || target.preparedContainer === null)
     return false;
-  const { adoptedAt, trouble, wentBackAt: adoptedFor } = look.record;
-  const isKnown = adoptedAt !== null && adoptedFor === wentBackAt && trouble === null;
+  const { adoptedAt, failure, wentBackAt: adoptedFor } = look.record;
+  const isKnown = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
   // Names out of the list of patients may change without any appointment.
-  const isNamedByRows = survey.directory.patients.size === 0;
+  const isNamedByRows = clinicReading.directory.patients.size === 0;
   return isKnown && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
 }
 
@@ -89,10 +94,10 @@ function hasWork(plan: TargetPlan): boolean {
   return plan.hasPins || plan.replaced || plan.doubtsReading || lists.some((list) => list.length > 0);
 }
 
-function planOf(target: OpenTarget, { survey, byAgenda }: Basis): TargetPlan {
+function planOf(target: OpenTarget, { clinicReading, byAgenda }: Basis): TargetPlan {
   const { links = 0, unchanged = 0, leftOut = {} } = target.settled ?? {};
   const { agendas } = target.configuration;
-  const beside = agendas === 'all' ? 0 : byAgenda.countBeside(agendas, windowOf(target, survey.startedAt));
+  const beside = agendas === 'all' ? 0 : byAgenda.countBeside(agendas, windowOf(target, clinicReading.startedAt));
   return {
     ...{ ...NOTHING_PLANNED, target, unchanged, linkCount: links },
     leftOut: beside === 0 ? leftOut : { ...leftOut, agenda: beside },

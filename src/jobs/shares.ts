@@ -64,7 +64,7 @@ export function sharesOf(
     },
     // Each of these asks for one tenant at a time.
     audit: () => [],
-    channels: () => [],
+    subscriptions: () => [],
     'refresh-tokens': () => [],
   };
 }

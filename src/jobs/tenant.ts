@@ -1,5 +1,5 @@
 import type { AppointmentQuery } from '../clinic/client.ts';
-import type { Connector, ConnectorSupports, NotificationChannels } from '../connectors/connector.ts';
+import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
 import type {
@@ -16,7 +16,6 @@ import type { StreamName } from '../model/streams.ts';
 import type { Clock } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
-import type { ChannelDirectory, ChannelStore, KeptChannel } from '../state/channels.ts';
 import type { Generation } from '../state/generations.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
@@ -25,10 +24,11 @@ import type { LinkStore } from '../state/links.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RunStore } from '../state/runs.ts';
+import type { KeptSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import type { UnansweredStore } from '../state/unanswered.ts';
-import type { Ledger } from '../sync/derive.ts';
+import type { PatientHistory } from '../sync/derive.ts';
 import type { TargetIdentity } from '../sync/identity.ts';
 import type { FingerprintMemory } from '../sync/known-fingerprints.ts';
 import type { Mapping } from '../sync/mapping/contract.ts';
@@ -63,7 +63,7 @@ export interface ClinicSource {
 export interface OpenCrm {
   mapping: Mapping;
   /** What derived properties are computed from; null where the mapping uses none. */
-  ledger: Ledger | null;
+  ledger: PatientHistory | null;
   /** Which readings the ledger has taken. */
   taken: Taken;
 }
@@ -80,7 +80,7 @@ export interface OpenTarget {
   connector: Connector<Item>;
   /** What this process computed of records that may come again as they are. */
   fingerprints: FingerprintMemory;
-  /** The calendar that this process made sure of; null before the first time and after trouble. */
+  /** The calendar that this process made sure of; null before the first time and after failure. */
   preparedContainer: string | null;
   /** What this process remembers of the last plan, when that had nothing to do. */
   settled: Settled | null;
@@ -88,12 +88,12 @@ export interface OpenTarget {
 
 /** How a tenant's targets are told of changes. */
 export interface TenantNotifications {
-  /** How vendors reach the receiver, without its path; null: no channel is opened, and polling finds all. */
+  /** How vendors reach the receiver, without its path; null: no subscription is opened, and polling finds all. */
   url: string | null;
-  store: ChannelStore;
-  directory: ChannelDirectory;
-  /** To end a channel whose target may be gone; null when its login is no longer configured, so that it runs out by itself. */
-  channelsOf(channel: Pick<KeptChannel, 'connector' | 'connection' | 'settings'>): NotificationChannels | null;
+  store: SubscriptionStore;
+  directory: SubscriptionDirectory;
+  /** To end a subscription whose target may be gone; null when its login is no longer configured, so that it runs out by itself. */
+  subscriptionsOf(subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>): Subscriptions | null;
 }
 
 /** Everything that the work on one tenant needs, put together by `composition/tenant.ts`. */
@@ -105,7 +105,7 @@ export interface OpenTenant {
   links: LinkStore;
   outbox: Outbox;
   unanswered: UnansweredStore;
-  records: TargetStore;
+  targetStore: TargetStore;
   holds: HoldStore;
   runs: RunStore;
   journal: Journal;

@@ -54,7 +54,7 @@ export async function noteUnanswered(
  * @returns when the next look is due; null when none is
  */
 export async function lookForLate(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'records' | 'unanswered'>,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore' | 'unanswered'>,
   target: OpenTarget,
   container: string,
   lease: Lease,
@@ -69,7 +69,7 @@ export async function lookForLate(
     if (late.length > 0) {
       tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later ones');
       // What was planned knows nothing of them.
-      await tenant.records.write(target.id, { plannedAsOf: null });
+      await tenant.targetStore.write(target.id, { plannedAsOf: null });
     }
   }
   return await tenant.unanswered.nextAt(target.id);

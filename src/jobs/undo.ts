@@ -4,9 +4,9 @@ import type { JournalEffect, JournalEntry } from '../state/journal.ts';
 import type { Confirmation, Confirmations } from '../sync/absence.ts';
 import { agrees } from '../sync/crm-rules.ts';
 import { snapshotOf, windowOf } from '../sync/followed.ts';
+import { type ClinicReading, readClinic } from './clinic-reading.ts';
 import { confirmAll } from './confirm.ts';
 import { readAllStreams } from './stream-readers.ts';
-import { type Survey, surveyClinic } from './survey.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -77,8 +77,9 @@ export async function lookAtRun(
   const besides = followers.map((target) => ({ window: windowOf(target, now), agendas: 'all' as const }));
   const followed = [...targets.values()];
   const streams = await readAllStreams(tenant, followed, progress, signal);
-  const survey = await surveyClinic(tenant, followed, { besides, streams }, signal);
-  const isListed = (target: OpenTarget, recordId: string) => snapshotOf(survey, target)?.records.has(recordId) === true;
+  const clinicReading = await readClinic(tenant, followed, { besides, streams }, signal);
+  const isListed = (target: OpenTarget, recordId: string) =>
+    snapshotOf(clinicReading, target)?.records.has(recordId) === true;
   const missing = new Map(
     [...targets].map(([id, target]) => [
       id,
@@ -87,9 +88,9 @@ export async function lookAtRun(
         .map(({ recordId }) => recordId),
     ]),
   );
-  const confirmations = await confirmAll(tenant, survey, missing, signal);
+  const confirmations = await confirmAll(tenant, clinicReading, missing, signal);
   return entries.map((entry) =>
-    recoverable(entry, recoveryOf(entry, targets.get(entry.target), survey, confirmations)),
+    recoverable(entry, recoveryOf(entry, targets.get(entry.target), clinicReading, confirmations)),
   );
 }
 
@@ -100,12 +101,12 @@ function recoverable({ target, recordId, effect }: JournalEntry, recovery: Recov
 function recoveryOf(
   { recordId }: JournalEntry,
   target: OpenTarget | undefined,
-  survey: Survey,
+  clinicReading: ClinicReading,
   confirmations: Confirmations,
 ): Recovery {
   if (target === undefined) return 'no-target';
-  if (target.stream !== 'appointments') return recoveryInList(recordId, target, survey, confirmations);
-  const { snapshot, startedAt } = survey;
+  if (target.stream !== 'appointments') return recoveryInList(recordId, target, clinicReading, confirmations);
+  const { snapshot, startedAt } = clinicReading;
   const { found: alone } = confirmations.appointments;
   const found = snapshot.records.get(recordId) ?? alone.find(({ id }) => id === recordId);
   if (found === undefined) return missingBecause(recordId, snapshot, confirmations.appointments);
@@ -114,12 +115,17 @@ function recoveryOf(
 }
 
 /** Patients and invoices: they are in the list or not. */
-function recoveryInList(recordId: string, target: OpenTarget, survey: Survey, confirmations: Confirmations): Recovery {
-  const snapshot = snapshotOf(survey, target);
+function recoveryInList(
+  recordId: string,
+  target: OpenTarget,
+  clinicReading: ClinicReading,
+  confirmations: Confirmations,
+): Recovery {
+  const snapshot = snapshotOf(clinicReading, target);
   const confirmation: Confirmation<{ id: string }> = confirmations[target.stream];
   if (target.stream === 'patients') {
     const alone = confirmations.patients.found.find(({ id }) => id === recordId);
-    const patient = survey.streams.patients?.snapshot.records.get(recordId) ?? alone;
+    const patient = clinicReading.streams.patients?.snapshot.records.get(recordId) ?? alone;
     if (patient !== undefined && !agrees(target, patient)) return 'no-consent';
   }
   if (snapshot?.records.has(recordId) === true || confirmation.found.some(({ id }) => id === recordId)) {
@@ -130,7 +136,7 @@ function recoveryInList(recordId: string, target: OpenTarget, survey: Survey, co
 
 function missingBecause(
   recordId: string,
-  snapshot: Pick<Survey['snapshot'], 'setAside'> | null,
+  snapshot: Pick<ClinicReading['snapshot'], 'setAside'> | null,
   { vanished, missedOnce, kept }: Omit<Confirmation<unknown>, 'found'>,
 ): Recovery {
   if (snapshot?.setAside.some((row) => row.recordId === recordId) === true) return 'unusable';

@@ -1,5 +1,5 @@
 /**
- * What rooms need of a log: constant messages, data beside them. pino's logger fits.
+ * What modules need of a log: constant messages, data beside them. pino's logger fits.
  * Data holds ids, codes and numbers; never names, contents, tokens or addresses with credentials.
  */
 export interface Logger {

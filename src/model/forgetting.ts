@@ -15,7 +15,7 @@ export interface ErasedTarget {
   /** Those that were tried in vain and are tried again. */
   failed: number;
   /** Code of what keeps the whole target from being written to; null when nothing does. */
-  trouble: string | null;
+  failure: string | null;
 }
 
 /** What was taken out of Redis beside objects' links; numbers alone. */

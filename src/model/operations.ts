@@ -47,13 +47,13 @@ export interface Link {
    */
   drift: 'edited' | 'removed' | null;
   /** Fingerprint of what the target made of our write, where that is not what was sent. */
-  echo?: string;
+  storedFingerprint?: string;
   /** How often the object had to be made again, above 0. */
   generation?: number;
   /** Revision of the write that the target was last given; absent when it was written before revisions were stamped. */
   revision?: number;
   /** With drift `edited`: fingerprint of the object as a person left it; absent when it can't be read any more. */
-  found?: string;
+  observedFingerprint?: string;
 }
 
 /**
@@ -66,7 +66,7 @@ export type Operation<Wanted extends Item = CalendarItem> =
       recordId: string;
       key: ItemKey;
       /** Sealed record id that is stamped on the remote object, so that a lost state can be rebuilt. */
-      locator: string;
+      sealedRecordId: string;
       item: Wanted;
       revision: number;
       /** It was tried before, or a link to an object was lost: one may be there, under another name than we gave it. */
@@ -76,7 +76,7 @@ export type Operation<Wanted extends Item = CalendarItem> =
       kind: 'update';
       recordId: string;
       key: ItemKey;
-      locator: string;
+      sealedRecordId: string;
       item: Wanted;
       revision: number;
       versionTag: string | null;
@@ -118,8 +118,8 @@ export type Outcome<Wanted extends Item = CalendarItem> =
 /** An object of ours as it stands in a target, found by our marker. */
 export interface RemoteItem<Wanted extends Item = CalendarItem> {
   key: ItemKey;
-  /** The stamped locator, null when somebody removed it. */
-  locator: string | null;
+  /** The stamped sealed record id, null when somebody removed it. */
+  sealedRecordId: string | null;
   remoteId: string;
   versionTag: string | null;
   /** The content read back, null when it can't be read as an item (a person changed it beyond that). */

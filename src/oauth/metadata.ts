@@ -38,7 +38,7 @@ export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadat
 
 async function discover(reach: Reach): Promise<openid.ServerMetadata> {
   const { provider } = reach;
-  // Shared by all who wait for it, so nobody's wish to stop may end it; the door's time limit does.
+  // Shared by all who wait for it, so nobody's wish to stop may end it; the HTTP client's time limit does.
   const recording = recordingFetch(reach, 'discovery', new AbortController().signal);
   try {
     const configuration = await openid.discovery(

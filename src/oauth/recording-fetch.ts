@@ -1,6 +1,6 @@
 import type { CustomFetch } from 'openid-client';
 import type { Budget } from '../http/budget.ts';
-import type { HttpDoor } from '../http/door.ts';
+import type { HttpClient } from '../http/client.ts';
 import { retryAfterMs } from '../http/retry-after.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { AnswerFacts } from './errors.ts';
@@ -10,14 +10,14 @@ import { tidyAnswer } from './token-answer.ts';
 /** What an authorization server is reached with. */
 export interface Reach {
   provider: Provider;
-  http: HttpDoor;
+  http: HttpClient;
   /** What the client id is allowed, shared with the API's calls where the provider counts them together. */
   budget?: Budget;
   clock: Clock;
 }
 
 /**
- * The door as openid-client's fetch. The time limit is the door's; the answer is made tidy and its facts are kept for the
+ * The HTTP client as openid-client's fetch. The time limit is the HTTP client's; the answer is made tidy and its facts are kept for the
  * error. Nothing is sent twice.
  */
 export function recordingFetch(

@@ -38,7 +38,7 @@ export interface RefresherOptions {
   pause(durationMs: number): Promise<void>;
 }
 
-/** How long a refresh waits for a peer's, 75 s: two requests of the door's default time limit, and what stores them. */
+/** How long a refresh waits for a peer's, 75 s: two requests of the HTTP client's default time limit, and what stores them. */
 const LEASE_LOOK_PAUSE_MS = 100;
 const LEASE_LOOKS = 750;
 /** Tries to store a token that was received: about half a minute, then the next refresh goes on trying. */

@@ -99,7 +99,9 @@ const schedule = z
       .default(21_600)
       .describe('How often what the targets hold is read back and compared'),
     tokenCheckEverySeconds: wholeNumber(10, 86_400).default(120).describe('How often logins are looked after'),
-    channelCheckEverySeconds: wholeNumber(10, 3_600).default(300).describe('How often notifications are looked after'),
+    subscriptionCheckEverySeconds: wholeNumber(10, 3_600)
+      .default(300)
+      .describe('How often notifications are looked after'),
   })
   .prefault({});
 

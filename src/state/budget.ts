@@ -16,7 +16,7 @@ export interface BudgetLimits {
 /** Work that a person waits for goes ahead of work that nobody waits for. */
 export type Priority = 'interactive' | 'background';
 
-/** One participant's access to a shared budget; fits `Budget` of the door. */
+/** One participant's access to a shared budget; fits `Budget` of the HTTP client. */
 export interface BudgetShare {
   take(signal: AbortSignal, units?: number): Promise<void>;
   refused(durationMs: number): Promise<void>;

@@ -26,8 +26,8 @@
  * | `cm:{T}:pins:<target>`               | zset   | until expiry      | undo              | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
  * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
- * | `cm:{T}:channels`                    | hash   | target's          | channels' upkeep  | upkeep, status        |
- * | `cm:{channel-<id>}:channel`          | string | channel's         | channels' upkeep  | receiver, upkeep      |
+ * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions' upkeep| upkeep, status        |
+ * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions' upkeep | receiver, upkeep      |
  * | `cm:{T}:reminder:<id>`               | hash   | retention         | planner, sender   | sender, operator      |
  * | `cm:{T}:reminder-claim:<id>`         | string | two minutes       | sender            | sender                |
  * | `cm:{T}:reminders-open`              | zset   | until settled     | planner, sender   | planner, status       |
@@ -96,8 +96,8 @@ export const keys = {
   journals: (tenant: string) => tenantKey(tenant, 'journals'),
   pins: (tenant: string, target: string) => tenantKey(tenant, 'pins', target),
   credential: (tenant: string, connection: string) => tenantKey(tenant, 'credential', connection),
-  channels: (tenant: string) => tenantKey(tenant, 'channels'),
-  channel: (id: string) => `cm:{channel-${id}}:channel`,
+  subscriptions: (tenant: string) => tenantKey(tenant, 'subscriptions'),
+  subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
   login: (state: string) => `cm:{login}:${state}`,
   reminder: (tenant: string, id: string) => tenantKey(tenant, 'reminder', id),
   reminderClaim: (tenant: string, id: string) => tenantKey(tenant, 'reminder-claim', id),
@@ -168,7 +168,7 @@ export const TENANT_KINDS = [
   'runs',
   'journal',
   'journals',
-  'channels',
+  'subscriptions',
   'reminder',
   'reminder-claim',
   'reminders-open',

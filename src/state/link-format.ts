@@ -7,9 +7,11 @@ const TRAILING_SEPARATORS = /\t+$/;
 /** A link as stored under its record id: tab-separated, its time as `encodeTime` makes it, then `encodeWrite` and the version tag. */
 export function encodeLink(link: Link): string {
   const time = encodeTime(link);
-  const { fingerprint, remoteId, drift, echo, found, generation } = link;
+  const { fingerprint, remoteId, drift, storedFingerprint, observedFingerprint, generation } = link;
   const { write, tag } = encodeWrite(link);
-  const optional = [tag, remoteId, drift, echo, found, generation].map((field) => field ?? '');
+  const optional = [tag, remoteId, drift, storedFingerprint, observedFingerprint, generation].map(
+    (field) => field ?? '',
+  );
   // Most links end in empty fields: they are left out, every link pays for its bytes.
   return [fingerprint, time, write, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
@@ -73,8 +75,8 @@ export function decodeLink(recordId: string, value: string): Link {
     tag = '',
     remoteId = '',
     drift = '',
-    echo = '',
-    found = '',
+    storedFingerprint = '',
+    observedFingerprint = '',
     generation = '',
   ] = value.split(SEPARATOR);
   return {
@@ -84,8 +86,8 @@ export function decodeLink(recordId: string, value: string): Link {
     ...decodeWrite(write, tag),
     remoteId: remoteId === '' ? null : remoteId,
     drift: drift === 'edited' || drift === 'removed' ? drift : null,
-    ...(echo === '' ? {} : { echo }),
-    ...(found === '' ? {} : { found }),
+    ...(storedFingerprint === '' ? {} : { storedFingerprint }),
+    ...(observedFingerprint === '' ? {} : { observedFingerprint }),
     ...(generation === '' ? {} : { generation: Number(generation) }),
   };
 }

@@ -148,7 +148,7 @@ function slotOf(key: string): number {
 /** Whether Redis answers. */
 export interface RedisWatch {
   /** Why Redis can't be relied on now; null while it answers. */
-  trouble(): string | null;
+  failure(): string | null;
   stop(): void;
 }
 
@@ -186,7 +186,7 @@ export function watchRedis(
   }
   void keepAsking();
   return {
-    trouble() {
+    failure() {
       if (client.status !== 'ready') return `the connection is ${client.status}`;
       if (silentForMs() > silenceMs) return `no answer for ${Math.floor(silentForMs() / SECOND_MS)} s`;
       return null;

@@ -8,7 +8,7 @@ import type { RedisClient } from './redis.ts';
 import type { TargetGap } from './target-gaps.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
-export interface TargetTrouble {
+export interface TargetFailure {
   code: string;
   actor: string;
   message: string;
@@ -17,7 +17,7 @@ export interface TargetTrouble {
 }
 
 /** What is known of a target beside its links and outbox. */
-export interface TargetRecord {
+export interface StoredTarget {
   /** The calendar that the connector works in; null until it was prepared. */
   container: string | null;
   /** When its own objects were last read to rebuild links; null: links can't be trusted to be all. */
@@ -37,7 +37,7 @@ export interface TargetRecord {
   /** The same number; null when links were rebuilt since, or what is held of people still differs as it did then. */
   comparableUnder: number | null;
   firstRunApprovedAt: Instant | null;
-  trouble: TargetTrouble | null;
+  failure: TargetFailure | null;
   /** What of it the last cycle could not read or does not know; null for nothing. */
   gaps: readonly TargetGap[] | null;
   /** Null before the first audit. */
@@ -56,13 +56,13 @@ export interface TargetRecord {
   updated: number;
   deleted: number;
   adopted: number;
-  /** Objects with our mark that match no record for certain, as of the last reading of everything. */
+  /** Objects with our owner tag that match no record for certain, as of the last reading of everything. */
   ambiguous: number;
 }
 
 /** A target as it stands in the state at a moment. */
 export interface TargetLook {
-  record: TargetRecord;
+  record: StoredTarget;
   /** Version of its table of links; null before the first. */
   linksVersion: string | null;
   /** Entries in its outbox. */
@@ -108,18 +108,18 @@ export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted';
 
 /** The target records of one tenant. */
 export interface TargetStore {
-  read(target: string): Promise<TargetRecord>;
+  read(target: string): Promise<StoredTarget>;
   /** Targets as they stand, by id, in one go. */
   look(targets: readonly string[]): Promise<Map<string, TargetLook>>;
   /**
-   * Notes that targets have nothing to do; one whose links, outbox or trouble are not as they were looked at is left as it is, in the same
+   * Notes that targets have nothing to do; one whose links, outbox or failure are not as they were looked at is left as it is, in the same
    * step. Fenced by the planner's lease.
    * @param looked targets with the version of their links
    * @throws MirrorError `conflict`, code `lease-lost`
    */
   settle(looked: ReadonlyMap<string, string>, note: SettledNote, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears one. */
-  write(target: string, fields: Partial<Omit<TargetRecord, TargetCounter>>): Promise<void>;
+  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter>>): Promise<void>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
   /** Notes how many records left the target, of removals those that nobody approved, by reason. */
   noteGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
@@ -154,7 +154,7 @@ const SETTLE = `${FENCE}
 for i = 2, #KEYS, 3 do
   local target, links, outbox = KEYS[i], KEYS[i + 1], KEYS[i + 2]
   local isAsLooked = redis.call('HGET', links, 'version') == ARGV[4 + (i + 1) / 3] and redis.call('HLEN', outbox) == 0
-  if isAsLooked and redis.call('HEXISTS', target, 'adoptedAt') == 1 and redis.call('HEXISTS', target, 'trouble') == 0 then
+  if isAsLooked and redis.call('HEXISTS', target, 'adoptedAt') == 1 and redis.call('HEXISTS', target, 'failure') == 0 then
     redis.call('HSET', target, 'lastPlannedAt', ARGV[2], 'plannedUnder', ARGV[3], 'comparableUnder', ARGV[3])
     redis.call('HDEL', target, 'gaps')
     if ARGV[4] ~= '' then redis.call('HSET', target, 'plannedAsOf', ARGV[4], 'settledAsOf', ARGV[4]) end
@@ -303,7 +303,7 @@ function hourOf(field: string): number {
   return Number(field.split(':')[1]);
 }
 
-function recordOf(fields: Record<string, string>): TargetRecord {
+function recordOf(fields: Record<string, string>): StoredTarget {
   const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
   const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
   return {
@@ -323,7 +323,7 @@ function recordOf(fields: Record<string, string>): TargetRecord {
     cursor: fields.cursor ?? null,
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
     readWholeAt: number('readWholeAt'),
-    trouble: fields.trouble === undefined ? null : (JSON.parse(fields.trouble) as TargetTrouble),
+    failure: fields.failure === undefined ? null : (JSON.parse(fields.failure) as TargetFailure),
     gaps: fields.gaps === undefined ? null : (JSON.parse(fields.gaps) as TargetGap[]),
     ambiguous: number('ambiguous') ?? 0,
     ...(counters as Record<TargetCounter, number>),

@@ -7,14 +7,14 @@ import type { TargetIdentity } from './identity.ts';
 /** What was found in a target that we hold no links for. */
 export interface Adoption {
   links: Link[];
-  /** Objects with our mark that name no record, or a record that another object names too: an audit looks at them. */
+  /** Objects with our owner tag that name no record, or a record that another object names too: an audit looks at them. */
   ambiguous: number;
   /** The highest revision that an object carries. */
   revision: number;
 }
 
 /**
- * Rebuilds links from the objects that carry our mark. A record is known by its locator and confirmed by its key; time and
+ * Rebuilds links from the objects that carry our owner tag. A record is known by its sealed record id and confirmed by its key; time and
  * title never count. The content is compared by fingerprint: what a person edited meanwhile differs and is written again.
  * @param unreadableStartAt start to assume for an object whose content a person changed beyond reading
  */
@@ -42,9 +42,9 @@ export function* adopt(
   return { links: [...links.values()], ambiguous: ambiguous + contested.size, revision };
 }
 
-/** The link of an object that carries our mark; null when it names no record of ours. */
+/** The link of an object that carries our owner tag; null when it names no record of ours. */
 export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
-  const recordId = remote.locator === null ? null : identity.recordIdOf(remote.locator);
+  const recordId = remote.sealedRecordId === null ? null : identity.recordIdOf(remote.sealedRecordId);
   if (recordId === null) return null;
   const epoch = identity.epochOf(recordId, remote.key);
   if (epoch === null) return null;

@@ -7,7 +7,7 @@ import { linkOf } from './adopt.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
 /** What a target tells of its objects. */
-export interface Reading {
+export interface TargetReading {
   /** `whole`: all of ours that overlap the window. `since`: what isn't named is as it was at the last reading. */
   scope: 'whole' | 'since';
   items: readonly RemoteItem<Item>[];
@@ -17,7 +17,7 @@ export interface Reading {
 
 /** What a reading is compared with. */
 export interface AuditInput {
-  reading: Reading;
+  reading: TargetReading;
   links: ReadonlyMap<string, Link>;
   pending: ReadonlyMap<string, PendingChange>;
   identity: TargetIdentity;
@@ -45,7 +45,7 @@ export interface Audit {
   overwritten: number;
   /** The highest revision that an object carries. */
   revision: number;
-  /** Objects with our mark beside the linked one of their record, or of no record. */
+  /** Objects with our owner tag beside the linked one of their record, or of no record. */
   ambiguous: number;
   /** Those of them that carry a key of their record and were shown together with its other object, as links. */
   surplus: Link[];
@@ -102,7 +102,7 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
  * that write, come late, or of a state that was lost since, that the target holds, and the next plan compares with it.
  */
 export function asItStands(link: Link, asFound: Link): Link {
-  const { found: _, ...known } = link;
+  const { observedFingerprint: _, ...known } = link;
   const { fingerprint, versionTag, epoch, remoteId } = asFound;
   const isAnother = remoteId !== null && known.remoteId !== null && remoteId !== known.remoteId;
   const written = isAnother ? { ...known, generation: (known.generation ?? 0) + 1 } : known;
@@ -110,12 +110,13 @@ export function asItStands(link: Link, asFound: Link): Link {
   const seen = { ...written, versionTag, epoch, remoteId, drift: null, ...(revision === 0 ? {} : { revision }) };
   // Stored again as it was found: a fingerprint of an older version tells less.
   if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
-  if (link.echo !== undefined && isSameContent(fingerprint, link.echo)) return { ...seen, echo: fingerprint };
+  if (link.storedFingerprint !== undefined && isSameContent(fingerprint, link.storedFingerprint))
+    return { ...seen, storedFingerprint: fingerprint };
   const isUntouched = link.drift === null && link.versionTag !== null && link.versionTag === versionTag;
-  if (isUntouched) return fingerprint === '' ? link : { ...written, epoch, remoteId, echo: fingerprint };
+  if (isUntouched) return fingerprint === '' ? link : { ...written, epoch, remoteId, storedFingerprint: fingerprint };
   if (isOtherWrite(link, asFound)) return asWrittenOtherwise(written, asFound);
-  const found = fingerprint === '' ? {} : { found: fingerprint };
-  return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...found };
+  const observed = fingerprint === '' ? {} : { observedFingerprint: fingerprint };
+  return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...observed };
 }
 
 /** The link of an object that holds another write of ours than the last one, as when an older one came late; null when it doesn't. */
@@ -130,7 +131,7 @@ function isOtherWrite(link: Link, { revision }: Link): boolean {
   return link.revision !== undefined && revision !== undefined && revision !== link.revision;
 }
 
-function asWrittenOtherwise({ echo: _, ...link }: Link, asFound: Link): Link {
+function asWrittenOtherwise({ storedFingerprint: _, ...link }: Link, asFound: Link): Link {
   const { fingerprint, startAt, endAt, versionTag, epoch, remoteId } = asFound;
   const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
   return { ...link, fingerprint, startAt, endAt, versionTag, epoch, remoteId, drift: null, revision };
@@ -138,14 +139,19 @@ function asWrittenOtherwise({ echo: _, ...link }: Link, asFound: Link): Link {
 
 /** A link whose object is gone. */
 export function withoutObject(link: Link): Link {
-  const { found: _, ...written } = link;
+  const { observedFingerprint: _, ...written } = link;
   return { ...written, versionTag: null, drift: 'removed' };
 }
 
 /** Names of what a person changed: fields of the item, `unknown` where they can't be told, or `removed`. */
-export function fieldsByHand({ drift, fingerprint, echo, found }: Link, identity: TargetIdentity): string[] {
+export function fieldsByHand(
+  { drift, fingerprint, storedFingerprint, observedFingerprint }: Link,
+  identity: TargetIdentity,
+): string[] {
   if (drift === null) return [];
-  return drift === 'removed' ? ['removed'] : identity.differingFields(echo ?? fingerprint, found ?? '');
+  return drift === 'removed'
+    ? ['removed']
+    : identity.differingFields(storedFingerprint ?? fingerprint, observedFingerprint ?? '');
 }
 
 /** Whether a reading tells that a link which it doesn't show has no object. */
@@ -195,7 +201,16 @@ function isSameObject(asFound: Link, link: Link | undefined): boolean {
   return link !== undefined && asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
 }
 
-const PARTS = ['fingerprint', 'versionTag', 'epoch', 'remoteId', 'drift', 'echo', 'found', 'revision'] as const;
+const PARTS = [
+  'fingerprint',
+  'versionTag',
+  'epoch',
+  'remoteId',
+  'drift',
+  'storedFingerprint',
+  'observedFingerprint',
+  'revision',
+] as const;
 
 function isSame(link: Link, other: Link): boolean {
   return PARTS.every((part) => link[part] === other[part]);

@@ -15,7 +15,12 @@ export interface Contacts extends ContactsInput {
 }
 
 /** Targets of contacts by id, as of the last plan. */
-export function contactsBefore({ targets, unplannedContacts, holds, survey }: CycleInput): Map<string, Contacts> {
+export function contactsBefore({
+  targets,
+  unplannedContacts,
+  holds,
+  clinicReading,
+}: CycleInput): Map<string, Contacts> {
   const open = targets.filter(({ target }) => target.stream === 'patients');
   const all = [
     ...open.map((one) => [one, true] as const),
@@ -24,7 +29,7 @@ export function contactsBefore({ targets, unplannedContacts, holds, survey }: Cy
   return new Map(
     all.map(([{ target, state, pinned }, isOpen]) => {
       const held = holds.filter((hold) => hold.target === target.id && hold.state !== 'approved');
-      const gone = new Set(survey.streams.patients?.gone.get(target.id));
+      const gone = new Set(clinicReading.streams.patients?.gone.get(target.id));
       const contacts: Contacts = {
         ...{ target, state, pinned, isOpen, gone },
         held: new Set(held.flatMap(({ recordIds }) => recordIds)),

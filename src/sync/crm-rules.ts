@@ -3,7 +3,7 @@ import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
 import type { Contacts } from './contacts.ts';
 import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
-import type { Ruling } from './diff.ts';
+import type { Decision } from './diff.ts';
 import { gonePatients } from './gone-patients.ts';
 import { isSameContent } from './identity.ts';
 import type { Mapped } from './mapping/contract.ts';
@@ -20,16 +20,16 @@ import {
 /** Contacts of patients. @param unusable counts values that had to be left empty, by property */
 export function contactRule(
   input: TargetInput,
-  { survey, isForgotten }: CycleInput,
+  { clinicReading, isForgotten }: CycleInput,
   unusable: Record<string, number>,
-): (patient: Patient) => Ruling {
+): (patient: Patient) => Decision {
   const { target, pinned } = input;
-  const map = mapperOf(input, patientSource(target, survey));
-  const mapped = isComputable(target, survey) ? counting(map, unusable) : () => ({ fault: 'history-unread' });
+  const map = mapperOf(input, patientSource(target, clinicReading));
+  const mapped = isComputable(target, clinicReading) ? counting(map, unusable) : () => ({ fault: 'history-unread' });
   return (patient) => {
-    if (isForgotten(patient.id)) return { leaveOut: 'forgotten' };
+    if (isForgotten(patient.id)) return { exclude: 'forgotten' };
     return (
-      consentRuling(target, patient, pinned.has(patient.id)) ??
+      consentDecision(target, patient, pinned.has(patient.id)) ??
       itemOf(mapped(patient), { contactKey: null, startAt: 0 })
     );
   };
@@ -40,13 +40,13 @@ export function activityRule(
   input: TargetInput,
   cycle: CycleInput,
   contacts: Contacts | undefined,
-): (appointment: Appointment) => Ruling {
+): (appointment: Appointment) => Decision {
   const exclusion = activityExclusion(input.target, input.pinned);
-  const map = mapperOf(input, activitySource(cycle.survey));
+  const map = mapperOf(input, activitySource(cycle.clinicReading));
   const rule = ofPatient<Appointment>(input, cycle, contacts, { map, startOf: ({ time }) => time.startAt });
   return (appointment) => {
-    const leaveOut = exclusion(appointment);
-    return leaveOut === null ? rule(appointment) : { leaveOut };
+    const exclude = exclusion(appointment);
+    return exclude === null ? rule(appointment) : { exclude };
   };
 }
 
@@ -55,7 +55,7 @@ export function dealRule(
   input: TargetInput,
   cycle: CycleInput,
   contacts: Contacts | undefined,
-): (invoice: Invoice) => Ruling {
+): (invoice: Invoice) => Decision {
   return ofPatient<Invoice>(input, cycle, contacts, { map: mapperOf(input, invoiceSource), startOf: startOfInvoice });
 }
 
@@ -71,16 +71,16 @@ export function agrees(
  * What keeps a patient out of the contacts, or as they are; null when nothing does.
  * @param isPinned somebody put the contact back: the target's rules don't count then. What the patient said does.
  */
-function consentRuling(
+function consentDecision(
   target: TargetSetup,
   patient: Patient,
   isPinned: boolean,
-): Exclude<Ruling, { item: unknown }> | null {
+): Exclude<Decision, { item: unknown }> | null {
   const { crm } = target.configuration;
   if (crm === undefined) return null;
-  if (!patient.isActive && crm.inactive === 'remove' && !isPinned) return { leaveOut: 'inactive' };
+  if (!patient.isActive && crm.inactive === 'remove' && !isPinned) return { exclude: 'inactive' };
   if (agrees(target, patient)) return null;
-  return crm.withdrawn === 'keep' ? { keep: 'no-consent', stopsWriting: true } : { leaveOut: 'no-consent' };
+  return crm.withdrawn === 'keep' ? { retain: 'no-consent', stopsWriting: true } : { exclude: 'no-consent' };
 }
 
 /** How a record becomes an item. */
@@ -98,29 +98,30 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
   cycle: CycleInput,
   contacts: Contacts | undefined,
   { map, startOf }: Making<Source>,
-): (record: Source) => Ruling {
-  if (contacts === undefined) return () => ({ keep: 'patient-unknown' });
-  const { survey, confirmations, isForgotten } = cycle;
+): (record: Source) => Decision {
+  if (contacts === undefined) return () => ({ retain: 'patient-unknown' });
+  const { clinicReading, confirmations, isForgotten } = cycle;
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   const isGone = gonePatients(state, contacts, cycle);
   // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined again.
-  const isAsWritten = (recordId: string, ruling: Ruling) =>
-    'item' in ruling && isSameContent(state.links.get(recordId)?.fingerprint ?? '', identity.fingerprint(ruling.item));
+  const isAsWritten = (recordId: string, decision: Decision) =>
+    'item' in decision &&
+    isSameContent(state.links.get(recordId)?.fingerprint ?? '', identity.fingerprint(decision.item));
   return (record) => {
     const { patientId } = record;
-    if (patientId === null) return { leaveOut: 'no-patient' };
-    if (isForgotten(patientId)) return { leaveOut: 'forgotten' };
-    if (contacts.held.has(patientId)) return { keep: 'contact-held', stopsWriting: true };
-    const patient = found.get(patientId) ?? survey.streams.patients?.snapshot.records.get(patientId);
+    if (patientId === null) return { exclude: 'no-patient' };
+    if (isForgotten(patientId)) return { exclude: 'forgotten' };
+    if (contacts.held.has(patientId)) return { retain: 'contact-held', stopsWriting: true };
+    const patient = found.get(patientId) ?? clinicReading.streams.patients?.snapshot.records.get(patientId);
     if (patient === undefined) {
       // They may be newer than the list of patients, or their row can't be used: what was written stays.
-      return isGone(patientId, record.id) ? { leaveOut: 'patient-vanished' } : { keep: 'patient-unknown' };
+      return isGone(patientId, record.id) ? { exclude: 'patient-vanished' } : { retain: 'patient-unknown' };
     }
-    const exclusion = consentRuling(contacts.target, patient, contacts.pinned.has(patientId));
-    if (exclusion !== null) return 'keep' in exclusion ? exclusion : { leaveOut: 'patient-left-out' };
+    const exclusion = consentDecision(contacts.target, patient, contacts.pinned.has(patientId));
+    if (exclusion !== null) return 'retain' in exclusion ? exclusion : { exclude: 'patient-left-out' };
     const contact = contacts.state.links.get(patientId);
     // It would be refused, and tried less and less often.
-    if (contact === undefined && !contacts.coming.has(patientId)) return { keep: 'contact-unwritten' };
+    if (contact === undefined && !contacts.coming.has(patientId)) return { retain: 'contact-unwritten' };
     const contactKey = contacts.target.identity.key(patientId, contact?.epoch ?? 0);
     const itemFor = (generation: number) =>
       itemOf(map(record), {
@@ -128,13 +129,13 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
         ...(generation > 0 && { contactGeneration: generation }),
         startAt: startOf(record),
       });
-    const ruling = itemFor(contact?.generation ?? 0);
-    return contact === undefined && isAsWritten(record.id, ruling) ? itemFor(1) : ruling;
+    const decision = itemFor(contact?.generation ?? 0);
+    return contact === undefined && isAsWritten(record.id, decision) ? itemFor(1) : decision;
   };
 }
 
-function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Ruling {
-  if ('fault' in mapped) return { keep: mapped.fault };
+function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Decision {
+  if ('fault' in mapped) return { retain: mapped.fault };
   const item: CrmItem = { properties: mapped.properties, ...belonging };
   return { item };
 }

@@ -7,7 +7,7 @@ import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { Confirmations } from './absence.ts';
 import type { AgendaIndex } from './agenda-index.ts';
-import type { Ledger } from './derive.ts';
+import type { PatientHistory } from './derive.ts';
 import type { TargetState } from './diff.ts';
 import type { GuardInput } from './guard.ts';
 import type { TargetIdentity } from './identity.ts';
@@ -22,8 +22,8 @@ import type { Directory } from './project.ts';
 export interface CycleInput {
   /** When it was loaded. */
   now: Instant;
-  survey: ClinicShown;
-  /** The appointments of the survey. */
+  clinicReading: ClinicShown;
+  /** The appointments that were read. */
   byAgenda: AgendaIndex;
   confirmations: Confirmations;
   /** Whether an operator had a patient forgotten. */
@@ -81,7 +81,10 @@ export interface TargetSetup {
   configuration: TargetConfiguration;
   identity: TargetIdentity;
   /** Null for a calendar. The ledger answers for derived properties; null where the mapping uses none. */
-  crm: { mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow'>; ledger: Pick<Ledger, 'of' | 'covers'> | null } | null;
+  crm: {
+    mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow'>;
+    ledger: Pick<PatientHistory, 'of' | 'covers'> | null;
+  } | null;
   /** What was computed before of records that may come again as they are: with it and without, a plan is the same. */
   fingerprints: FingerprintMemory;
 }

@@ -25,7 +25,7 @@ export interface DerivedFields {
 }
 
 /** How derived fields are computed: the days are whole local days before today, today itself counts besides. */
-export interface LedgerRules {
+export interface HistoryRules {
   /** IANA zone of the clinic, which says when a day begins. */
   zone: string;
   /** What is older is not looked at. */
@@ -39,13 +39,13 @@ export interface LedgerRules {
 }
 
 /** What the ledger reads of an invoice. */
-export type LedgerInvoice = Pick<
+export type HistoryInvoice = Pick<
   RecordOf<typeof invoice>,
   'id' | 'patientId' | 'documentType' | 'status' | 'issueDate' | 'currency' | 'totalAmount' | 'paidAmount'
 >;
 
 /** What is known of every patient, kept current record by record. It holds instants, amounts and ids, no names and no texts. */
-export interface Ledger {
+export interface PatientHistory {
   /** Takes an appointment; it replaces what was known under its id. */
   put(appointment: Appointment): void;
   /** Forgets an appointment. */
@@ -57,7 +57,7 @@ export interface Ledger {
    */
   replaceWindow(window: TimeWindow, appointments: Iterable<Appointment>, present?: ReadonlySet<string>): Pieces<void>;
   /** Takes an invoice; it replaces what was known under its id. */
-  putInvoice(invoice: LedgerInvoice): void;
+  putInvoice(invoice: HistoryInvoice): void;
   /** Forgets an invoice. */
   removeInvoice(invoiceId: string): void;
   /**
@@ -67,7 +67,7 @@ export interface Ledger {
    */
   replaceInvoices(
     fromDate: string | null,
-    invoices: Iterable<LedgerInvoice>,
+    invoices: Iterable<HistoryInvoice>,
     present?: ReadonlySet<string>,
   ): Pieces<void>;
   /** The fields of a patient; one of whom nothing is known has never been here. */
@@ -131,7 +131,7 @@ const NONE: ReadonlySet<string> = new Set();
  * Begins an empty ledger of one clinic.
  * @throws RangeError for a zone that the IANA data does not know
  */
-export function createLedger(rules: LedgerRules): Ledger {
+export function createPatientHistory(rules: HistoryRules): PatientHistory {
   const owners = new Map<string, Owner>();
   const entries = new Map<string, Entry>();
   const invoices = new Map<string, Amounts>();
@@ -189,7 +189,7 @@ export function createLedger(rules: LedgerRules): Ledger {
     leave(amounts.owner);
   }
 
-  function putInvoice(invoice: LedgerInvoice): void {
+  function putInvoice(invoice: HistoryInvoice): void {
     removeInvoice(invoice.id);
     const { patientId, status, issueDate, currency } = invoice;
     if (patientId === null || status === 'Draft' || status === 'Cancelled') return;
@@ -327,7 +327,7 @@ function sum(cents: readonly (number | null)[]): number | null {
 }
 
 /** What a document adds: a credit note takes off, whichever sign the clinic writes it with. */
-function centsOf({ documentType, status, totalAmount, paidAmount }: LedgerInvoice) {
+function centsOf({ documentType, status, totalAmount, paidAmount }: HistoryInvoice) {
   const total = toCents(totalAmount);
   const paid = paidAmount === null ? paidByStatus(status, total) : toCents(paidAmount);
   if (documentType !== 'CreditNote') return { invoicedCents: total, paidCents: paid };
@@ -356,7 +356,7 @@ function toCents(decimal: string | null): number | null {
   return sign === '-' ? 0 - cents : cents;
 }
 
-function dayAt(now: Instant, { zone, historyDays, periodDays, lapsedAfterDays }: LedgerRules): Day {
+function dayAt(now: Instant, { zone, historyDays, periodDays, lapsedAfterDays }: HistoryRules): Day {
   const today = Math.floor((now + offsetMs(zone, now)) / DAY_MS);
   return {
     todayAt: startOfDay(zone, today),

@@ -24,7 +24,7 @@ export interface SourceRecord extends TimeSpan {
  * What a target's rules say of a record: what it should hold, that it should hold nothing, or that it stays as it is for now.
  * `stopsWriting`: what waits to be written must not be written any more either.
  */
-export type Ruling = { item: Item } | { leaveOut: string } | { keep: string; stopsWriting?: boolean };
+export type Decision = { item: Item } | { exclude: string } | { retain: string; stopsWriting?: boolean };
 
 /** What the clinic shows, for one target. */
 export interface DiffInput<Source = SourceRecord> {
@@ -32,8 +32,8 @@ export interface DiffInput<Source = SourceRecord> {
   records: Iterable<Source>;
   describe(record: Source): SourceRecord;
   /** @param key tells the record's key for this target, of the epoch that its object carries: computing one costs more than the rest */
-  rule(record: Source, key: () => ItemKey): Ruling;
-  /** Of records whose ruling is an item; absent where none are kept. */
+  rule(record: Source, key: () => ItemKey): Decision;
+  /** Of records whose decision is an item; absent where none are kept. */
   fingerprints?: KnownFingerprints<Source>;
   /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
   onLeftOut?(recordId: string, code: string): void;
@@ -67,7 +67,7 @@ const NO_FIELDS: readonly string[] = [];
 interface Effective extends TimeSpan {
   fingerprint: string;
   drift: Link['drift'];
-  found?: string;
+  observedFingerprint?: string;
 }
 
 /**
@@ -161,9 +161,9 @@ function compare<Source>(
   };
   const known = input.fingerprints?.get(source, epoch) ?? null;
   if (known !== null && standing(differenceOf(effective, known), id, input) === null) return asItIs();
-  const ruling = input.rule(source, () => input.identity.key(id, epoch));
-  if (!('item' in ruling)) return withoutItem(record, ruling, effective, input);
-  const fingerprint = input.identity.fingerprint(ruling.item);
+  const decision = input.rule(source, () => input.identity.key(id, epoch));
+  if (!('item' in decision)) return withoutItem(record, decision, effective, input);
+  const fingerprint = input.identity.fingerprint(decision.item);
   input.fingerprints?.note(source, epoch, fingerprint);
   const difference = standing(differenceOf(effective, fingerprint), id, input);
   if (difference === null) return asItIs();
@@ -171,7 +171,7 @@ function compare<Source>(
   return {
     recordId: id,
     reason,
-    wanted: { want: 'present', item: ruling.item, fingerprint, startAt: record.startAt, endAt: record.endAt },
+    wanted: { want: 'present', item: decision.item, fingerprint, startAt: record.startAt, endAt: record.endAt },
     fields: from === null ? NO_FIELDS : input.identity.differingFields(from, fingerprint),
   };
 }
@@ -191,15 +191,15 @@ function outsideWindow({ id }: SourceRecord, effective: Effective | null, input:
 
 function withoutItem(
   { id, isCancelled }: SourceRecord,
-  ruling: Exclude<Ruling, { item: Item }>,
+  decision: Exclude<Decision, { item: Item }>,
   effective: Effective | null,
   { onLeftOut, onStopped, state }: Comparison,
 ): PlannedChange | 'leave' {
-  const isKept = 'keep' in ruling;
-  onLeftOut?.(id, isKept ? ruling.keep : ruling.leaveOut);
-  if (isKept && ruling.stopsWriting === true && state.pending.get(id)?.want === 'present') onStopped?.(id);
+  const isKept = 'retain' in decision;
+  onLeftOut?.(id, isKept ? decision.retain : decision.exclude);
+  if (isKept && decision.stopsWriting === true && state.pending.get(id)?.want === 'present') onStopped?.(id);
   if (effective === null || isKept) return 'leave';
-  if (ruling.leaveOut === 'forgotten') return absent(id, 'forgotten', effective);
+  if (decision.exclude === 'forgotten') return absent(id, 'forgotten', effective);
   return absent(id, isCancelled ? 'cancelled' : 'excluded', effective);
 }
 
@@ -218,7 +218,7 @@ function differenceOf(effective: Effective | null, fingerprint: string): Differe
   }
   if (effective.drift === null) return null;
   if (effective.drift === 'removed') return { reason: 'removed-by-hand', from: null };
-  return { reason: 'edited-by-hand', from: effective.found ?? '' };
+  return { reason: 'edited-by-hand', from: effective.observedFingerprint ?? '' };
 }
 
 /** A difference that is to be written: what a person did stays where nothing restores it. */

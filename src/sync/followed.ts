@@ -89,15 +89,15 @@ export function listedIn({ records, setAside }: Snapshot<{ id: string }>): (reco
  * @param pinned records that a person put back: their agendas may feed no target, so that no list shows them
  */
 export function missingFrom(
-  survey: ClinicShown,
+  clinicReading: ClinicShown,
   target: Windowed,
   state: TargetState,
   pinned: ReadonlySet<string>,
 ): string[] {
-  const snapshot = snapshotOf(survey, target);
+  const snapshot = snapshotOf(clinicReading, target);
   if (snapshot?.completeness !== 'complete') return [];
   const seen = listedIn(snapshot);
-  const absent = new Set(absentCandidates(state, windowRead(target, survey), seen));
+  const absent = new Set(absentCandidates(state, windowRead(target, clinicReading), seen));
   for (const id of pinned) if (!seen(id)) absent.add(id);
   return [...absent];
 }

@@ -5,7 +5,7 @@ import type { TargetState } from './diff.ts';
 
 /** What a cycle knows, as far as it tells who is gone. */
 interface Known {
-  survey: Pick<ClinicShown, 'streams'>;
+  clinicReading: Pick<ClinicShown, 'streams'>;
   confirmations: Pick<Confirmations, 'patients'>;
 }
 
@@ -20,12 +20,12 @@ interface Known {
 export function gonePatients(
   { links }: TargetState,
   { state: theirs, isOpen, gone }: Contacts,
-  { survey, confirmations }: Known,
+  { clinicReading, confirmations }: Known,
 ): (patientId: string, recordId: string) => boolean {
-  const reading = survey.streams.patients;
+  const reading = clinicReading.streams.patients;
   const { vanished } = confirmations.patients;
   if (reading === null) return (patientId) => vanished.has(patientId);
-  const isNew = reading.readAt > (survey.streams.plannedBy.patients ?? -Infinity);
+  const isNew = reading.readAt > (clinicReading.streams.plannedBy.patients ?? -Infinity);
   const isTelling = isOpen && isNew && reading.snapshot.completeness === 'complete';
   const unusable = new Set(reading.snapshot.setAside.map(({ recordId }) => recordId));
   const isOrphan = (patientId: string, recordId: string) => {

@@ -8,7 +8,7 @@ import type { StreamName } from '../model/streams.ts';
 import { overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
 
 const KEY_BYTES = 20;
-const MARK_BYTES = 10;
+const OWNER_TAG_BYTES = 10;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** Stands among the names of fields that differ for those whose names can't be told. */
@@ -74,16 +74,16 @@ export function crmForm(stream: StreamName, properties: readonly string[]): Item
  * (key, target), so the loss of all state loses no name. Nothing it makes can be traced back without the key.
  */
 export interface TargetIdentity {
-  /** Marks our objects: 16 characters of `[0-9a-v]`. */
-  mark: string;
+  /** DriftCounts our objects: 16 characters of `[0-9a-v]`. */
+  ownerTag: string;
   /** Name of a record's object. `epoch` is 0 unless a target refused the name before. */
   key(recordId: string, epoch: number): ItemKey;
   /** The epoch whose key this is for the record; null when it is none of them. */
   epochOf(recordId: string, key: ItemKey): number | null;
   /** The record id, encrypted so that it is the same each time and only we can read it. */
-  locator(recordId: string): string;
-  /** The record id of a locator; null when it is not one of ours for this target. */
-  recordIdOf(locator: string): string | null;
+  sealedRecordId(recordId: string): string;
+  /** The record id of a sealed record id; null when it is not one of ours for this target. */
+  recordIdOf(sealedRecordId: string): string | null;
   /** Keyed hash of an item's content, to be compared with {@link isSameContent}; hints at its end tell which fields differ. */
   fingerprint(item: Item): string;
   /**
@@ -110,20 +110,20 @@ export function createTargetIdentity(
   const locatorKey = derive('locators');
   const locatorNonceKey = derive('locator nonces');
   const fingerprintKey = derive('fingerprints');
-  const mark = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, MARK_BYTES)));
+  const ownerTag = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, OWNER_TAG_BYTES)));
   const key = (recordId: string, epoch: number) =>
     base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, epoch])).subarray(0, KEY_BYTES));
   return {
-    get mark() {
-      return mark();
+    get ownerTag() {
+      return ownerTag();
     },
     key,
     epochOf: (recordId, candidate) => {
       for (let epoch = 0; epoch <= HIGHEST_EPOCH; epoch += 1) if (key(recordId, epoch) === candidate) return epoch;
       return null;
     },
-    locator: (recordId) => encryptLocator(recordId, locatorKey(), locatorNonceKey()),
-    recordIdOf: (locator) => decryptLocator(locator, locatorKey()),
+    sealedRecordId: (recordId) => encryptRecordId(recordId, locatorKey(), locatorNonceKey()),
+    recordIdOf: (sealedRecordId) => decryptRecordId(sealedRecordId, locatorKey()),
     fingerprint: createFingerprint(form, fingerprintKey),
     differingFields: (before, after) => differingFields(form.fields, before, after),
     spanOf: form.spanOf,
@@ -206,16 +206,16 @@ function canonical(value: unknown): string {
   return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The nonce is a keyed hash of the content, so equal record ids give equal locators and no nonce meets two contents. */
-function encryptLocator(recordId: string, key: KeyObject, nonceKey: KeyObject): string {
+/** The nonce is a keyed hash of the content, so equal record ids give equal sealed record ids and no nonce meets two contents. */
+function encryptRecordId(recordId: string, key: KeyObject, nonceKey: KeyObject): string {
   const nonce = hmac(nonceKey, recordId).subarray(0, NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   const ciphertext = Buffer.concat([cipher.update(recordId, 'utf8'), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString('base64url');
 }
 
-function decryptLocator(locator: string, key: KeyObject): string | null {
-  const bytes = Buffer.from(locator, 'base64url');
+function decryptRecordId(sealedRecordId: string, key: KeyObject): string | null {
+  const bytes = Buffer.from(sealedRecordId, 'base64url');
   if (bytes.length <= NONCE_BYTES + TAG_BYTES) return null;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   try {

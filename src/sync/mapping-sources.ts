@@ -16,27 +16,27 @@ export interface Mappable {
 export function* mappables(
   target: TargetSetup,
   pinned: ReadonlySet<string>,
-  { survey, confirmations }: Pick<CycleInput, 'survey' | 'confirmations'>,
+  { clinicReading, confirmations }: Pick<CycleInput, 'clinicReading' | 'confirmations'>,
 ): Generator<Mappable> {
   switch (target.stream) {
     case 'patients': {
-      if (!isComputable(target, survey)) return;
-      const sourceOf = patientSource(target, survey);
-      for (const patient of shownOf(survey.streams.patients, confirmations.patients.found)) {
+      if (!isComputable(target, clinicReading)) return;
+      const sourceOf = patientSource(target, clinicReading);
+      for (const patient of shownOf(clinicReading.streams.patients, confirmations.patients.found)) {
         yield { id: patient.id, source: sourceOf(patient) };
       }
       return;
     }
     case 'appointments': {
-      const sourceOf = activitySource(survey);
+      const sourceOf = activitySource(clinicReading);
       const exclusion = activityExclusion(target, pinned);
-      for (const appointment of shownOf(survey, confirmations.appointments.found)) {
+      for (const appointment of shownOf(clinicReading, confirmations.appointments.found)) {
         if (exclusion(appointment) === null) yield { id: appointment.id, source: sourceOf(appointment) };
       }
       return;
     }
     case 'invoices': {
-      for (const invoice of shownOf(survey.streams.invoices, confirmations.invoices.found)) {
+      for (const invoice of shownOf(clinicReading.streams.invoices, confirmations.invoices.found)) {
         yield { id: invoice.id, source: invoiceSource(invoice) };
       }
     }

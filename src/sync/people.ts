@@ -2,7 +2,7 @@ import type { Hold, HoldKind, PlannedChange } from '../model/plan.ts';
 import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { TargetState } from './diff.ts';
 
-type Doubtable = Pick<CycleInput, 'isDoubted' | 'survey' | 'confirmations'>;
+type Doubtable = Pick<CycleInput, 'isDoubted' | 'clinicReading' | 'confirmations'>;
 
 /** What of a target's plan this decides. */
 interface Parts {
@@ -49,10 +49,13 @@ export function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, stat
 }
 
 /** Whoever is not known to be nobody is a person. */
-function personsIn({ stream }: TargetSetup, { survey, confirmations }: Doubtable): (recordId: string) => boolean {
+function personsIn(
+  { stream }: TargetSetup,
+  { clinicReading, confirmations }: Doubtable,
+): (recordId: string) => boolean {
   const found = new Map(confirmations.appointments.found.map((one) => [one.id, one]));
   return (recordId) => {
     if (stream !== 'appointments') return true;
-    return (survey.snapshot.records.get(recordId) ?? found.get(recordId))?.patientId !== null;
+    return (clinicReading.snapshot.records.get(recordId) ?? found.get(recordId))?.patientId !== null;
   };
 }

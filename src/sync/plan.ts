@@ -21,22 +21,22 @@ export function* planTarget(
   contacts: ReadonlyMap<string, Contacts>,
 ): Pieces<TargetPlan> {
   const { target, state, stored, pinned } = input;
-  const { survey, confirmations } = cycle;
-  const window = windowOf(target, survey.startedAt);
+  const { clinicReading, confirmations } = cycle;
+  const window = windowOf(target, clinicReading.startedAt);
   const view = viewOf(input, cycle, contacts);
   const absent = absentOf(input, cycle);
   const compared = yield* compare(input, cycle, { view, absent, window });
   const { difference, stopped, ...leftOut } = compared;
   const holds = cycle.holds.filter((hold) => hold.target === target.id);
   // Two days say nothing of what lies beyond them.
-  const isWhole = survey.reach === 'whole';
+  const isWhole = clinicReading.reach === 'whole';
   const base = {
     target,
     openHolds: new Set(holds.filter(({ state }) => state === 'open').map(({ kind }) => kind)),
     released: isWhole ? difference.released : [],
     timed: difference.timed,
     abandoned: isWhole ? [...givenUp(state.pending.values(), knowledgeOf(input, cycle, view)), ...stopped] : stopped,
-    reach: survey.reach,
+    reach: clinicReading.reach,
     waiting: state.pending.size,
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
     hasPins: pinned.size > 0,
@@ -98,7 +98,7 @@ function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput,
   const { vanished, kept, missedOnce } = cycle.confirmations[target.stream];
   const isMissing = new Set(missing);
   return {
-    window: windowOf(target, cycle.survey.startedAt),
+    window: windowOf(target, cycle.clinicReading.startedAt),
     now: cycle.now,
     speaksOf: (id: string) =>
       view.shows(id) || vanished.has(id) || kept.has(id) || (missedOnce.has(id) && !state.links.has(id)),
@@ -109,14 +109,14 @@ function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput,
 /** How the reading stands to what the target holds. */
 function readingOf(
   { target, state, stored }: TargetInput,
-  { survey, generation }: CycleInput,
+  { clinicReading, generation }: CycleInput,
   { changes, holds }: { changes: readonly PlannedChange[]; holds: readonly Hold[] },
 ): ReadingVerdict {
-  const snapshot = snapshotOf(survey, target);
+  const snapshot = snapshotOf(clinicReading, target);
   const isListed = snapshot === null ? () => false : listedIn(snapshot);
-  const startOf = (id: string) => beginningIn(survey, target, id);
+  const startOf = (id: string) => beginningIn(clinicReading, target, id);
   const { comparableUnder } = stored;
-  const window = windowRead(target, survey);
+  const window = windowRead(target, clinicReading);
   return readingVerdict(target, { changes, state, window, isListed, startOf, comparableUnder, holds, generation });
 }
 

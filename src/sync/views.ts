@@ -5,7 +5,7 @@ import { overlaps, type TimeWindow } from '../model/time.ts';
 import type { Contacts } from './contacts.ts';
 import { activityRule, contactRule, dealRule } from './crm-rules.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
-import { type Diff, type DiffInput, diff, type Ruling, type SourceRecord } from './diff.ts';
+import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
 import { shownOf } from './followed.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
@@ -38,9 +38,9 @@ interface Listed<Source> {
 
 /** A target's view. @param contacts by id, as far as activities and deals go by them */
 export function viewOf(input: TargetInput, cycle: CycleInput, contacts: ReadonlyMap<string, Contacts>): TargetView {
-  const { survey, confirmations } = cycle;
+  const { clinicReading, confirmations } = cycle;
   const { configuration, stream, crm } = input.target;
-  const appointments = { list: survey, found: confirmations.appointments.found };
+  const appointments = { list: clinicReading, found: confirmations.appointments.found };
   if (crm === null) {
     const events = view(
       appointments,
@@ -56,13 +56,13 @@ export function viewOf(input: TargetInput, cycle: CycleInput, contacts: Readonly
   switch (stream) {
     case 'patients': {
       const unusable: Record<string, number> = {};
-      const listed = { list: survey.streams.patients, found: confirmations.patients.found };
+      const listed = { list: clinicReading.streams.patients, found: confirmations.patients.found };
       return view(listed, describePatient, contactRule(input, cycle, unusable), unusable);
     }
     case 'appointments':
       return view(appointments, describeAppointment, activityRule(input, cycle, theirs));
     case 'invoices': {
-      const listed = { list: survey.streams.invoices, found: confirmations.invoices.found };
+      const listed = { list: clinicReading.streams.invoices, found: confirmations.invoices.found };
       return view(listed, describeInvoice, dealRule(input, cycle, theirs));
     }
   }
@@ -71,7 +71,7 @@ export function viewOf(input: TargetInput, cycle: CycleInput, contacts: Readonly
 function view<Source extends { id: string }>(
   { list, found }: Listed<Source>,
   describe: (record: Source) => SourceRecord,
-  rule: (record: Source, key: () => ItemKey) => Ruling,
+  rule: (record: Source, key: () => ItemKey) => Decision,
   unusable: Readonly<Record<string, number>> = {},
   fingerprints: KnownFingerprints<Source> | null = null,
 ): ComparableView<Source> {
@@ -89,7 +89,7 @@ function view<Source extends { id: string }>(
 function ofAgendas(
   agendas: readonly string[],
   { state: { links, pending }, pinned }: TargetInput,
-  { survey: { snapshot }, confirmations, byAgenda }: CycleInput,
+  { clinicReading: { snapshot }, confirmations, byAgenda }: CycleInput,
   events: ComparableView<Appointment>,
 ): Pick<TargetView, 'compare' | 'countPassedOver'> {
   const strays = new Map<string, Appointment>();
@@ -116,26 +116,26 @@ function ofAgendas(
 /** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
 function eventRule(
   { target: { configuration }, pinned }: TargetInput,
-  { survey: { directory }, isForgotten, locale }: CycleInput,
-): (appointment: Appointment, key: () => ItemKey) => Ruling {
+  { clinicReading: { directory }, isForgotten, locale }: CycleInput,
+): (appointment: Appointment, key: () => ItemKey) => Decision {
   const { title, fields, statuses } = configuration;
   const { language, zone } = locale;
   return (appointment, key) => {
     const { id, status, patientId } = appointment;
-    if (patientId !== null && isForgotten(patientId)) return { leaveOut: 'forgotten' };
+    if (patientId !== null && isForgotten(patientId)) return { exclude: 'forgotten' };
     const isPinned = pinned.has(id);
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
-    if (exclusion !== null) return { leaveOut: exclusion };
+    if (exclusion !== null) return { exclude: exclusion };
     const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
     const item = project(appointment, { title, fields, statuses: shown, language, zone }, directory, key);
-    return item === null ? { leaveOut: 'status' } : { item };
+    return item === null ? { exclude: 'status' } : { item };
   };
 }
 
 /** Of events, where nothing but the appointment and the catalogue decides what they are; null where names come from the list of patients. */
 function knownFingerprints(
   { target: { fingerprints }, pinned }: TargetInput,
-  { survey: { directory, clinic }, isForgotten }: CycleInput,
+  { clinicReading: { directory, clinic }, isForgotten }: CycleInput,
 ): KnownFingerprints<Appointment> | null {
   if (directory.patients.size > 0) return null;
   return fingerprints.under(

@@ -4,11 +4,11 @@ import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type CliOutside, createProgram, type OpenEstate } from '../../src/cli/program.ts';
+import { type CliOutside, createProgram, type OpenInstallation } from '../../src/cli/program.ts';
 import { OPERATIONS } from '../../src/clinic/operations.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
@@ -25,7 +25,7 @@ function open(booked = 0) {
   }
   const model = createModelTarget();
   const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => NOW });
-  return { clinic, model, tenant, estate: openEstate({ tenants: [tenant] }) };
+  return { clinic, model, tenant, installation: openInstallation({ tenants: [tenant] }) };
 }
 
 interface Ran {
@@ -40,19 +40,19 @@ interface Ran {
   written: Record<string, string>;
 }
 
-/** Runs one command line against the given estate. */
+/** Runs one command line against the given installation. */
 async function run(
   args: readonly string[],
-  given: Partial<OpenEstate> & { faults?: object[]; files?: Record<string, string> } = {},
+  given: Partial<OpenInstallation> & { faults?: object[]; files?: Record<string, string> } = {},
 ): Promise<Ran> {
   const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], roles: [], written: {} };
   const refuse = () => Promise.reject(new Error('not in this test'));
-  const desk = new Proxy({}, { get: () => refuse }) as OpenEstate['desk'];
+  const desk = new Proxy({}, { get: () => refuse }) as OpenInstallation['desk'];
   const outside: CliOutside = {
-    async withEstate(options, work) {
+    async withInstallation(options, work) {
       ran.configs.push(options.config);
       return work({
-        estate: open().estate,
+        installation: open().installation,
         desk,
         clinic: () => {
           throw new Error('not in this test');
@@ -122,8 +122,8 @@ describe('the configuration check', () => {
 
 describe('a sync', () => {
   test('ends with 0 when everything was written', async () => {
-    const { estate, model } = open(3);
-    const ran = await run(['sync', 'studio-rossi'], { estate });
+    const { installation, model } = open(3);
+    const ran = await run(['sync', 'studio-rossi'], { installation });
     expect(ran).toMatchObject({ code: 0, thrown: null });
     expect(ran.out).toContain('studio-rossi: 3 appointments read');
     expect(ran.out).toMatch(/doctor +in-sync +3 +0 +0 +0 +0 +0 +3/);
@@ -131,42 +131,42 @@ describe('a sync', () => {
   });
 
   test('ends with 1 when something was left over', async () => {
-    const { estate, model } = open(3);
+    const { installation, model } = open(3);
     model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
-    const ran = await run(['sync', 'studio-rossi', '--json'], { estate });
+    const ran = await run(['sync', 'studio-rossi', '--json'], { installation });
     expect(ran.code).toBe(1);
     expect(JSON.parse(ran.out)).toMatchObject({ targets: [{ state: 'failing', failing: 1 }] });
   });
 
   test('ends with 1 when the clinic could not be read, and says what to do', async () => {
-    const { clinic, estate } = open(3);
+    const { clinic, installation } = open(3);
     const remedy = 'run "clinic-mirror login"';
     const options = { actor: 'authorization', code: 'not-connected', retry: 'never', remedy } as const;
     clinic.listError = new MirrorError('nobody is logged in', options);
-    const ran = await run(['sync', 'studio-rossi'], { estate });
+    const ran = await run(['sync', 'studio-rossi'], { installation });
     expect(ran.code).toBe(1);
     expect(ran.out).toContain('nobody is logged in (not-connected)');
     expect(ran.out).toContain(remedy);
   });
 
-  test('ends with 1 when the whole target is in trouble', async () => {
-    const { estate, model } = open(1);
+  test('ends with 1 when the whole target is failing', async () => {
+    const { installation, model } = open(1);
     model.wholeTargetError = new MirrorError('refused', {
       actor: 'authorization',
       code: 'login-refused',
       retry: 'never',
     });
-    expect(await run(['sync', 'studio-rossi'], { estate })).toMatchObject({ code: 1 });
+    expect(await run(['sync', 'studio-rossi'], { installation })).toMatchObject({ code: 1 });
   });
 
   test('ends with 1 while changes by hand wait for a person', async () => {
-    const { estate, model } = open(2);
-    const target = estate.tenants.get('studio-rossi')?.targets.get('doctor');
+    const { installation, model } = open(2);
+    const target = installation.tenants.get('studio-rossi')?.targets.get('doctor');
     target!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
-    await run(['sync', 'studio-rossi'], { estate });
+    await run(['sync', 'studio-rossi'], { installation });
     model.objects()[0]!.deleted = true;
-    await run(['audit', 'studio-rossi'], { estate });
-    const ran = await run(['sync', 'studio-rossi'], { estate });
+    await run(['audit', 'studio-rossi'], { installation });
+    const ran = await run(['sync', 'studio-rossi'], { installation });
     expect(ran).toMatchObject({ code: 1 });
     expect(ran.out).toMatch(/doctor +drifted/);
   });
@@ -174,7 +174,7 @@ describe('a sync', () => {
 
 describe('what is shown', () => {
   test('by status, plan, explain and holds is text, or JSON when asked for', async () => {
-    const { clinic, estate, tenant } = open(30);
+    const { clinic, installation, tenant } = open(30);
     await cycle(tenant);
     clinic.appointments.clear();
     await cycle(tenant);
@@ -185,17 +185,17 @@ describe('what is shown', () => {
       ['explain', 'studio-rossi', '1'],
     ];
     for (const command of [...commands, ['holds', 'list'], ['holds', 'list', 'studio-rossi']]) {
-      const text = await run(command, { estate });
+      const text = await run(command, { installation });
       expect(text, command.join(' ')).toMatchObject({ code: 0, thrown: null });
       expect(text.out).toMatch(/held|hold/i);
       expect(text.out).not.toMatch(/Mario/);
-      const json = await run([...command, '--json'], { estate });
+      const json = await run([...command, '--json'], { installation });
       expect(() => JSON.parse(json.out)).not.toThrow();
     }
   });
 
   test('of a tenant that is not there is an error that names those that are', async () => {
-    const { estate } = open();
+    const { installation } = open();
     for (const command of [
       ['status', 'x'],
       ['plan', 'x'],
@@ -203,7 +203,7 @@ describe('what is shown', () => {
       ['explain', 'x', '1'],
       ['holds', 'list', 'x'],
     ]) {
-      const { thrown } = await run(command, { estate });
+      const { thrown } = await run(command, { installation });
       expect(thrown, command.join(' ')).toMatchObject({
         code: 'no-such-tenant',
         remedy: expect.stringContaining('studio-rossi'),
@@ -217,17 +217,17 @@ describe('a hold', () => {
     ['approve', 'approved', /They go with the next cycle/],
     ['reject', 'rejected', /is rejected: 30 items\.$/m],
   ])('is decided by %s', async (verb, state, says) => {
-    const { clinic, estate, tenant } = open(30);
+    const { clinic, installation, tenant } = open(30);
     await cycle(tenant);
     clinic.appointments.clear();
     await cycle(tenant);
     const [hold] = await tenant.holds.list();
-    const ran = await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { estate });
+    const ran = await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { installation });
     expect(ran).toMatchObject({ code: 0, thrown: null });
     expect(ran.out).toMatch(says);
     expect(await tenant.holds.list()).toMatchObject([{ state }]);
-    expect(estate.pulled).toEqual(['studio-rossi']);
-    expect((await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { estate })).thrown).toMatchObject({
+    expect(installation.pulled).toEqual(['studio-rossi']);
+    expect((await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { installation })).thrown).toMatchObject({
       code: 'hold-decided',
     });
   });
@@ -311,12 +311,12 @@ describe('the check of a specification', () => {
   });
 });
 
-describe('D7: exit codes', () => {
+describe('exit codes', () => {
   test('of sync: 0 when all is in sync, 1 with the reason when a row, a scope or an id is not', async () => {
-    const { clinic, estate } = open(2);
-    expect((await run(['sync', 'studio-rossi'], { estate })).code).toBe(0);
+    const { clinic, installation } = open(2);
+    expect((await run(['sync', 'studio-rossi'], { installation })).code).toBe(0);
     clinic.unusable.add('1');
-    expect(await run(['sync', 'studio-rossi'], { estate })).toMatchObject({
+    expect(await run(['sync', 'studio-rossi'], { installation })).toMatchObject({
       code: 1,
       out: expect.stringContaining("1 record can't be read"),
     });
@@ -324,19 +324,22 @@ describe('D7: exit codes', () => {
     clinic.agendas = async () => {
       throw new MirrorError('no', { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 });
     };
-    expect(await run(['sync', 'studio-rossi'], { estate })).toMatchObject({
+    expect(await run(['sync', 'studio-rossi'], { installation })).toMatchObject({
       code: 1,
       out: expect.stringContaining('agendas (missing-claim)'),
     });
     clinic.listError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later', status: 503 });
-    expect((await run(['sync', 'studio-rossi'], { estate })).code).toBe(1);
+    expect((await run(['sync', 'studio-rossi'], { installation })).code).toBe(1);
   });
 
   test('of status: 0 whatever the state is, and a tenant that is not there is refused', async () => {
-    const { clinic, estate } = open(1);
+    const { clinic, installation } = open(1);
     clinic.unusable.add('0');
-    await run(['sync', 'studio-rossi'], { estate });
-    expect(await run(['status'], { estate })).toMatchObject({ code: 0, out: expect.stringContaining('incomplete') });
-    expect((await run(['status', 'nobody'], { estate })).thrown).toMatchObject({ code: 'no-such-tenant' });
+    await run(['sync', 'studio-rossi'], { installation });
+    expect(await run(['status'], { installation })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('incomplete'),
+    });
+    expect((await run(['status', 'nobody'], { installation })).thrown).toMatchObject({ code: 'no-such-tenant' });
   });
 });

@@ -67,7 +67,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         failing: 0,
         held: 0,
         oldestPendingAt: null,
-        trouble: null,
+        failure: null,
         policy: 'repair',
         drift: null,
         notifications: { sinceAt: null, untilAt: null, reason: 'not-offered' },

@@ -8,10 +8,10 @@ import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from '../../src/cli/table.ts';
 import type { AuditView } from '../../src/control/audit.ts';
-import type { ConnectionStatus } from '../../src/control/estate.ts';
 import type { Explanation } from '../../src/control/explain.ts';
 import type { HealthView } from '../../src/control/health.ts';
 import type { TenantHold } from '../../src/control/holds.ts';
+import type { ConnectionStatus } from '../../src/control/installation.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import type { Status, TargetStatus } from '../../src/control/status.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/trigger-schema.ts';
@@ -25,7 +25,7 @@ const texts = fc.lorem({ maxCount: 25 });
 const counts = fc.nat(9_999_999);
 const times = fc.option(fc.integer({ min: 0, max: NOW }));
 
-const troubles = fc.option(
+const failures = fc.option(
   fc.record({
     code: names,
     actor: fc.constant('settings'),
@@ -86,7 +86,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   failing: counts,
   held: counts,
   oldestPendingAt: times,
-  trouble: troubles,
+  failure: failures,
   policy: fc.constantFrom('repair', 'keep', 'report'),
   drift: drifts,
   notifications: fc.record({ sinceAt: times, untilAt: times, reason: fc.option(names) }),
@@ -315,7 +315,7 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
           maxLength: 2,
         },
       ),
-      trouble: fc.option(names),
+      failure: fc.option(names),
     }),
     { maxLength: 3 },
   ),
@@ -338,7 +338,7 @@ describe('every answer is at most a hundred columns wide and commands the termin
   test('sync', () => fc.assert(fc.property(syncs, (result) => expectTidy(renderSync(result)))));
 });
 
-describe('D24: a field that differs and is not known is said to be so', () => {
+describe('a field that differs and is not known is said to be so', () => {
   const NOT_KNOWN = 'a field that is not known';
   const one = <View>(views: fc.Arbitrary<View>) => fc.sample(views, { seed: 24, numRuns: 1 })[0]!;
 
@@ -387,11 +387,11 @@ describe('what an audit tells of our own writes', () => {
     return renderAudit({ tenant: 'studio', targets });
   };
 
-  test('D16: late ones are counted', () => {
+  test('late ones are counted', () => {
     expect(rendered({ overwritten: 3 })).toMatch(/^room: 3 entries held another write of ours/m);
   });
 
-  test('D14: second entries are counted', () => {
+  test('second entries are counted', () => {
     expect(rendered({ twinsRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
   });
 

@@ -3,7 +3,7 @@ import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/ind
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import type { ClinicApi } from '../../src/clinic/api.ts';
 import type { ClinicRecord } from '../../src/clinic/resource-calls.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';
 import { all, openApi } from './open-api.ts';
 import { failureOf, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
@@ -31,7 +31,7 @@ afterEach(() => {
 
 function open(written: WrittenProfile = {}): ClinicApi {
   return openApi(proxy.url, profileOf(written), token, {
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
   });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { failureOf, openClient, profileOf, unhurried } from './open-client.ts';
 import { type Script, type ScriptedAnswer, startScriptedServer } from './scripted-server.ts';
@@ -106,8 +106,8 @@ describe('a clinic that can not answer now', () => {
     ['503', { status: 503, body: '<html>maintenance</html>' }],
     ['429 with a short wait', { status: 429, headers: { 'retry-after': '0' } }],
     ['a cut answer', { json: { data: [] }, cut: true }],
-  ])('is asked again in place after %s', async (_what, trouble) => {
-    const { outcome, requests } = await listAfter([trouble, trouble, EMPTY_LIST]);
+  ])('is asked again in place after %s', async (_what, failure) => {
+    const { outcome, requests } = await listAfter([failure, failure, EMPTY_LIST]);
     expect(outcome).toMatchObject({ completeness: 'complete', requests: 3 });
     expect(requests).toHaveLength(3);
   });
@@ -261,12 +261,12 @@ describe('an appointment read alone', () => {
   });
 });
 
-it('every request is told to the door under a constant label', async () => {
+it('every request is told to the HTTP client under a constant label', async () => {
   await using server = await startScriptedServer(({ path }) =>
     path.endsWith('/userinfo') ? { json: { sub: 's', tenants: [{ id: 't' }] } } : EMPTY_LIST,
   );
   const labels: string[] = [];
-  const http = createHttpDoor({ userAgent: 'test', clock: Date.now, observe: (label) => labels.push(label) });
+  const http = createHttpClient({ userAgent: 'test', clock: Date.now, observe: (label) => labels.push(label) });
   const { client } = openClient(server.url, profileOf(), { http });
   await client.userInfo(unhurried());
   for await (const _ of client.listAgendas('secret-tenant', unhurried()));

@@ -13,7 +13,7 @@ import { startScriptedServer } from './scripted-server.ts';
 
 const DOCUMENTED = profileOf({});
 
-describe('D6: a clinic that pages by Link headers', () => {
+describe('a clinic that pages by Link headers', () => {
   let sandbox: ClinicSandbox;
   let token: string;
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describe('D6: a clinic that pages by Link headers', () => {
   });
 });
 
-test('D6: a link to another origin is refused, and the token never goes there', async () => {
+test('a link to another origin is refused, and the token never goes there', async () => {
   await using foreign = await startScriptedServer(() => ({ json: [] }));
   await using server = await startScriptedServer(() => ({
     json: [{ id: '1' }],
@@ -73,7 +73,7 @@ test('D6: a link to another origin is refused, and the token never goes there', 
   expect(foreign.requests).toEqual([]);
 });
 
-describe('D6: a document', () => {
+describe('a document', () => {
   const compared = (operation: object) =>
     compareSpecification(
       readSpecification(

@@ -6,7 +6,7 @@ function tells(body: unknown, headers: Record<string, string> = {}): boolean {
   return tellsMore({ body, headers: new Headers(headers) }, 5);
 }
 
-describe('D6: an answer tells of more rows than came', () => {
+describe('an answer tells of more rows than came', () => {
   test.each([
     'next',
     'nextLink',

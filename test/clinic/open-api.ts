@@ -3,7 +3,7 @@ import { CompiledProfile } from '../../src/clinic/compiled.ts';
 import type { ClinicContext } from '../../src/clinic/context.ts';
 import type { SerialiseSection } from '../../src/clinic/invoice-calls.ts';
 import type { ListPage } from '../../src/clinic/lists.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
 
@@ -36,7 +36,7 @@ export function openApi(
       compiled: new CompiledProfile(profile),
       pagings: new Map(),
       baseUrl,
-      http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+      http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now }),
       budget: null,
       authorization: { header, renew: header },
       clock: Date.now,

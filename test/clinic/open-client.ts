@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { createClinicClient } from '../../src/clinic/client.ts';
 import { CompiledProfile } from '../../src/clinic/compiled.ts';
 import type { ClinicContext } from '../../src/clinic/context.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
@@ -31,7 +31,7 @@ export function openClient(baseUrl: string, profile: ClinicProfile, more: Partia
     compiled: new CompiledProfile(profile),
     pagings: new Map(),
     baseUrl,
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     budget: null,
     authorization: {
       header: async () => `Bearer ${tokens.current}`,

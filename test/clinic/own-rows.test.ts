@@ -15,7 +15,7 @@ async function reading(rows: object[], written: WrittenProfile = {}) {
   return await client.readAppointments('t', { agendaIds: null, window: WINDOW }, unhurried());
 }
 
-describe('D5: a row that names another tenant', () => {
+describe('a row that names another tenant', () => {
   test('is set aside alone, the reading is partial, the others are used', async () => {
     const snapshot = await reading([row('a', { tenantId: 't' }), row('b', { tenantId: 'u' }), row('c')]);
     expect([...snapshot.records.keys()]).toEqual(['a', 'c']);

@@ -90,7 +90,7 @@ async function read(server: Server, written: NonNullable<WrittenProfile['paging'
 const proved = { proved: true };
 const because = (reason: string) => ({ proved: false, reason });
 
-describe('D6: the end of a list by Link headers', () => {
+describe('the end of a list by Link headers', () => {
   const server: Server = { ...QUIET, kind: 'link-header', rows: 86, cap: 17 };
 
   it('is found by the style that follows them, however the sizes are', async () => {
@@ -111,7 +111,7 @@ describe('D6: the end of a list by Link headers', () => {
   });
 });
 
-describe('D6: a list that tells nothing of its paging', () => {
+describe('a list that tells nothing of its paging', () => {
   it.each([0, 1, 2, 3, 9, 11, 37, 86])('is whole with %i rows in one answer under `none`', async (rows) => {
     expect(await read({ ...QUIET, rows }, { style: 'none' })).toMatchObject({ end: proved, missing: 0 });
   });
@@ -180,7 +180,7 @@ describe('D6: a list that tells nothing of its paging', () => {
   });
 });
 
-describe('D6: a path to the next page that no answer ever held', () => {
+describe('a path to the next page that no answer ever held', () => {
   const wrong = { style: 'next-link', linkPath: 'navigation.following' } as const;
   const server: Server = { ...QUIET, kind: 'link', rows: 82, cap: 41, isUsual: false };
 
@@ -295,7 +295,7 @@ it.each([
   [[60, 60, 7, 7], 1],
   [[20, 21, 7], 0],
   [[20, 21, 21, 7], 0],
-])('D6: pages of %j rows against a cap of 60 are read on while they may be full', async (sizes, left) => {
+])('pages of %j rows against a cap of 60 are read on while they may be full', async (sizes, left) => {
   const pages = sizes.map((count, page) => Array.from({ length: count }, (_, row) => ({ id: `${page}-${row}` })));
   const load = async () => ({ body: { data: pages.shift() ?? [] }, headers: new Headers() });
   const seen = await read(QUIET, { style: 'offset-limit', size: 200, cap: 60, ends: ['short-page'] }, { load });
@@ -312,7 +312,7 @@ function isMute({ kind, tells, isUsual }: Server): boolean {
   return tells === 'nothing' && !leads;
 }
 
-it('D6: no style calls a list of any server whole that lacks rows, but where nothing on the wire could tell', async () => {
+it('no style calls a list of any server whole that lacks rows, but where nothing on the wire could tell', async () => {
   const servers = fc.record<Server>({
     kind: fc.constantFrom('offset', 'page', 'cursor', 'link', 'link-header', 'whole'),
     rows: fc.integer({ min: 0, max: 60 }),

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox, type TrueAppointment } from '../../sandbox/clinic/index.ts';
 import { chooseTenant } from '../../src/clinic/users.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';
 import { committedProfile, failureOf, openClient, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
@@ -192,7 +192,7 @@ describe('a list that is not whole', () => {
       requests += 1;
       if (requests === 1) sandbox.remove(tenantId, victim.id, 'hard');
     };
-    const http = createHttpDoor({ userAgent: 'test', clock: Date.now, observe });
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now, observe });
     const snapshot = await read(pages, { http });
     expect(snapshot.completeness).toBe('complete');
     expect(snapshot.requests).toBeGreaterThan(whole.requests);

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
 import { openConnections } from '../../src/composition/connections.ts';
 import { connectors } from '../../src/connectors/registry.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
 import { createLeases } from '../../src/state/leases.ts';
@@ -63,7 +63,7 @@ async function openTenant() {
       log: silentLogger,
     }),
     leases: createLeases(connection, tenant.id, 10_000),
-    http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'test', clock: Date.now }),
     budget: () => ({
       take: async (_signal, units = 1) => void spent.push(units),
       refused: async () => {},

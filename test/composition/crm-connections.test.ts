@@ -9,7 +9,7 @@ import {
 import { type OpenConnection, openConnections } from '../../src/composition/connections.ts';
 import type { Authorizer } from '../../src/connectors/connector.ts';
 import { type LoginDesk, loginWithBrowser, loginWithDevice, logOut } from '../../src/control/logins.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
@@ -55,7 +55,7 @@ ${files.connections}
       log: silentLogger,
     }),
     leases: createLeases(connection, tenant.id, 10_000),
-    http: createHttpDoor({ userAgent: 'test', clock: () => time.now }),
+    http: createHttpClient({ userAgent: 'test', clock: () => time.now }),
     budget: (client) => ({
       take: async () => void budgets.add(client),
       refused: async () => {},

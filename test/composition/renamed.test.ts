@@ -50,7 +50,7 @@ async function markOf(tenant: string, target: string, formerly: { tenant?: strin
   const configuration = loadConfiguration({ dir, env: { KEY: key }, connectors, reminderChannels, mode: 'strict' });
   const composition = compose({ configuration, log: silentLogger, priority: 'background' });
   try {
-    return composition.estate.tenants.get(tenant)?.targets.get(target)?.identity.mark;
+    return composition.installation.tenants.get(tenant)?.targets.get(target)?.identity.ownerTag;
   } finally {
     await composition.close();
   }

@@ -70,7 +70,7 @@ test('what changes no plan opens the tenants anew, with all that is known of the
 
 test('who is taken out is gone for all who ask, and who comes is there', async () => {
   const { world, composition, takeUp } = await open();
-  const { tenants } = composition.estate;
+  const { tenants } = composition.installation;
   const content = await readFile(tenantFile(world, 'clinic-2'), 'utf8');
   await rm(tenantFile(world, 'clinic-2'));
   const leases = entry(composition, 'clinic-2').tenant.leases;

@@ -25,7 +25,7 @@ function connectorOf(asked: string[]): Connector {
     },
     find: telling('find', []),
     changes: telling('changes', NOTHING),
-    channels: {
+    subscriptions: {
       open: telling('open', CHANNEL),
       extend: telling('extend', CHANNEL),
       close: telling('close', undefined),
@@ -69,9 +69,9 @@ describe('a connector that is loaded later', () => {
     expect(await connector.find('c', ['k' as never], NEVER)).toEqual([]);
     expect(await connector.changes('c', { cursor: null, window: { fromAt: 1, toAt: 2 } }, NEVER)).toEqual(NOTHING);
     const request = { id: 'a', secret: 'b', address: 'c', expiresAt: 3 };
-    expect(await connector.channels?.open('c', request, NEVER)).toEqual(CHANNEL);
-    expect(await connector.channels?.extend(CHANNEL, 4, NEVER)).toEqual(CHANNEL);
-    await connector.channels?.close(CHANNEL, NEVER);
+    expect(await connector.subscriptions?.open('c', request, NEVER)).toEqual(CHANNEL);
+    expect(await connector.subscriptions?.extend(CHANNEL, 4, NEVER)).toEqual(CHANNEL);
+    await connector.subscriptions?.close(CHANNEL, NEVER);
     expect(asked.map((one) => one.split(' ')[0])).toEqual([
       ...['locate', 'apply', 'read', 'find', 'changes', 'open', 'extend', 'close'],
     ]);
@@ -79,7 +79,7 @@ describe('a connector that is loaded later', () => {
 
   test('has what its module says that it has, before anything is loaded', () => {
     const { connector, loads } = world({ locates: false, notifies: false });
-    expect([connector.locate, connector.channels]).toEqual([undefined, undefined]);
+    expect([connector.locate, connector.subscriptions]).toEqual([undefined, undefined]);
     expect(loads()).toBe(0);
   });
 

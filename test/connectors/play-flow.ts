@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Flow } from '../../src/connectors/flow.ts';
-import type { WireAnswer, WireCall } from '../../src/connectors/wire.ts';
+import type { WireCall, WireResponse } from '../../src/connectors/wire.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 
 /** What a flow asked, call by call, and how it ended. */
@@ -12,12 +12,12 @@ export interface Played<Result> {
 }
 
 /** An answer of a vendor. */
-export function answered(status: number, body?: unknown): WireAnswer {
+export function answered(status: number, body?: unknown): WireResponse {
   return { status, body, retryAfterMs: null };
 }
 
 /** Plays one flow against a vendor's answers. Each of them must be asked for, and nothing more. */
-export function playFlow<Result>(flow: Flow<Result>, ...answers: WireAnswer[]): Played<Result> {
+export function playFlow<Result>(flow: Flow<Result>, ...answers: WireResponse[]): Played<Result> {
   const calls: WireCall[] = [];
   let result: Result | MirrorError;
   try {

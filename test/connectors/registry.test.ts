@@ -30,13 +30,10 @@ describe('the registry of connectors', () => {
     expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`describe(?:Crm)?Connector\\(\\s*'${folder}'`));
   });
 
-  test.each([...connectors.values()])(
-    'D15: $name says in its README who keeps keys to one object',
-    ({ name, supports }) => {
-      const promise = supports.keys === 'enforced' ? 'Keys are enforced' : 'Keys are looked up';
-      expect(readFileSync(join(ROOM, name, 'README.md'), 'utf8')).toContain(promise);
-    },
-  );
+  test.each([...connectors.values()])('$name says in its README who keeps keys to one object', ({ name, supports }) => {
+    const promise = supports.keys === 'enforced' ? 'Keys are enforced' : 'Keys are looked up';
+    expect(readFileSync(join(ROOM, name, 'README.md'), 'utf8')).toContain(promise);
+  });
 
   test.each([...connectors.values()])('$name refuses unknown settings', (module) => {
     expect(module.settingsSchema.safeParse({ noSuchSetting: 1 }).success).toBe(false);

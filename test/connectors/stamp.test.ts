@@ -16,7 +16,7 @@ const stamps: fc.Arbitrary<Stamp> = fc
     revision: fc.option(fc.integer({ min: 1, max: 1e12 }), { nil: undefined }),
   })
   .map(({ recordId, patientId, contactGeneration, startSeconds, revision }) => ({
-    locator: identity.locator(recordId),
+    sealedRecordId: identity.sealedRecordId(recordId),
     contactKey: patientId === null ? null : identity.key(patientId, 0),
     ...(contactGeneration === undefined ? {} : { contactGeneration }),
     startAt: startSeconds * 1_000,
@@ -27,26 +27,28 @@ describe('a stamp', () => {
   test('gives back what was stamped, to its own target alone', () => {
     fc.assert(
       fc.property(stamps, (stamp) => {
-        const text = toStamp(identity.mark, stamp);
-        expect(fromStamp(identity.mark, text)).toEqual(stamp);
-        expect(fromStamp(other.mark, text)).toBeNull();
-        expect(isStampOfAnother(identity.mark, text)).toBe(false);
-        expect(isStampOfAnother(other.mark, text)).toBe(true);
+        const text = toStamp(identity.ownerTag, stamp);
+        expect(fromStamp(identity.ownerTag, text)).toEqual(stamp);
+        expect(fromStamp(other.ownerTag, text)).toBeNull();
+        expect(isStampOfAnother(identity.ownerTag, text)).toBe(false);
+        expect(isStampOfAnother(other.ownerTag, text)).toBe(true);
       }),
     );
   });
 
   test('that somebody damaged or emptied is nobody’s', () => {
-    const whole = toStamp(identity.mark, { locator: 'abc', contactKey: null, startAt: 0 });
+    const whole = toStamp(identity.ownerTag, { sealedRecordId: 'abc', contactKey: null, startAt: 0 });
     const ended = [`${whole}.`, `${whole}..`, `${whole}..0`, `${whole}..1.1`, `${whole}..123456789`, `${whole}.1.`];
-    for (const text of ended) expect(fromStamp(identity.mark, text), text).toBeNull();
+    for (const text of ended) expect(fromStamp(identity.ownerTag, text), text).toBeNull();
     for (const text of [null, '', 'call her back', whole.slice(0, 20), `${whole} `, 42]) {
-      expect(fromStamp(identity.mark, text)).toBeNull();
-      expect(isStampOfAnother(other.mark, text)).toBe(false);
+      expect(fromStamp(identity.ownerTag, text)).toBeNull();
+      expect(isStampOfAnother(other.ownerTag, text)).toBe(false);
     }
   });
 
   test('without a start is none', () => {
-    expect(() => toStamp(identity.mark, { locator: 'a', contactKey: null, startAt: Number.NaN })).toThrow(RangeError);
+    expect(() => toStamp(identity.ownerTag, { sealedRecordId: 'a', contactKey: null, startAt: Number.NaN })).toThrow(
+      RangeError,
+    );
   });
 });

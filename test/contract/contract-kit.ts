@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Authorizer, Connector } from '../../src/connectors/connector.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { asMirrorError, MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
@@ -10,7 +10,7 @@ import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/op
 import { MINUTE_MS, SECOND_MS, type TimeWindow } from '../../src/model/time.ts';
 import type { ContractTarget, RemoteObject, ShownObject, TargetOf, Worker } from './contract-target.ts';
 
-/** The mark of the target under test. */
+/** The owner tag of the target under test. */
 export const MARK = 'contractmark0000';
 /** Another target of the same daemon in the same calendar. */
 export const OTHER_MARK = 'othertargetmark0';
@@ -22,7 +22,7 @@ export type Written<Wanted extends Item = CalendarItem> = Extract<Outcome<Wanted
 
 /** What the suite may choose for a worker; what is absent is as usual. */
 export interface WorkerChoice {
-  mark?: string;
+  ownerTag?: string;
   authorizer?: Authorizer;
   timeoutMs?: number;
   log?: Logger;
@@ -116,7 +116,7 @@ export function createKitOf<Wanted extends Item, Shown extends ShownObject>(
       return pages.flat();
     },
     async object(recordId) {
-      const ours = (await objects()).filter((object) => object.locator === locatorOf(recordId));
+      const ours = (await objects()).filter((object) => object.sealedRecordId === sealedRecordIdOf(recordId));
       expect(ours, `objects of ${recordId}`).toHaveLength(1);
       return ours[0]!;
     },
@@ -125,9 +125,9 @@ export function createKitOf<Wanted extends Item, Shown extends ShownObject>(
 
 function toWorker(authorizer: Authorizer, choice: WorkerChoice = {}): Worker {
   return {
-    mark: choice.mark ?? MARK,
+    ownerTag: choice.ownerTag ?? MARK,
     authorizer: choice.authorizer ?? authorizer,
-    http: createHttpDoor({
+    http: createHttpClient({
       userAgent: 'clinic-mirror-test',
       clock: Date.now,
       timeoutMs: choice.timeoutMs ?? 20 * SECOND_MS,
@@ -197,9 +197,9 @@ export function keyOf(recordId: string, epoch = 0): ItemKey {
   return Array.from(bytes, (byte) => (byte % 32).toString(32)).join('');
 }
 
-/** The locator of a record: opaque, as a sealed id would be. */
-export function locatorOf(recordId: string): string {
-  return createHash('sha256').update(`locator/${recordId}`).digest('base64url');
+/** The sealed record id of a record: opaque, as a sealed id would be. */
+export function sealedRecordIdOf(recordId: string): string {
+  return createHash('sha256').update(`sealedRecordId/${recordId}`).digest('base64url');
 }
 
 /** An ordinary item; what is given replaces its parts. */
@@ -232,7 +232,14 @@ export function createOperation<Wanted extends Item>(
   epoch?: number,
 ): CreateOperation<Wanted>;
 export function createOperation(recordId: string, item: Item = itemWith(), epoch = 0): CreateOperation<Item> {
-  return { kind: 'create', recordId, key: keyOf(recordId, epoch), locator: locatorOf(recordId), item, revision: 1 };
+  return {
+    kind: 'create',
+    recordId,
+    key: keyOf(recordId, epoch),
+    sealedRecordId: sealedRecordIdOf(recordId),
+    item,
+    revision: 1,
+  };
 }
 
 /** An update of a record under its first key. */
@@ -246,7 +253,7 @@ export function updateOperation<Wanted extends Item>(
     kind: 'update',
     recordId,
     key: keyOf(recordId),
-    locator: locatorOf(recordId),
+    sealedRecordId: sealedRecordIdOf(recordId),
     item,
     revision: 1,
     versionTag,

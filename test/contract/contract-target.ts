@@ -7,7 +7,7 @@ import type {
   NotificationRequest,
 } from '../../src/connectors/connector.ts';
 import type { SharedState } from '../../src/connectors/shared-state.ts';
-import type { HttpDoor } from '../../src/http/door.ts';
+import type { HttpClient } from '../../src/http/client.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
@@ -53,9 +53,9 @@ export interface ContractTarget extends TargetOf<CalendarItem, RemoteObject> {
 
 /** What the suite chooses for a worker; the rest of the context is the adapter's. */
 export interface Worker {
-  mark: string;
+  ownerTag: string;
   authorizer: Authorizer;
-  http: HttpDoor;
+  http: HttpClient;
   shared: SharedState;
   log: Logger;
   /** Of a calendar: opens with settings that let the connector create one of this name; else with `container`. */
@@ -73,7 +73,7 @@ export interface ServerOf<Shown extends ShownObject> {
   deleteByHand(remoteId: string): Promise<void>;
   /** A person or another program takes off the object all by which we know it. */
   removeMarkByHand(remoteId: string): Promise<void>;
-  /** Puts an object without our mark; at the place of `key` when given. Gives its remote id. */
+  /** Puts an object without our owner tag; at the place of `key` when given. Gives its remote id. */
   putForeign(title: string, key?: string): Promise<string>;
 }
 
@@ -93,9 +93,9 @@ export interface ContractServer extends ServerOf<RemoteObject> {
 /** An object as a person sees it, read by the adapter without the connector's own code. */
 export interface ShownObject {
   remoteId: string;
-  /** The mark that it carries; null for a foreign one. */
-  mark: string | null;
-  locator: string | null;
+  /** The owner tag that it carries; null for a foreign one. */
+  ownerTag: string | null;
+  sealedRecordId: string | null;
   title: string;
   /** Changes with every write, so that a case can see that nothing was written. */
   version: string;
@@ -135,7 +135,7 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   unauthorized(): ProxiedAnswer;
   /** The login lacks the right for this (un-ticked scope, read-only calendar). */
   forbidden(): ProxiedAnswer;
-  /** The server is in trouble: 503. */
+  /** The server is failing: 503. */
   unavailable(): ProxiedAnswer;
   /** Most HTTP requests that n first creates may cost, in calls of `supports.batchSize`. */
   requestsForCreates(n: number): number;

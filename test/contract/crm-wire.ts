@@ -1,6 +1,6 @@
 import type { FaultProxy, ProxiedAnswer, ProxiedRequest, ProxyMatch } from '../../sandbox/kit/fault-proxy.ts';
 import type { PropertyValue } from '../../src/model/items.ts';
-import { locatorOf, OTHER_MARK } from './contract-kit.ts';
+import { OTHER_MARK, sealedRecordIdOf } from './contract-kit.ts';
 import { CRM_ROLES, type CrmRole, type CrmTarget, type CrmValues } from './crm-target.ts';
 
 /** A JSON object as it is on the wire. */
@@ -41,10 +41,10 @@ export function moreThan(limit: number, word: string): RegExp {
   return new RegExp(`(?:${word}[\\s\\S]*?){${limit + 1}}`);
 }
 
-/** Mark and locator of a stamp, read as its documentation says; nulls for an empty one. */
-export function partsOfStamp(stamp: unknown): { mark: string | null; locator: string | null } {
-  const [mark, locator] = typeof stamp === 'string' ? stamp.split('.') : [];
-  return { mark: mark || null, locator: locator || null };
+/** Mark and sealed record id of a stamp, read as its documentation says; nulls for an empty one. */
+export function partsOfStamp(stamp: unknown): { ownerTag: string | null; sealedRecordId: string | null } {
+  const [ownerTag, sealedRecordId] = typeof stamp === 'string' ? stamp.split('.') : [];
+  return { ownerTag: ownerTag || null, sealedRecordId: sealedRecordId || null };
 }
 
 /** Values by role from what the wire holds by name. */
@@ -60,4 +60,4 @@ export function toNames(names: CrmTarget['names'], values: Partial<CrmValues>): 
 }
 
 /** The stamp of an object that another target of ours wrote. */
-export const FOREIGN_STAMP = `${OTHER_MARK}.${locatorOf('foreign')}.0.`;
+export const FOREIGN_STAMP = `${OTHER_MARK}.${sealedRecordIdOf('foreign')}.0.`;

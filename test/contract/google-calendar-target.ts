@@ -92,8 +92,8 @@ function toRemoteObject(event: EventResource & ShownEvent): RemoteObject {
   const { start = {}, end = {} } = event;
   return {
     remoteId: event.id,
-    mark: properties.clinicMirror ?? null,
-    locator: properties.clinicMirrorLocator ?? null,
+    ownerTag: properties.clinicMirror ?? null,
+    sealedRecordId: properties.clinicMirrorLocator ?? null,
     title: event.summary ?? '',
     description: shownText(event.description ?? ''),
     location: event.location ?? '',

@@ -7,7 +7,7 @@ import {
 import { type FaultProxy, type ProxyMatch, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { hubspot } from '../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
 import type { StreamName } from '../../src/model/streams.ts';
@@ -86,9 +86,9 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
       crm: { stream, properties },
       settings: hubspot.settingsSchema.parse({ apiUrl }),
     });
-  const http = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
+  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
   const preparer = openAt(sandbox.apiUrl, {
-    mark: '',
+    ownerTag: '',
     authorizer,
     http,
     shared: new SharedState(),

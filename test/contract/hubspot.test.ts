@@ -2,7 +2,7 @@ import { describeCrmConnector } from './connector-contract.ts';
 import { openHubSpotTarget } from './hubspot-target.ts';
 
 const skips = {
-  'D16: an older create, update or delete leaves what was written later':
+  'an older create, update or delete leaves what was written later':
     'writes are upserts by key without a look: a late one lands, and the audit tells it by its stamp',
 };
 

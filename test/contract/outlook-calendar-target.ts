@@ -86,8 +86,8 @@ function toRemoteObject(event: SeenEvent): RemoteObject {
   const { start, end, isAllDay } = event;
   return {
     remoteId: event.id,
-    mark: propertyOf('MirrorMark'),
-    locator: propertyOf('MirrorLocator'),
+    ownerTag: propertyOf('MirrorMark'),
+    sealedRecordId: propertyOf('MirrorLocator'),
     title: event.subject,
     description: event.body.content,
     location: event.location.displayName,

@@ -8,7 +8,7 @@ import {
 import type { Authorizer } from '../../src/connectors/connector.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyKind, PropertyValue } from '../../src/model/items.ts';
 import type { StreamName } from '../../src/model/streams.ts';
@@ -102,9 +102,9 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
         profile: speech.profile,
       }),
     });
-  const http = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
+  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
   const preparer = open({
-    mark: 'contractmark0000',
+    ownerTag: 'contractmark0000',
     authorizer,
     http,
     shared: new SharedState(),

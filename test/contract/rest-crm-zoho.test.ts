@@ -17,7 +17,7 @@ const skips = {
 describeCrmConnector('rest-crm-zoho', () => openRestCrmTarget(zoho), {
   skips: {
     ...skips,
-    'D16: an older create, update or delete leaves what was written later':
+    'an older create, update or delete leaves what was written later':
       'writes are upserts by key without a look: a late one lands, and the audit tells it by its stamp',
     'an object of ours that a person joined into a stranger leaves one object for each of us in the end': NO_MERGING,
     'a delete of one of two that a person joined leaves the other': NO_MERGING,

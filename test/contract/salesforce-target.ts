@@ -7,7 +7,7 @@ import {
 } from '../../sandbox/salesforce/index.ts';
 import { salesforce } from '../../src/connectors/salesforce/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
 import type { StreamName } from '../../src/model/streams.ts';
@@ -111,9 +111,9 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
       crm: { stream, properties },
       settings: salesforce.settingsSchema.parse({}),
     });
-  const http = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
+  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
   const preparer = openWorker({
-    mark: '',
+    ownerTag: '',
     authorizer: loginAt(sandbox, sandbox.url),
     http,
     shared: new SharedState(),

@@ -6,9 +6,9 @@ const NO_NAMES = 'results of a collection have no names, only places: where one 
 const TURNS = 'requests of one process to an org take turns: a second one waits for the one that is held';
 
 const skips = {
-  'D17: a create that arrives after the deletion of its record is found by its key, and can be deleted': TURNS,
-  'D16: an update that was held on its way gives way, or is told by its revision': TURNS,
-  'D16: an older create, update or delete leaves what was written later':
+  'a create that arrives after the deletion of its record is found by its key, and can be deleted': TURNS,
+  'an update that was held on its way gives way, or is told by its revision': TURNS,
+  'an older create, update or delete leaves what was written later':
     'writes are upserts by key without a look: a late one lands, and the audit tells it by its stamp',
   'an operation whose own answer is missing failed ambiguously and ends well when sent again': NO_NAMES,
 };

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAdminServer } from '../../src/admin/server.ts';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
 import { type AnswerDesk, createAnswerDesk } from '../../src/control/answers.ts';
-import type { Estate } from '../../src/control/estate.ts';
+import type { Installation } from '../../src/control/installation.ts';
 import { explainReminders } from '../../src/control/reminders.ts';
+import { createAdminServer } from '../../src/http-server/server.ts';
 import type { OpenAnswers } from '../../src/jobs/open-reminders.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -17,7 +17,7 @@ import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { NEVER } from '../jobs/cycle.ts';
 import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
@@ -47,8 +47,8 @@ function answersOver(connection: RedisClient): OpenAnswers {
   };
 }
 
-const deskOf = (estate: Estate, connection: RedisClient) =>
-  createAnswerDesk({ estate, directory: createAnswerDirectory(connection), clinicOf: ({ clinic }) => clinic });
+const deskOf = (installation: Installation, connection: RedisClient) =>
+  createAnswerDesk({ installation, directory: createAnswerDirectory(connection), clinicOf: ({ clinic }) => clinic });
 
 /** A patient has the reminder of an appointment that begins in a day. */
 async function reminded(file: object = FILE): Promise<Bed> {
@@ -58,9 +58,9 @@ async function reminded(file: object = FILE): Promise<Bed> {
   await world.cycle();
   await world.advance(DAY_MS);
   const url = world.gateway.delivered[0]?.content.link?.url ?? '';
-  const estate = openEstate({ tenants: [world.tenant] });
-  const desk = deskOf({ ...estate, clock: () => world.now }, connection);
-  return { world, desk, pulled: estate.pulled, token: url.slice(url.lastIndexOf('/') + 1), connection };
+  const installation = openInstallation({ tenants: [world.tenant] });
+  const desk = deskOf({ ...installation, clock: () => world.now }, connection);
+  return { world, desk, pulled: installation.pulled, token: url.slice(url.lastIndexOf('/') + 1), connection };
 }
 
 async function press({ desk, token }: Bed, answer: string) {
@@ -116,7 +116,7 @@ describe('a link in a reminder', () => {
       expect(await press(bed, answer)).toMatchObject({ says: answer, form: null });
       expect(statusOf(bed)).toBe(answer);
       expect(bed.pulled).toEqual([ID]);
-      const explained = await explainReminders(openEstate({ tenants: [bed.world.tenant] }), ID, 'one', NEVER);
+      const explained = await explainReminders(openInstallation({ tenants: [bed.world.tenant] }), ID, 'one', NEVER);
       const { reminders } = explained;
       expect(reminders[0]?.answer).toEqual({ is: answer, at: bed.world.now });
       expect(renderReminderExplanation(explained)).toContain(`by the patient: ${answer}`);
@@ -247,9 +247,9 @@ describe('an answer changes nothing', () => {
     const bed = await reminded();
     const { tenant } = bed.world;
     const paused = { ...tenant, configuration: { ...tenant.configuration, paused: true } };
-    const desk = deskOf({ ...openEstate({ tenants: [paused] }), clock: () => bed.world.now }, bed.connection);
+    const desk = deskOf({ ...openInstallation({ tenants: [paused] }), clock: () => bed.world.now }, bed.connection);
     expect((await press({ ...bed, desk }, 'confirmed')).says).toBe('away');
-    const bare = deskOf(openEstate({ tenants: [{ ...tenant, reminders: null }] }), bed.connection);
+    const bare = deskOf(openInstallation({ tenants: [{ ...tenant, reminders: null }] }), bed.connection);
     expect((await bare.show(bed.token)).says).toBe('unknown');
     expect(bed.world.clinic.counts.writes).toBe(0);
   });
@@ -312,8 +312,8 @@ test('a process that dies at any moment of an answer leaves the clinic with that
       const { form } = await bed.desk.show(bed.token);
       const given = { answer: 'cancelled', proof: form?.proof ?? '' };
       const dying = crashingRedis(bed.connection, left, isCarriedOut);
-      const estate = { ...openEstate({ tenants: [dyingTenant(bed, dying)] }), clock: () => bed.world.now };
-      await deskOf(estate, dying)
+      const installation = { ...openInstallation({ tenants: [dyingTenant(bed, dying)] }), clock: () => bed.world.now };
+      await deskOf(installation, dying)
         .take(bed.token, given)
         .catch(() => {});
       expect(['booked', 'cancelled']).toContain(statusOf(bed));

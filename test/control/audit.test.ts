@@ -13,7 +13,7 @@ import { createModelTarget, type ModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 const SILENT = () => {};
@@ -35,7 +35,7 @@ async function open(paused = false) {
   };
   await cycle(openTenant(choice));
   const tenant = openTenant({ ...choice, paused });
-  return { models, tenant, clock, estate: openEstate({ tenants: [tenant] }) };
+  return { models, tenant, clock, installation: openInstallation({ tenants: [tenant] }) };
 }
 
 function retitle(model: ModelTarget): void {
@@ -45,12 +45,12 @@ function retitle(model: ModelTarget): void {
 }
 
 test('an audit on demand tells of each target by its policy, and asks for the cycle that restores', async () => {
-  const { models, estate } = await open();
+  const { models, installation } = await open();
   for (const model of models) retitle(model);
   models[1].objects()[1]!.deleted = true;
   const steps: unknown[] = [];
 
-  const view = await auditNow(estate, 'studio-rossi', (...step) => steps.push(step), NEVER);
+  const view = await auditNow(installation, 'studio-rossi', (...step) => steps.push(step), NEVER);
 
   expect(view).toMatchObject({
     tenant: 'studio-rossi',
@@ -63,58 +63,60 @@ test('an audit on demand tells of each target by its policy, and asks for the cy
     ['reading the targets back', 0, 2],
     ['reading the targets back', 1, 2],
   ]);
-  expect(estate.pulled).toEqual(['studio-rossi']);
-  const { tenants } = await status(estate);
+  expect(installation.pulled).toEqual(['studio-rossi']);
+  const { tenants } = await status(installation);
   expect(tenants[0]?.targets.map(({ drift }) => drift)).toEqual(view.targets.map(({ drift }) => drift));
 });
 
 test('a paused tenant is not read back', async () => {
-  const { estate, models } = await open(true);
-  const refused = auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  const { installation, models } = await open(true);
+  const refused = auditNow(installation, 'studio-rossi', SILENT, NEVER);
   await expect(refused).rejects.toMatchObject({ actor: 'settings', code: 'tenant-paused' });
   expect(models[0].calls.read).toBe(1);
-  expect(estate.pulled).toEqual([]);
+  expect(installation.pulled).toEqual([]);
 });
 
 test('status tells of what stands now, and calls a target drifted until what is only reported was put right', async () => {
-  const { models, tenant, estate } = await open();
-  const states = async () => (await status(estate)).tenants[0]?.targets.map(({ state }) => state);
+  const { models, tenant, installation } = await open();
+  const states = async () => (await status(installation)).tenants[0]?.targets.map(({ state }) => state);
   const [object, other] = models[1].objects();
   const title = object!.item.title;
   for (const model of models) retitle(model);
   other!.deleted = true;
-  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  await auditNow(installation, 'studio-rossi', SILENT, NEVER);
   await cycle(tenant);
 
-  const [doctor, room] = (await status(estate)).tenants[0]?.targets ?? [];
+  const [doctor, room] = (await status(installation)).tenants[0]?.targets ?? [];
   expect(doctor).toMatchObject({ state: 'in-sync', links: 3, drift: { edited: 0, removed: 0, fields: {} } });
   expect(room).toMatchObject({ state: 'drifted', links: 2, drift: { edited: 1, removed: 1, fields: { title: 1 } } });
-  const shown = renderStatus(await status(estate)).replace(/\s+/g, ' ');
+  const shown = renderStatus(await status(installation)).replace(/\s+/g, ' ');
   expect(shown).toContain('room: by hand 1 edited, 1 removed, left for a person to look at');
-  const metrics = await createMetrics(() => estate).render();
+  const metrics = await createMetrics(() => installation).render();
   expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="room"} 1');
   expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="doctor"} 0');
   expect(metrics).toContain('clinic_mirror_target_removed{tenant="studio-rossi",target="room"} 1');
 
   tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
   expect(await states()).toEqual(['in-sync', 'in-sync']);
-  expect(renderStatus(await status(estate)).replace(/\s+/g, ' ')).toContain('1 removed, kept until their appointments');
+  expect(renderStatus(await status(installation)).replace(/\s+/g, ' ')).toContain(
+    '1 removed, kept until their appointments',
+  );
 
   tenant.targets.get('room')!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
   object!.item = { ...object!.item, title };
   object!.version += 1;
   other!.deleted = false;
   other!.version += 1;
-  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  await auditNow(installation, 'studio-rossi', SILENT, NEVER);
   expect(await states()).toEqual(['in-sync', 'in-sync']);
 });
 
 test('a target is not called in sync as of later while a change by hand stands that its policy does not accept', async () => {
-  const { models, tenant, clock, estate } = await open();
-  const asOf = async () => (await status(estate)).tenants[0]?.targets.map(({ inSyncAsOf }) => inSyncAsOf);
-  const states = async () => (await status(estate)).tenants[0]?.targets.map(({ state }) => state);
+  const { models, tenant, clock, installation } = await open();
+  const asOf = async () => (await status(installation)).tenants[0]?.targets.map(({ inSyncAsOf }) => inSyncAsOf);
+  const states = async () => (await status(installation)).tenants[0]?.targets.map(({ state }) => state);
   for (const model of models) retitle(model);
-  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  await auditNow(installation, 'studio-rossi', SILENT, NEVER);
   expect(await states()).toEqual(['working', 'drifted']);
   clock.now += MINUTE_MS;
   await cycle(tenant);
@@ -126,15 +128,15 @@ test('a target is not called in sync as of later while a change by hand stands t
 });
 
 test('a target with an object that is not restored any more today is drifted until it is', async () => {
-  const { models, tenant, clock, estate } = await open();
+  const { models, tenant, clock, installation } = await open();
   tenant.targets.get('doctor')!.configuration.audit = { drift: 'repair', rewritesPerDay: 1 };
   for (let fights = 0; fights < 2; fights += 1) {
     retitle(models[0]);
-    await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+    await auditNow(installation, 'studio-rossi', SILENT, NEVER);
     clock.now += MINUTE_MS;
     await cycle(tenant);
   }
-  const doctor = async () => (await status(estate)).tenants[0]?.targets[0];
+  const doctor = async () => (await status(installation)).tenants[0]?.targets[0];
   expect(await doctor()).toMatchObject({ state: 'drifted', inSyncAsOf: NOW + MINUTE_MS, drift: { churning: 1 } });
   clock.now += DAY_MS;
   await cycle(tenant);
@@ -142,14 +144,14 @@ test('a target with an object that is not restored any more today is drifted unt
 });
 
 test('an explanation tells what was done by hand and what follows', async () => {
-  const { models, tenant, estate } = await open();
+  const { models, tenant, installation } = await open();
   retitle(models[1]);
   models[1].objects()[1]!.deleted = true;
-  await auditNow(estate, 'studio-rossi', SILENT, NEVER);
+  await auditNow(installation, 'studio-rossi', SILENT, NEVER);
   const marked = await tenant.links.marked('room');
   const told = await Promise.all(
     marked.map(async ({ recordId, drift }) => {
-      const explanation = await explain(estate, 'studio-rossi', recordId, NEVER);
+      const explanation = await explain(installation, 'studio-rossi', recordId, NEVER);
       expect(explanation.targets.find(({ target }) => target === 'doctor')?.byHand).toBeNull();
       expect(explanation.targets.find(({ target }) => target === 'room')?.byHand).toMatchObject({ done: drift });
       return renderExplanation(explanation).replace(/\s+/g, ' ');
@@ -160,15 +162,15 @@ test('an explanation tells what was done by hand and what follows', async () => 
 });
 
 test('an unknown tenant is named with the ones there are', async () => {
-  const { estate } = await open();
-  const refused = auditNow(estate, 'nobody', SILENT, NEVER);
+  const { installation } = await open();
+  const refused = auditNow(installation, 'nobody', SILENT, NEVER);
   await expect(refused).rejects.toMatchObject({ code: 'no-such-tenant', remedy: 'name one of: studio-rossi' });
 });
 
 test('a person reads counts, the fields that differ, what churns, and that a calendar was replaced', async () => {
-  const { models, estate, tenant } = await open();
+  const { models, installation, tenant } = await open();
   for (const model of models) retitle(model);
-  const look = async () => renderAudit(await auditNow(estate, 'studio-rossi', SILENT, NEVER));
+  const look = async () => renderAudit(await auditNow(installation, 'studio-rossi', SILENT, NEVER));
 
   const first = await look();
   expect(first).toMatch(/^doctor +repair +3 +1 +0 +0 +title 1$/m);
@@ -185,6 +187,6 @@ test('a person reads counts, the fields that differ, what churns, and that a cal
   expect(last).toContain('they diverge in title.');
   expect(last).toContain('room: the calendar is another one than before');
 
-  await tenant.records.write('doctor', { pausedUntil: NOW + 1 });
+  await tenant.targetStore.write('doctor', { pausedUntil: NOW + 1 });
   expect(await look()).toMatch(/^doctor .*not looked at$/m);
 });

@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest';
 import { createStateFigures } from '../../src/control/figures.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const LONGEST_WAIT_MS = 10;
 
-/** An estate by a clock that is set by hand. */
+/** An installation by a clock that is set by hand. */
 function openAt(clock: { now: number }) {
-  return { ...openEstate({ tenants: [] }), clock: () => clock.now };
+  return { ...openInstallation({ tenants: [] }), clock: () => clock.now };
 }
 
 test('scrapes at the same time and within five seconds are answered from one computing', async () => {
   const clock = { now: 1_000_000 };
-  const estate = openAt(clock);
+  const installation = openAt(clock);
   let computed = 0;
   const figures = createStateFigures(async () => {
     computed += 1;
   });
-  expect(await Promise.all([figures.refresh(estate), figures.refresh(estate)])).toEqual([0, 0]);
+  expect(await Promise.all([figures.refresh(installation), figures.refresh(installation)])).toEqual([0, 0]);
   clock.now += 4_999;
-  expect(await figures.refresh(estate)).toBe(4_999);
+  expect(await figures.refresh(installation)).toBe(4_999);
   expect(computed).toBe(1);
   clock.now += 1;
-  expect(await figures.refresh(estate)).toBe(0);
+  expect(await figures.refresh(installation)).toBe(0);
   expect(computed).toBe(2);
 });
 
@@ -39,26 +39,26 @@ test('a clock that was put back makes nothing count for longer', async () => {
 
 test('a scrape that would take too long gets what was computed before, with its age, and the next one what is ready by then', async () => {
   const clock = { now: 1_000_000 };
-  const estate = openAt(clock);
+  const installation = openAt(clock);
   const ready = [Promise.resolve()];
   const figures = createStateFigures(() => ready.at(-1) ?? Promise.resolve(), LONGEST_WAIT_MS);
-  await figures.refresh(estate);
+  await figures.refresh(installation);
   const slow = Promise.withResolvers<void>();
   ready.push(slow.promise);
   clock.now += 60_000;
-  expect(await figures.refresh(estate)).toBe(60_000);
+  expect(await figures.refresh(installation)).toBe(60_000);
   slow.resolve();
-  expect(await figures.refresh(estate)).toBe(0);
+  expect(await figures.refresh(installation)).toBe(0);
 });
 
 test('the first scrape waits however long it takes, and what fails is told to whoever waits and tried again', async () => {
-  const estate = openAt({ now: 1_000_000 });
+  const installation = openAt({ now: 1_000_000 });
   const first = Promise.withResolvers<void>();
   const attempts = [first.promise, Promise.resolve()];
   const figures = createStateFigures(() => attempts.shift() ?? Promise.resolve(), LONGEST_WAIT_MS);
-  const waiting = figures.refresh(estate);
+  const waiting = figures.refresh(installation);
   first.reject(new Error('Redis does not answer'));
   await expect(waiting).rejects.toThrow('Redis does not answer');
-  expect(await figures.refresh(estate)).toBe(0);
+  expect(await figures.refresh(installation)).toBe(0);
   expect(attempts).toEqual([]);
 });

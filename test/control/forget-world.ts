@@ -16,7 +16,7 @@ import { createModelGateway, openModelReminders, patientOf } from '../jobs/model
 import { createModelTarget, type ModelTarget } from '../jobs/model-target.ts';
 import { openTenant, type TenantChoice } from '../jobs/open-tenant.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 /** Who is to be forgotten. */
 export const PATIENT = 'pat-7731';
@@ -38,7 +38,7 @@ export interface ForgetWorld {
   gateway: ReturnType<typeof createModelGateway>;
   alarms: Map<string, Wake>;
   tenant: OpenTenant;
-  estate: ReturnType<typeof openEstate>;
+  installation: ReturnType<typeof openInstallation>;
   connection: Redis;
   /** Another process over the same state. */
   again(changes?: Partial<TenantChoice>): OpenTenant;
@@ -140,7 +140,7 @@ export function openForgetWorld(connection: Redis): ForgetWorld {
   return {
     ...{ clinic, calendar: models.doctor, contacts: models.contacts, visits: models.visits, bills: models.bills },
     ...{ clock, asked, gateway, alarms, tenant, connection, again },
-    estate: openEstate({ tenants: [tenant] }),
+    installation: openInstallation({ tenants: [tenant] }),
     async pass(given = tenant) {
       clock.now += MINUTE_MS;
       const { error } = await cycle(given);
@@ -161,12 +161,12 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   const now = clock.now;
   const both = ['visit-7731-a', 'visit-8842-a'];
   // A journal line, an unseen write; the change after it waits in the outbox.
-  await tenant.records.write('doctor', { cursor: 'cursor-1' });
+  await tenant.targetStore.write('doctor', { cursor: 'cursor-1' });
   clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 32));
   await world.pass();
   await tenant.journal.pin('doctor', both, now + 10 * DAY_MS);
   await tenant.links.nameMarked('doctor', new Set(both));
-  await tenant.records.countRestorations('doctor', both, now);
+  await tenant.targetStore.countRestorations('doctor', both, now);
   const [run] = await tenant.runs.list(1);
   if (run === undefined) throw new Error('no cycle was reported');
   const example = { recordId: 'visit-7731-b', code: 'bad-time', field: 'startsAt' };
@@ -177,7 +177,7 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   await cycle(tenant);
   world.calendar.fault = () => null;
   await ring(world);
-  await tenant.records.keepMisses('appointments', new Map([['visit-7731-c', now]]));
+  await tenant.targetStore.keepMisses('appointments', new Map([['visit-7731-c', now]]));
   await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
 }
 

@@ -20,7 +20,7 @@ import {
   TELLING,
   visit,
 } from './forget-world.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
@@ -34,7 +34,13 @@ async function synced(): Promise<ForgetWorld> {
 }
 
 const forget = (world: ForgetWorld, tenant?: OpenTenant) =>
-  forgetPatient(tenant === undefined ? world.estate : openEstate({ tenants: [tenant] }), ID, PATIENT, SILENT, SIGNALS);
+  forgetPatient(
+    tenant === undefined ? world.installation : openInstallation({ tenants: [tenant] }),
+    ID,
+    PATIENT,
+    SILENT,
+    SIGNALS,
+  );
 
 const MODELS = (world: ForgetWorld): [string, ModelTarget][] => [
   ['doctor', world.calendar],
@@ -60,7 +66,7 @@ describe('a patient who is forgotten', () => {
         { target: 'contacts', found: 1, erased: 1, reach: 'wholly' },
         { target: 'visits', found: 3, erased: 3, reach: 'bin' },
         { target: 'bills', found: 1, erased: 1, reach: 'bin' },
-      ].map((one) => ({ ...one, connector: 'model', waiting: 0, failed: 0, trouble: null })),
+      ].map((one) => ({ ...one, connector: 'model', waiting: 0, failed: 0, failure: null })),
     );
     expect(receipt.upcoming).toBe(2);
     expect(receipt.notes).toEqual(['still-in-clinic', 'opt-outs-stay']);
@@ -129,7 +135,7 @@ describe('a patient who is forgotten', () => {
     expect(second.tombstone).toBe(first.tombstone);
     expect(second.receipt).not.toBe(first.receipt);
     expect(second.targets.map(({ found }) => found)).toEqual([0, 0, 0, 0]);
-    expect(await listReceipts(world.estate, ID)).toEqual([first, second]);
+    expect(await listReceipts(world.installation, ID)).toEqual([first, second]);
     expect(renderReceipts([first, second]).split('\n')).toHaveLength(4);
     expect(await world.tenant.tombstones.count()).toBe(1);
     for (const text of [JSON.stringify(first), renderReceipt(first)]) {
@@ -140,11 +146,11 @@ describe('a patient who is forgotten', () => {
   test('is followed again when the tombstone ends', async () => {
     const world = await synced();
     await forget(world);
-    expect(await followAgain(world.estate, ID, PATIENT)).toEqual({ tenant: ID, changed: true });
-    expect(world.estate.pulled).toEqual([ID]);
+    expect(await followAgain(world.installation, ID, PATIENT)).toEqual({ tenant: ID, changed: true });
+    expect(world.installation.pulled).toEqual([ID]);
     await world.pass();
     expect(counts(world)).toEqual([5, 2, 5, 2]);
-    expect(await followAgain(world.estate, ID, PATIENT)).toEqual({ tenant: ID, changed: false });
+    expect(await followAgain(world.installation, ID, PATIENT)).toEqual({ tenant: ID, changed: false });
   });
 });
 
@@ -235,11 +241,11 @@ describe('a target that can’t be reached', () => {
       retry: 'later',
       retryAfterMs: HOUR_MS,
     });
-    const estate = openEstate({ tenants: [world.again()] });
-    const receipt = await forgetPatient(estate, ID, PATIENT, SILENT, SIGNALS);
-    expect(receipt.targets[0]).toMatchObject({ found: 3, erased: 0, waiting: 3, failed: 0, trouble: 'server-error' });
+    const installation = openInstallation({ tenants: [world.again()] });
+    const receipt = await forgetPatient(installation, ID, PATIENT, SILENT, SIGNALS);
+    expect(receipt.targets[0]).toMatchObject({ found: 3, erased: 0, waiting: 3, failed: 0, failure: 'server-error' });
     expect(receipt.notes).toEqual(expect.arrayContaining(['target-not-searched', 'erasures-wait']));
-    expect(estate.pulled).toEqual([ID]);
+    expect(installation.pulled).toEqual([ID]);
     expect(counts(world)).toEqual([5, 1, 2, 1]);
     expect(renderReceipt(receipt)).toContain('kept back: server-error');
     world.calendar.wholeTargetError = null;
@@ -247,7 +253,7 @@ describe('a target that can’t be reached', () => {
     await world.pass();
     expect(counts(world)).toEqual([2, 1, 2, 1]);
     expect(await world.tracesInRedis()).toEqual([]);
-    expect((await forget(world)).targets[0]).toMatchObject({ found: 0, waiting: 0, trouble: null });
+    expect((await forget(world)).targets[0]).toMatchObject({ found: 0, waiting: 0, failure: null });
   });
 
   test('has what it refuses counted as failed, and no cycle gives it up although its time has passed', async () => {
@@ -343,7 +349,7 @@ async function isLooking({ connection }: ForgetWorld): Promise<boolean> {
 describe('a look before', () => {
   test('counts what would go, and writes nothing', async () => {
     const world = await synced();
-    const preview = await previewForgetting(world.estate, ID, PATIENT, SILENT, NEVER);
+    const preview = await previewForgetting(world.installation, ID, PATIENT, SILENT, NEVER);
     expect(preview).toMatchObject({ isForgotten: false, appointments: 3, invoices: 1, upcoming: 2, reminders: 2 });
     expect(preview.targets.map(({ target, linked, toLookFor }) => [target, linked, toLookFor])).toEqual([
       ['doctor', 3, 0],
@@ -364,7 +370,7 @@ describe('a look before', () => {
     const refused = { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 } as const;
     world.clinic.readPatient = () => Promise.reject(new MirrorError('refused', refused));
     world.clinic.readInvoices = () => Promise.reject(new MirrorError('refused', refused));
-    const { notes, appointments } = await previewForgetting(world.estate, ID, PATIENT, SILENT, NEVER);
+    const { notes, appointments } = await previewForgetting(world.installation, ID, PATIENT, SILENT, NEVER);
     expect([notes, appointments]).toEqual([['patient-unread', 'invoices-unread'], 3]);
   });
 

@@ -11,7 +11,7 @@ import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant, type TargetChoice } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 const SIGNALS = { stop: NEVER, abort: NEVER };
@@ -25,15 +25,15 @@ function open(configuration: TargetChoice['configuration'] = {}) {
     { id: 'other', model: createModelTarget(), configuration: { agendas: ['a2'] } },
   ];
   const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => time.now });
-  const estate = openEstate({ tenants: [tenant] });
+  const installation = openInstallation({ tenants: [tenant] });
   return {
     clinic,
     model: targets[0]?.model,
     /** One cycle, some minutes after the last. */
     async sync() {
       time.now += MINUTE_MS;
-      const result = await syncTenant(estate, tenant.id, () => {}, SIGNALS);
-      const told = await status(estate, tenant.id);
+      const result = await syncTenant(installation, tenant.id, () => {}, SIGNALS);
+      const told = await status(installation, tenant.id);
       const [doctor, other] = told.tenants[0]?.targets ?? [];
       const flat = (text: string) => text.replaceAll(/\s+/g, ' ');
       return {
@@ -48,7 +48,7 @@ function open(configuration: TargetChoice['configuration'] = {}) {
   };
 }
 
-describe('D7: rows that can not be read', () => {
+describe('rows that can not be read', () => {
   test('every row: nothing is in sync as of now, before the first time not at all', async () => {
     const { clinic, sync } = open();
     for (const id of clinic.appointments.keys()) clinic.unusable.add(id);
@@ -97,7 +97,7 @@ describe('D7: rows that can not be read', () => {
   });
 });
 
-describe('D7: ids that the configuration names', () => {
+describe('ids that the configuration names', () => {
   test('an agenda that the clinic does not have is named with the near ones; the rest goes on', async () => {
     const { model, sync } = open({ agendas: ['a1', 'a11'] });
     const { doctor, other, at, whole, ...told } = await sync();

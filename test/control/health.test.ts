@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderHealth } from '../../src/cli/render-health.ts';
-import type { Estate } from '../../src/control/estate.ts';
 import { tenantHealth } from '../../src/control/health.ts';
+import type { Installation } from '../../src/control/installation.ts';
 import { held, openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { useRedis } from '../support/redis.ts';
@@ -18,8 +18,11 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
   await cycle(tenant);
   expect(held(contacts)).toHaveLength(3);
   world.clock.now += 60_000;
-  const estate = { tenants: new Map([[tenant.id, tenant]]), clock: () => world.clock.now } as unknown as Estate;
-  const view = await tenantHealth(estate, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);
+  const installation = {
+    tenants: new Map([[tenant.id, tenant]]),
+    clock: () => world.clock.now,
+  } as unknown as Installation;
+  const view = await tenantHealth(installation, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);
   expect(view.targets).toMatchObject([
     {
       target: 'contacts',
@@ -48,9 +51,9 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
         ──────  ──────────────────────────────────────────  ────────  ─────  ────────────────────
         4       refused (waits for other data or a person)  60 s ago  1      2026-06-16 08:30:00Z"
   `);
-  await expect(tenantHealth(estate, tenant.id, { target: 'contact', progress: () => {} }, NEVER)).rejects.toMatchObject(
-    {
-      code: 'no-such-target',
-    },
-  );
+  await expect(
+    tenantHealth(installation, tenant.id, { target: 'contact', progress: () => {} }, NEVER),
+  ).rejects.toMatchObject({
+    code: 'no-such-target',
+  });
 });

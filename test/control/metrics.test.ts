@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ConnectionStatus } from '../../src/control/estate.ts';
+import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { cycle, twoCycles } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -7,7 +7,7 @@ import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
@@ -37,7 +37,7 @@ test('the figures are those of the state at this moment, and go when what they s
     missingScopes: [],
   };
   const connections = [google];
-  const metrics = createMetrics(() => openEstate({ tenants: [tenant], connections }));
+  const metrics = createMetrics(() => openInstallation({ tenants: [tenant], connections }));
   clinic.unusable.add('4');
   await cycle(tenant);
   clock.now += 30_000;
@@ -64,21 +64,21 @@ test('the figures are those of the state at this moment, and go when what they s
   expect(sound.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(60);
 
   clock.now += 60_000;
-  await tenant.records.write('doctor', { nearAsOf: clock.now - 10_000 });
+  await tenant.targetStore.write('doctor', { nearAsOf: clock.now - 10_000 });
   const near = samplesOf(await metrics.render());
   expect(near.get(`clinic_mirror_target_age_seconds${target}`)).toBe(120);
   expect(near.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(10);
   expect([...sound.keys()].filter((name) => /google|bad-time/.test(name))).toEqual([]);
 });
 
-test('D20: a daemon whose configuration is no longer the newest says so, until it is started again', async () => {
+test('a daemon whose configuration is no longer the newest says so, until it is started again', async () => {
   const clock = () => NOW;
   const start = (title: 'busy' | 'full') => {
     const targets = [{ model: createModelTarget(), configuration: { title } }];
     return openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock, id: 'superseded' });
   };
   const toldBy = async (tenant: ReturnType<typeof start>) => {
-    const samples = samplesOf(await createMetrics(() => openEstate({ tenants: [tenant] })).render());
+    const samples = samplesOf(await createMetrics(() => openInstallation({ tenants: [tenant] })).render());
     return samples.get('clinic_mirror_configuration_superseded{tenant="superseded"}');
   };
   const daemon = start('full');

@@ -2,17 +2,17 @@ import { expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
-import { keepChannels } from '../../src/jobs/channels.ts';
+import { keepSubscriptions } from '../../src/jobs/subscriptions.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
-import { createModelVendor, giveChannels } from '../jobs/model-channels.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelVendor, giveSubscriptions } from '../jobs/model-subscriptions.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
@@ -21,14 +21,14 @@ async function twoTargets(choice: { notificationsUrl: string | null }) {
   const clock = { now: NOW };
   const vendor = createModelVendor(() => clock.now);
   const targets = [
-    { id: 'doctor', model: giveChannels(createModelTarget(), vendor) },
+    { id: 'doctor', model: giveSubscriptions(createModelTarget(), vendor) },
     { id: 'room', model: createModelTarget() },
   ];
   const clinic = createModelClinic();
   const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => clock.now, ...choice });
   await cycle(tenant);
-  for (const target of ['doctor', 'room']) await tenant.records.write(target, { container: 'calendar-1' });
-  return { clock, vendor, tenant, estate: openEstate({ tenants: [tenant] }) };
+  for (const target of ['doctor', 'room']) await tenant.targetStore.write(target, { container: 'calendar-1' });
+  return { clock, vendor, tenant, installation: openInstallation({ tenants: [tenant] }) };
 }
 
 function heard(metrics: string): string[] {
@@ -36,10 +36,10 @@ function heard(metrics: string): string[] {
 }
 
 test('status and metrics say who is told of changes, since when and until when, and why others are not', async () => {
-  const { clock, vendor, tenant, estate } = await twoTargets({ notificationsUrl: 'https://mirror.test' });
-  await keepChannels(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
-  const metrics = createMetrics(() => estate);
-  const text = renderStatus(await status(estate));
+  const { clock, vendor, tenant, installation } = await twoTargets({ notificationsUrl: 'https://mirror.test' });
+  await keepSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
+  const metrics = createMetrics(() => installation);
+  const text = renderStatus(await status(installation));
   const time = (at: number) => new Date(at).toISOString().replace('T', ' ').replace('.000', '');
   expect(text).toContain(`doctor: told of changes since ${time(NOW)}, until ${time(NOW + 2 * DAY_MS)}\n`);
   expect(text).toContain('changes by hand found by polling alone: room (not-offered)');
@@ -50,17 +50,19 @@ test('status and metrics say who is told of changes, since when and until when, 
   const failure = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
   vendor.fault = () => failure;
   clock.now += DAY_MS;
-  await keepChannels(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
-  expect(renderStatus(await status(estate))).toMatch(/doctor: told of changes since [^)]*server-error/);
+  await keepSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
+  expect(renderStatus(await status(installation))).toMatch(/doctor: told of changes since [^)]*server-error/);
   clock.now += DAY_MS;
-  expect(renderStatus(await status(estate))).toContain('polling alone: doctor (server-error); room (not-offered)');
+  expect(renderStatus(await status(installation))).toContain(
+    'polling alone: doctor (server-error); room (not-offered)',
+  );
   expect(heard(await metrics.render())[0]).toMatch(/doctor"} 0$/);
 });
 
 test('without a public address one line says that all are polled', async () => {
-  const { tenant, estate } = await twoTargets({ notificationsUrl: null });
-  await keepChannels(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
-  expect(renderStatus(await status(estate))).toContain(
+  const { tenant, installation } = await twoTargets({ notificationsUrl: null });
+  await keepSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
+  expect(renderStatus(await status(installation))).toContain(
     'changes by hand found by polling alone: doctor (no-public-address); room (not-offered)',
   );
 });

@@ -1,14 +1,18 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { NotificationEvent, NotificationReading, NotificationRequest } from '../../src/connectors/connector.ts';
 import { createNotificationReceiver, type ReceivedNotification } from '../../src/control/notifications.ts';
-import { type ChannelDirectory, channelSecretHash, createChannelDirectory } from '../../src/state/channels.ts';
 import { keys } from '../../src/state/keys.ts';
+import {
+  createSubscriptionDirectory,
+  type SubscriptionDirectory,
+  subscriptionSecretHash,
+} from '../../src/state/subscriptions.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const ID = '0123456789abcdef0123456789abcdef';
-const SECRET = 'the-secret-of-the-channel';
+const SECRET = 'the-secret-of-the-subscription';
 
 /** A vendor's words: `token` in the query is its check, else the body holds events under secrets. */
 function read({ query, body }: NotificationRequest): NotificationReading {
@@ -19,7 +23,7 @@ function read({ query, body }: NotificationRequest): NotificationReading {
 }
 
 let clock: { now: number };
-let directory: ChannelDirectory;
+let directory: SubscriptionDirectory;
 let lookups: number;
 let looked: string[];
 let kept: string[];
@@ -32,7 +36,7 @@ beforeEach(async () => {
   looked = [];
   kept = [];
   counted = [];
-  directory = createChannelDirectory(redis.connect(), () => clock.now);
+  directory = createSubscriptionDirectory(redis.connect(), () => clock.now);
   const receiver = createNotificationReceiver({
     readers: new Map([
       ['model', read],
@@ -46,24 +50,24 @@ beforeEach(async () => {
       },
     },
     look: async (tenant, target, { whole }) => void looked.push(`${tenant}/${target}${whole ? ' whole' : ''}`),
-    keepChannels: async (tenant) => void kept.push(tenant),
+    keepSubscriptions: async (tenant) => void kept.push(tenant),
     count: (connector, result) => void counted.push(`${connector} ${result}`),
     clock: () => clock.now,
   });
   receive = (changes = {}) =>
     receiver({
       connector: 'model',
-      channelId: ID,
+      subscriptionId: ID,
       query: new URLSearchParams(),
       headers: {},
       body: said('changed'),
       ...changes,
     });
-  await openChannel();
+  await openSubscription();
 });
 
-function openChannel({ isOpening = false, targets = ['doctor'] } = {}): Promise<void> {
-  const secretHash = channelSecretHash(SECRET);
+function openSubscription({ isOpening = false, targets = ['doctor'] } = {}): Promise<void> {
+  const secretHash = subscriptionSecretHash(SECRET);
   const addressee = { tenant: 'studio-rossi', connector: 'model', targets, secretHash, isOpening, asked: null };
   return directory.put(ID, addressee, NOW + 86_400_000);
 }
@@ -74,7 +78,7 @@ function said(event: NotificationEvent, secret = SECRET): string {
 
 describe('a genuine notification', () => {
   test('has every target of the calendar looked at', async () => {
-    await openChannel({ targets: ['doctor', 'nurse'] });
+    await openSubscription({ targets: ['doctor', 'nurse'] });
     expect(await receive()).toBeNull();
     expect(looked).toEqual(['studio-rossi/doctor', 'studio-rossi/nurse']);
     expect(counted).toEqual(['model hint']);
@@ -86,7 +90,7 @@ describe('a genuine notification', () => {
     expect(kept).toEqual([]);
   });
 
-  test('that is the first word on a channel does nothing', async () => {
+  test('that is the first word on a subscription does nothing', async () => {
     await receive({ body: said('opened') });
     expect([looked, kept, counted]).toEqual([[], [], ['model opened']]);
   });
@@ -95,7 +99,7 @@ describe('a genuine notification', () => {
     ['extend', [], 'model upkeep'],
     ['ended', ['studio-rossi/doctor whole'], 'model hint'],
   ] as const)(
-    'that says "%s" is remembered with the channel, which is looked after at once',
+    'that says "%s" is remembered with the subscription, which is looked after at once',
     async (event, looks, result) => {
       await receive({ body: said(event) });
       expect((await directory.find(ID))?.asked).toBe(event);
@@ -103,11 +107,11 @@ describe('a genuine notification', () => {
     },
   );
 
-  test('does not lengthen the time for which its channel is known', async () => {
+  test('does not lengthen the time for which its subscription is known', async () => {
     const connection = redis.connect();
-    await connection.pexpire(keys.channel(ID), 5_000);
+    await connection.pexpire(keys.subscription(ID), 5_000);
     await receive({ body: said('extend') });
-    expect(await connection.pttl(keys.channel(ID))).toBeLessThanOrEqual(5_000);
+    expect(await connection.pttl(keys.subscription(ID))).toBeLessThanOrEqual(5_000);
   });
 
   test('among false ones counts alone', async () => {
@@ -124,15 +128,19 @@ describe('what is not genuine is acknowledged without effect', () => {
   test.each<[string, Partial<ReceivedNotification>, string]>([
     ['a wrong secret', { body: said('changed', 'guessed') }, 'model wrong-secret'],
     ['an empty secret', { body: said('changed', '') }, 'model wrong-secret'],
-    ['the hash in place of the secret', { body: said('changed', channelSecretHash(SECRET)) }, 'model wrong-secret'],
-    ['an unknown channel', { channelId: 'f'.repeat(32) }, 'model unknown'],
-    ['an id of another form', { channelId: '../budget' }, 'model unknown'],
+    [
+      'the hash in place of the secret',
+      { body: said('changed', subscriptionSecretHash(SECRET)) },
+      'model wrong-secret',
+    ],
+    ['an unknown subscription', { subscriptionId: 'f'.repeat(32) }, 'model unknown'],
+    ['an id of another form', { subscriptionId: '../budget' }, 'model unknown'],
     ["another vendor's path", { connector: 'other' }, 'other unknown'],
     ['a connector that there is not', { connector: 'constructor' }, 'none unreadable'],
     ['nothing readable', { body: '<html>' }, 'model unreadable'],
     [
       'a check of an address that nobody asked for',
-      { query: new URLSearchParams({ token: 'echo me' }) },
+      { query: new URLSearchParams({ token: 'storedFingerprint me' }) },
       'model unknown',
     ],
   ])('%s', async (_what, changes, result) => {
@@ -142,38 +150,38 @@ describe('what is not genuine is acknowledged without effect', () => {
   });
 });
 
-test("the vendor's check of a channel that is being opened is answered with its own words", async () => {
-  await openChannel({ isOpening: true });
+test("the vendor's check of a subscription that is being opened is answered with its own words", async () => {
+  await openSubscription({ isOpening: true });
   expect(await receive({ query: new URLSearchParams({ token: '100% + more' }) })).toBe('100% + more');
   expect(counted).toEqual(['model handshake']);
 });
 
 describe('a flood of unknown ids', () => {
-  test('is looked up two hundred times a second and no more; channels that were known are still heard', async () => {
+  test('is looked up two hundred times a second and no more; subscriptions that were known are still heard', async () => {
     await receive();
     const ids = Array.from({ length: 5_000 }, (_, index) => index.toString(16).padStart(32, '0'));
-    await Promise.all(ids.map((channelId) => receive({ channelId })));
+    await Promise.all(ids.map((subscriptionId) => receive({ subscriptionId })));
     expect(lookups).toBe(201);
     expect(counted.filter((each) => each === 'model limited')).toHaveLength(4_800);
     await receive();
     expect(looked).toHaveLength(2);
     clock.now += 1_000;
-    await receive({ channelId: 'e'.repeat(32) });
+    await receive({ subscriptionId: 'e'.repeat(32) });
     expect(lookups).toBe(203);
   });
 
   test('asks Redis nothing for ids that can not be ours, or for what nobody can read', async () => {
-    for (let index = 0; index < 1_000; index += 1) await receive({ channelId: `x${index}` });
+    for (let index = 0; index < 1_000; index += 1) await receive({ subscriptionId: `x${index}` });
     for (let index = 0; index < 1_000; index += 1) await receive({ body: 'flood' });
     expect(lookups).toBe(0);
   });
 
-  test('of genuine ones from more channels than the limit is not taken for one', async () => {
-    const secretHash = channelSecretHash(SECRET);
+  test('of genuine ones from more subscriptions than the limit is not taken for one', async () => {
+    const secretHash = subscriptionSecretHash(SECRET);
     const addressee = { tenant: 'a', connector: 'model', targets: ['t'], secretHash, isOpening: false, asked: null };
     const ids = Array.from({ length: 500 }, (_, index) => `a${index.toString(16).padStart(31, '0')}`);
     for (const id of ids) await directory.put(id, addressee, NOW + 86_400_000);
-    for (const channelId of ids) await receive({ channelId });
+    for (const subscriptionId of ids) await receive({ subscriptionId });
     expect(looked).toHaveLength(500);
   });
 });
@@ -183,13 +191,13 @@ test('while Redis fails it is told, so that the vendor posts again', async () =>
     readers: new Map([['model', read]]),
     directory: { ...directory, find: () => Promise.reject(new Error('away')) },
     look: async () => {},
-    keepChannels: async () => {},
+    keepSubscriptions: async () => {},
     count: () => {},
     clock: () => clock.now,
   });
   const posted = {
     connector: 'model',
-    channelId: ID,
+    subscriptionId: ID,
     query: new URLSearchParams(),
     headers: {},
     body: said('changed'),

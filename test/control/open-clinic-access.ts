@@ -3,7 +3,7 @@ import type { ClinicContext } from '../../src/clinic/context.ts';
 import { CompiledProfile, createClinicClient } from '../../src/clinic/index.ts';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import type { ClinicAccess } from '../../src/control/clinic.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
 
@@ -20,7 +20,7 @@ export function openClinicAccess(
     compiled: new CompiledProfile(profile),
     pagings: new Map(),
     baseUrl: sandbox.baseUrl,
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     budget: null,
     authorization: { header, renew: header },
     clock: Date.now,

@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createAdminServer } from '../../src/admin/server.ts';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
 import { takeReminderCallback } from '../../src/control/reminder-callbacks.ts';
 import { explainReminders, settledReminders } from '../../src/control/reminders.ts';
+import { createAdminServer } from '../../src/http-server/server.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { ChannelEvent } from '../../src/reminders/channels/channel.ts';
 import { NEVER } from '../jobs/cycle.ts';
 import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
@@ -34,9 +34,9 @@ function sign(body: string): string {
 
 const tell = (world: ReminderWorld, events: ChannelEvent[], headers?: Record<string, string>) => {
   const body = JSON.stringify(events);
-  const estate = openEstate({ tenants: [world.tenant] });
+  const installation = openInstallation({ tenants: [world.tenant] });
   const signed = headers ?? { 'x-signature': sign(body) };
-  return takeReminderCallback(estate, {
+  return takeReminderCallback(installation, {
     tenant: ID,
     channel: 'text',
     method: 'POST',
@@ -99,10 +99,10 @@ describe('what a channel reports', () => {
     world.gateway.onSend = async () => void (await tell(world, [{ kind: 'delivered', reference: 'ref-1' }]));
     await world.advance(DAY_MS);
     await tell(world, [{ kind: 'failed', reference: 'ref-1', code: 'late' }]);
-    const estate = openEstate({ tenants: [world.tenant] });
-    const { reminders } = await settledReminders(estate, ID, 1);
+    const installation = openInstallation({ tenants: [world.tenant] });
+    const { reminders } = await settledReminders(installation, ID, 1);
     expect(reminders[0]).toMatchObject({ state: 'sent', report: { state: 'delivered', code: null } });
-    expect(renderReminderExplanation(await explainReminders(estate, ID, 'one', NEVER))).toContain(
+    expect(renderReminderExplanation(await explainReminders(installation, ID, 'one', NEVER))).toContain(
       'reported 2026-06-16 10:00+02:00: delivered',
     );
   });
@@ -113,8 +113,8 @@ describe('what a channel reports', () => {
     await world.cycle();
     await world.advance(DAY_MS);
     await tell(world, [{ kind: 'failed', reference: 'ref-1', code: 'landline' }]);
-    const estate = openEstate({ tenants: [world.tenant] });
-    expect(renderReminderExplanation(await explainReminders(estate, ID, 'one', NEVER))).toContain(
+    const installation = openInstallation({ tenants: [world.tenant] });
+    expect(renderReminderExplanation(await explainReminders(installation, ID, 'one', NEVER))).toContain(
       'not delivered (landline)',
     );
   });
@@ -122,14 +122,14 @@ describe('what a channel reports', () => {
 
 describe('the callback address', () => {
   async function open(world: ReminderWorld) {
-    const estate = openEstate({ tenants: [world.tenant] });
+    const installation = openInstallation({ tenants: [world.tenant] });
     const verbs = {
       readiness: async () => [],
       metrics: async () => '',
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
       takeReminderCallback: (report: Parameters<typeof takeReminderCallback>[1]) =>
-        takeReminderCallback(estate, report),
+        takeReminderCallback(installation, report),
       showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
       takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     };

@@ -19,11 +19,11 @@ import { openTenant } from '../jobs/open-tenant.ts';
 import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });
 const ID = 'studio-rossi';
-const estateOf = (world: ReminderWorld) => openEstate({ tenants: [world.tenant] });
+const installationOf = (world: ReminderWorld) => openInstallation({ tenants: [world.tenant] });
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
 
 async function worldWith(hours: Record<string, number>): Promise<ReminderWorld> {
@@ -36,7 +36,7 @@ async function worldWith(hours: Record<string, number>): Promise<ReminderWorld> 
 describe('reminders of a tenant', () => {
   test('that are planned, the next one first', async () => {
     const world = await worldWith({ late: 49, early: 30, 'far-away': 24 * 20 });
-    const list = await upcomingReminders(estateOf(world), ID);
+    const list = await upcomingReminders(installationOf(world), ID);
     expect(list.reminders.map(({ appointment, state }) => [appointment, state])).toEqual([
       ['early', 'planned'],
       ['late', 'planned'],
@@ -47,7 +47,7 @@ describe('reminders of a tenant', () => {
   test('of a day far ahead, from the clinic, without planning them', async () => {
     const world = await worldWith({ there: 24 * 20, cancelled: 24 * 20, 'a-day-later': 24 * 21 });
     book(world, 'cancelled', 24 * 20, { status: 'cancelled' });
-    const list = await previewDay(estateOf(world), ID, '2026-07-04', NEVER);
+    const list = await previewDay(installationOf(world), ID, '2026-07-04', NEVER);
     expect(list.reminders.map(({ appointment, dueAt, id }) => [appointment, dueAt, id])).toEqual([
       ['there', NOW + 19 * DAY_MS, null],
     ]);
@@ -58,7 +58,7 @@ describe('reminders of a tenant', () => {
   test('of tomorrow, with what is known of them already', async () => {
     const world = await worldWith({ known: 48, late: 40.5 });
     book(world, 'new', 47);
-    const { day, reminders } = await previewDay(estateOf(world), ID, null, NEVER);
+    const { day, reminders } = await previewDay(installationOf(world), ID, null, NEVER);
     expect([day, ...reminders.map(({ appointment, id }) => `${appointment} ${id === null}`)]).toEqual([
       '2026-06-16',
       'late false',
@@ -70,7 +70,7 @@ describe('reminders of a tenant', () => {
   test('of a day for which the clinic does not give its whole list: it is said', async () => {
     const world = await worldWith({ one: 48 });
     world.clinic.truncatedAfter = 0;
-    const list = await previewDay(estateOf(world), ID, null, NEVER);
+    const list = await previewDay(installationOf(world), ID, null, NEVER);
     expect(renderReminders(list, '')).toContain('some may be missing');
   });
 
@@ -79,29 +79,29 @@ describe('reminders of a tenant', () => {
     await world.advance(6 * HOUR_MS);
     book(world, 'two', 31, { status: 'cancelled' });
     await world.advance(2 * HOUR_MS);
-    const list = await settledReminders(estateOf(world), ID, 10);
+    const list = await settledReminders(installationOf(world), ID, 10);
     expect(list.reminders.map(({ appointment, state, reason }) => [appointment, state, reason])).toEqual([
       ['two', 'dropped', 'cancelled'],
       ['one', 'sent', null],
     ]);
-    expect((await settledReminders(estateOf(world), ID, 1)).reminders).toHaveLength(1);
+    expect((await settledReminders(installationOf(world), ID, 1)).reminders).toHaveLength(1);
   });
 
   test.each(['2026-02-30', 'tomorrow', '2026'])('of %s: no day', async (day) => {
     const world = await worldWith({});
-    await expect(previewDay(estateOf(world), ID, day, NEVER)).rejects.toMatchObject({ code: 'bad-day' });
+    await expect(previewDay(installationOf(world), ID, day, NEVER)).rejects.toMatchObject({ code: 'bad-day' });
   });
 
   test('that has none: said so', async () => {
     const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => NOW });
-    const estate = openEstate({ tenants: [tenant] });
-    await expect(upcomingReminders(estate, ID)).rejects.toMatchObject({ code: 'no-reminders' });
+    const installation = openInstallation({ tenants: [tenant] });
+    await expect(upcomingReminders(installation, ID)).rejects.toMatchObject({ code: 'no-reminders' });
   });
 });
 
 describe('the story of an appointment', () => {
   const story = async (world: ReminderWorld, id = 'one') =>
-    renderReminderExplanation(await explainReminders(estateOf(world), ID, id, NEVER));
+    renderReminderExplanation(await explainReminders(installationOf(world), ID, id, NEVER));
 
   test('that was reminded of', async () => {
     const world = await worldWith({ one: 48 });
@@ -140,7 +140,7 @@ describe('the story of an appointment', () => {
   test('fits in a hundred columns, whatever the ids', async () => {
     const world = await worldWith({ ['x'.repeat(150)]: 48 });
     expect(widest(await story(world, 'x'.repeat(150)))).toBeLessThanOrEqual(WIDTH);
-    expect(widest(renderReminders(await upcomingReminders(estateOf(world), ID), ''))).toBeLessThanOrEqual(WIDTH);
+    expect(widest(renderReminders(await upcomingReminders(installationOf(world), ID), ''))).toBeLessThanOrEqual(WIDTH);
   });
 });
 
@@ -148,12 +148,12 @@ describe('an opt-out by the operator', () => {
   test('holds from then on, and can be lifted', async () => {
     const world = await worldWith({ one: 30, two: 54 });
     const address = '333-1234567';
-    const estate = estateOf(world);
-    expect(await optOut(estate, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: true });
-    expect(await optOut(estate, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: false });
+    const installation = installationOf(world);
+    expect(await optOut(installation, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: true });
+    expect(await optOut(installation, ID, { kind: 'phone', address, lift: false })).toEqual({ changed: false });
     await world.advance(10 * HOUR_MS);
     expect(await world.fate('one')).toBe('dropped opted-out');
-    expect(await optOut(estate, ID, { kind: 'phone', address, lift: true })).toEqual({ changed: true });
+    expect(await optOut(installation, ID, { kind: 'phone', address, lift: true })).toEqual({ changed: true });
     await world.cycle();
     await world.advance(2 * DAY_MS);
     expect(await world.fate('two')).toBe('sent');
@@ -161,7 +161,7 @@ describe('an opt-out by the operator', () => {
 
   test.each(['phone', 'email'] as const)('of something that is no %s is refused', async (kind) => {
     const world = await worldWith({});
-    await expect(optOut(estateOf(world), ID, { kind, address: 'nobody', lift: false })).rejects.toMatchObject({
+    await expect(optOut(installationOf(world), ID, { kind, address: 'nobody', lift: false })).rejects.toMatchObject({
       code: 'bad-address',
     });
   });
@@ -177,7 +177,7 @@ test('a channel whose other side is gone stays closed, for days, and status says
   await world.advance(2 * DAY_MS);
   expect(await world.fate('two')).toBe('dropped channel-gone');
   expect(world.gateway.calls).toHaveLength(1);
-  const seen = await status(estateOf(world));
+  const seen = await status(installationOf(world));
   expect(seen.tenants[0]?.reminders).toEqual({
     waiting: 0,
     closedChannels: [{ channel: 'text', code: 'webhook-gone', at: closedAt }],
@@ -190,8 +190,8 @@ test('a channel that was closed is used again when it is reopened', async () => 
   const world = await worldWith({ one: 48, two: 49 });
   world.gateway.answers.push({ result: 'refused', code: 'gone', optedOut: false, channelGone: true });
   await world.advance(DAY_MS);
-  expect(await reopenChannel(estateOf(world), ID, 'text')).toEqual({ changed: true });
-  expect(await reopenChannel(estateOf(world), ID, 'text')).toEqual({ changed: false });
+  expect(await reopenChannel(installationOf(world), ID, 'text')).toEqual({ changed: true });
+  expect(await reopenChannel(installationOf(world), ID, 'text')).toEqual({ changed: false });
   await world.advance(DAY_MS);
   expect(await world.fate('two')).toBe('sent');
 });
@@ -201,7 +201,7 @@ test('the metrics count what waits, was sent and was dropped, and how late', asy
   book(world, 'two', 31, { status: 'cancelled' });
   await world.cycle();
   await world.advance(10 * HOUR_MS);
-  const metrics = createMetrics(() => estateOf(world));
+  const metrics = createMetrics(() => installationOf(world));
   metrics.observeReminderLag(ID, 7_000);
   const text = await metrics.render();
   expect(text).toContain(`clinic_mirror_reminders_waiting{tenant="${ID}"} 1`);

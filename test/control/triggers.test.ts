@@ -13,7 +13,7 @@ import { openTenant } from '../jobs/open-tenant.ts';
 import { createTriggerWorld, report, type TriggerWorld, told } from '../jobs/trigger-world.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { useRedis } from '../support/redis.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const QUIETLY = () => {};
 const redis = useRedis();
@@ -28,20 +28,20 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-const estate = () => openEstate({ tenants: [world.open()] });
-const shown = async () => renderTriggers(await listTriggers(estate(), ID));
+const installation = () => openInstallation({ tenants: [world.open()] });
+const shown = async () => renderTriggers(await listTriggers(installation(), ID));
 const add = (...ids: string[]) => {
   for (const id of ids) world.documents.reports.set(id, report(id));
 };
 const answer = (code: number) => receiver.kit.faults.add({ times: 1, fault: { kind: 'status', status: code } });
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
-const metrics = async () => createMetrics(estate).render();
+const metrics = async () => createMetrics(installation).render();
 
 describe('the list of triggers', () => {
   test('says what was sent, and when', async () => {
     add('r1', 'r2');
     await world.turn();
-    const list = await listTriggers(estate(), ID);
+    const list = await listTriggers(installation(), ID);
     expect(list.endpoints[0]).toMatchObject({ endpoint: 'portal', closed: null, lastSentAt: world.now });
     expect(list.endpoints[0]?.events[0]).toMatchObject({ event: 'report.available', sent: 2, waiting: 0, off: null });
     expect(await shown()).toMatch(/portal +report\.available +on +2026-11-30 .* 2 +0 +0 +0/);
@@ -52,7 +52,7 @@ describe('the list of triggers', () => {
     answer(503);
     add('r1');
     await world.turn();
-    const [first] = (await listTriggers(estate(), ID)).endpoints;
+    const [first] = (await listTriggers(installation(), ID)).endpoints;
     expect(first?.events[0]).toMatchObject({ waiting: 1, failing: 1, lastCode: 'webhook-unavailable', failedTries: 1 });
     expect(first?.events[0]?.nextTryAt).toBeGreaterThan(world.now);
     expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next try /);
@@ -61,7 +61,9 @@ describe('the list of triggers', () => {
 
   test('is refused for a tenant without triggers', async () => {
     const bare = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => 0 });
-    await expect(listTriggers(openEstate({ tenants: [bare] }), ID)).rejects.toMatchObject({ code: 'no-triggers' });
+    await expect(listTriggers(openInstallation({ tenants: [bare] }), ID)).rejects.toMatchObject({
+      code: 'no-triggers',
+    });
   });
 });
 
@@ -75,7 +77,7 @@ describe('an endpoint that is gone', () => {
   test('is named by list, status and metrics, with what to do', async () => {
     const command = 'clinic-mirror triggers reopen studio-rossi portal';
     expect((await shown()).replaceAll(/\n */g, ' ')).toContain(command);
-    const text = renderStatus(await status(estate()));
+    const text = renderStatus(await status(installation()));
     expect(text.replaceAll(/\n */g, ' ')).toMatch(/triggers to portal: closed since .* \(webhook-gone\)/);
     expect(await metrics()).toContain(
       'clinic_mirror_trigger_endpoint_closed{tenant="studio-rossi",endpoint="portal"} 1',
@@ -87,7 +89,7 @@ describe('an endpoint that is gone', () => {
     add('r2');
     await world.turn();
     expect(told(receiver)).toEqual([]);
-    const { closed } = await reopenEndpoint(estate(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
+    const { closed } = await reopenEndpoint(installation(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
     expect(closed).toMatchObject({ code: 'webhook-gone' });
     await world.advance(MINUTE_MS);
     expect(told(receiver)).toHaveLength(2);
@@ -96,7 +98,7 @@ describe('an endpoint that is gone', () => {
 
   test('is opened and told of nothing that is there, when a person wants it so', async () => {
     add('r2');
-    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
+    await reopenEndpoint(installation(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
     await world.advance(MINUTE_MS);
     add('r3');
     await world.turn();
@@ -104,7 +106,7 @@ describe('an endpoint that is gone', () => {
   });
 
   test('by another name is not known', async () => {
-    const opening = reopenEndpoint(estate(), ID, 'protal', { skip: false }, QUIETLY, NEVER);
+    const opening = reopenEndpoint(installation(), ID, 'protal', { skip: false }, QUIETLY, NEVER);
     await expect(opening).rejects.toMatchObject({ code: 'no-such-endpoint', remedy: 'there are: portal' });
   });
 });
@@ -118,7 +120,7 @@ describe('too many documents at once', () => {
 
   test('are let through by a person, that once', async () => {
     expect((await shown()).replaceAll(/\n */g, ' ')).toContain('with --skip they are never sent');
-    await reopenEndpoint(estate(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
+    await reopenEndpoint(installation(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
     await world.advance(MINUTE_MS);
     expect(told(receiver)).toHaveLength(4);
     add('s1', 's2', 's3', 's4');
@@ -127,7 +129,7 @@ describe('too many documents at once', () => {
   });
 
   test('are left for good by a person', async () => {
-    await reopenEndpoint(estate(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
+    await reopenEndpoint(installation(), ID, 'portal', { skip: true }, QUIETLY, NEVER);
     await world.advance(MINUTE_MS);
     add('s1');
     await world.turn();
@@ -140,9 +142,9 @@ test('what was parked after many refusals is tried at once when a person asks', 
   add('r1');
   await world.turn();
   await world.advance(DAY_MS / 2);
-  const [first] = (await listTriggers(estate(), ID)).endpoints;
+  const [first] = (await listTriggers(installation(), ID)).endpoints;
   expect((first?.events[0]?.nextTryAt ?? 0) - world.now).toBeGreaterThan(DAY_MS / 4);
-  await reopenEndpoint(estate(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
+  await reopenEndpoint(installation(), ID, 'portal', { skip: false }, QUIETLY, NEVER);
   await world.advance(MINUTE_MS);
   expect(told(receiver)).toHaveLength(1);
 });
@@ -151,7 +153,7 @@ test('an event whose list may not be read is named by status and metrics as off'
   const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
   world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
   await world.turn();
-  const text = renderStatus(await status(estate())).replaceAll(/\n */g, ' ');
+  const text = renderStatus(await status(installation())).replaceAll(/\n */g, ' ');
   expect(text).toContain('not readable, and so off: report.available to portal (missing-claim); log in again');
   expect(await metrics()).toContain(
     'clinic_mirror_trigger_off{tenant="studio-rossi",endpoint="portal",event="report.available"} 1',

@@ -13,7 +13,7 @@ import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 const SILENT = () => {};
@@ -36,7 +36,7 @@ async function open() {
     const targets = [{ model, configuration, ...(renamed.id === undefined ? {} : { id: renamed.id }) }];
     const { formerly } = renamed;
     const tenant = openTenant({ redis: connection, id, formerly, clinic, targets, clock: () => clock.now });
-    return { tenant, estate: openEstate({ tenants: [tenant] }) };
+    return { tenant, installation: openInstallation({ tenants: [tenant] }) };
   };
   const pass = async ({ tenant }: { tenant: ReturnType<typeof openTenant> }) => {
     clock.now += MINUTE_MS;
@@ -65,17 +65,17 @@ async function emptiedByMistake(opened: Opened) {
 describe('a run that deleted what it should not have', () => {
   test('is listed with what it changed and deleted', async () => {
     const opened = await open();
-    const { estate, run } = await emptiedByMistake(opened);
-    expect(await listRuns(estate)).toEqual([
+    const { installation, run } = await emptiedByMistake(opened);
+    expect(await listRuns(installation)).toEqual([
       { tenant: 'studio-rossi', run, at: opened.clock.now, updated: 0, deleted: 6 },
     ]);
   });
 
   test('is put back from the clinic as it is now', async () => {
     const opened = await open();
-    const { estate, run } = await emptiedByMistake(opened);
+    const { installation, run } = await emptiedByMistake(opened);
     opened.clinic.appointments.set('0', appointmentOf('0', { inHours: 40, agendaId: 'a1' }));
-    const view = await undoRun(estate, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(installation, run, { dryRun: false }, SILENT, SIGNALS);
     expect(view.records.map(({ result }) => result)).toEqual(Array(6).fill('restored'));
     expect(opened.shown()).toBe(6);
     const starts = opened.model
@@ -87,14 +87,14 @@ describe('a run that deleted what it should not have', () => {
   test('stays put back while the rules still leave it out, and goes on following the clinic', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
-    await undoRun(wrong.estate, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
     opened.clinic.appointments.set('1', appointmentOf('1', { inHours: 50, agendaId: 'a1' }));
     opened.clinic.appointments.set('2', appointmentOf('2', { inHours: 26, agendaId: 'a1', status: 'cancelled' }));
     opened.clinic.appointments.delete('3');
     await opened.pass(wrong);
     await opened.pass(wrong);
     expect(opened.shown()).toBe(4);
-    const explained = await explain(wrong.estate, 'studio-rossi', '1', NEVER);
+    const explained = await explain(wrong.installation, 'studio-rossi', '1', NEVER);
     expect(explained.targets[0]?.decision).toMatchObject({ shown: true, because: expect.stringContaining('undo') });
     const lookups = opened.clinic.counts.lookups;
     await opened.pass(wrong);
@@ -104,12 +104,12 @@ describe('a run that deleted what it should not have', () => {
   test('is left to the rules again when a person releases it, or after 30 days', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
-    await undoRun(wrong.estate, wrong.run, { dryRun: false }, SILENT, SIGNALS);
-    expect(await releaseRun(wrong.estate, wrong.run, {})).toEqual({ tenant: 'studio-rossi', released: 6 });
+    await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    expect(await releaseRun(wrong.installation, wrong.run, {})).toEqual({ tenant: 'studio-rossi', released: 6 });
     await opened.pass(wrong);
     expect(opened.shown()).toBe(0);
 
-    const again = await undoRun(wrong.estate, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    const again = await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
     expect(opened.shown()).toBe(6);
     expect(again.pinnedUntil).toBe(opened.clock.now + 30 * DAY_MS);
     const pinned = await wrong.tenant.journal.pinned('doctor', opened.clock.now + 30 * DAY_MS + 1);
@@ -118,8 +118,8 @@ describe('a run that deleted what it should not have', () => {
 
   test('looks first, when asked to, and writes nothing', async () => {
     const opened = await open();
-    const { estate, run, tenant } = await emptiedByMistake(opened);
-    const view = await undoRun(estate, run, { dryRun: true }, SILENT, SIGNALS);
+    const { installation, run, tenant } = await emptiedByMistake(opened);
+    const view = await undoRun(installation, run, { dryRun: true }, SILENT, SIGNALS);
     expect(view).toMatchObject({ dryRun: true, pinnedUntil: null });
     expect(view.records.map(({ result }) => result)).toEqual(Array(6).fill('waiting'));
     await opened.pass({ tenant });
@@ -129,12 +129,12 @@ describe('a run that deleted what it should not have', () => {
 
   test('says of each record why it can not be put back', async () => {
     const opened = await open();
-    const { estate, run } = await emptiedByMistake(opened);
+    const { installation, run } = await emptiedByMistake(opened);
     opened.clinic.appointments.delete('0');
     opened.clinic.appointments.set('1', appointmentOf('1', { inHours: 25, agendaId: 'a1', status: 'cancelled' }));
     opened.clinic.unusable.add('2');
     opened.clinic.appointments.set('3', appointmentOf('3', { inHours: 24 * 400, agendaId: 'a1' }));
-    const view = await undoRun(estate, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(installation, run, { dryRun: false }, SILENT, SIGNALS);
     const results = Object.fromEntries(view.records.map(({ record, result }) => [record, result]));
     expect(results).toEqual({
       0: 'gone',
@@ -153,7 +153,7 @@ describe('a run that deleted what it should not have', () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
     opened.model.fault = () => 'unavailable';
-    const view = await undoRun(wrong.estate, wrong.run, { dryRun: false }, SILENT, {
+    const view = await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, {
       ...SIGNALS,
       stop: AbortSignal.timeout(500),
     });
@@ -177,7 +177,7 @@ describe('a run that is undone', () => {
     expect(opened.shown()).toBe(4);
     opened.model.fault = () => null;
 
-    const view = await undoRun(wrong.estate, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(wrong.installation, run, { dryRun: false }, SILENT, SIGNALS);
     expect(view.records.map(({ result }) => result)).toEqual(Array(6).fill('restored'));
     await opened.pass(wrong);
     expect(opened.shown()).toBe(6);
@@ -188,9 +188,9 @@ describe('a run that is undone', () => {
     await opened.pass(opened.start());
     const wrong = opened.start(MISTAKE);
     const { id: run } = await pull(wrong.tenant);
-    await undoRun(wrong.estate, run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(wrong.installation, run, { dryRun: false }, SILENT, SIGNALS);
     expect(opened.shown()).toBe(6);
-    expect(await listRuns(wrong.estate)).toEqual([]);
+    expect(await listRuns(wrong.installation)).toEqual([]);
   });
 
   test('with another, of more records than are read alone, is put back at once, and the target stays fresh', async () => {
@@ -204,19 +204,19 @@ describe('a run that is undone', () => {
     expect(opened.shown()).toBe(0);
 
     for (const run of runs) {
-      const view = await undoRun(wrong.estate, run, { dryRun: false }, SILENT, SIGNALS);
+      const view = await undoRun(wrong.installation, run, { dryRun: false }, SILENT, SIGNALS);
       expect(new Set(view.records.map(({ result }) => result))).toEqual(new Set(['restored']));
     }
     expect(opened.shown()).toBe(306);
     await opened.pass(wrong);
-    const { targets } = (await status(wrong.estate)).tenants[0]!;
+    const { targets } = (await status(wrong.installation)).tenants[0]!;
     expect(targets).toMatchObject([{ state: 'in-sync', inSyncAsOf: opened.clock.now, links: 306 }]);
   });
 
   test('asks no more for what was put back and lies in the past by now', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
-    await undoRun(wrong.estate, wrong.run, { dryRun: false }, SILENT, SIGNALS);
+    await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, SIGNALS);
     opened.clock.now += 12 * DAY_MS;
     await opened.pass(wrong);
     const { lookups } = opened.clinic.counts;
@@ -229,18 +229,18 @@ describe('a run that is undone', () => {
 describe('what was put back under a name of before', () => {
   test('stays put back under the new one, and its run can be undone', async () => {
     const opened = await open();
-    const { run, estate } = await emptiedByMistake(opened);
-    await undoRun(estate, run, { dryRun: false }, SILENT, SIGNALS);
+    const { run, installation } = await emptiedByMistake(opened);
+    await undoRun(installation, run, { dryRun: false }, SILENT, SIGNALS);
     const renamed = opened.start({ ...MISTAKE, formerly: 'doctor' }, 'studio-verdi', {
       id: 'dr-rossi',
       formerly: 'studio-rossi',
     });
     await opened.pass(renamed);
     expect(opened.shown()).toBe(6);
-    expect(await listRuns(renamed.estate)).toMatchObject([{ tenant: 'studio-verdi', run, deleted: 6 }]);
-    const view = await undoRun(renamed.estate, run, { dryRun: true }, SILENT, SIGNALS);
+    expect(await listRuns(renamed.installation)).toMatchObject([{ tenant: 'studio-verdi', run, deleted: 6 }]);
+    const view = await undoRun(renamed.installation, run, { dryRun: true }, SILENT, SIGNALS);
     expect(view.records[0]).toMatchObject({ target: 'dr-rossi', result: 'waiting' });
-    expect(await releaseRun(renamed.estate, run, {})).toMatchObject({ released: 6 });
+    expect(await releaseRun(renamed.installation, run, {})).toMatchObject({ released: 6 });
     await opened.pass(renamed);
     expect(opened.shown()).toBe(0);
   });
@@ -253,7 +253,7 @@ describe('a run that changed what it should not have', () => {
     const run = await opened.pass(opened.start({ title: 'busy' }));
     expect(opened.model.objects()[0]?.item.title).toBe('Busy');
     const mended = opened.start();
-    const view = await undoRun(mended.estate, run, { dryRun: false }, SILENT, SIGNALS);
+    const view = await undoRun(mended.installation, run, { dryRun: false }, SILENT, SIGNALS);
     expect(view.records.map(({ effect, result }) => [effect, result])).toEqual(Array(6).fill(['updated', 'restored']));
     expect(opened.model.objects()[0]?.item.title).toBe('Appointment');
     expect(view.pinnedUntil).toBeNull();
@@ -289,8 +289,8 @@ describe('the journal', () => {
 describe('which run is meant', () => {
   test('an unknown one is refused', async () => {
     const opened = await open();
-    const { estate } = await emptiedByMistake(opened);
-    const refused = undoRun(estate, 'nope', { dryRun: false }, SILENT, SIGNALS);
+    const { installation } = await emptiedByMistake(opened);
+    const refused = undoRun(installation, 'nope', { dryRun: false }, SILENT, SIGNALS);
     await expect(refused).rejects.toMatchObject({ actor: 'settings', code: 'no-such-run' });
   });
 
@@ -301,12 +301,12 @@ describe('which run is meant', () => {
     const journal = keys.journal('studio-rossi', first.run);
     await opened.connection.copy(journal, `${journal}:copy`);
     await redis.move(`${journal}:copy`, keys.journal('studio-verdi', first.run));
-    const estate = openEstate({ tenants: [first.tenant, other.tenant] });
-    const ambiguous = undoRun(estate, first.run, { dryRun: true }, SILENT, SIGNALS);
+    const installation = openInstallation({ tenants: [first.tenant, other.tenant] });
+    const ambiguous = undoRun(installation, first.run, { dryRun: true }, SILENT, SIGNALS);
     await expect(ambiguous).rejects.toMatchObject({ code: 'run-ambiguous' });
-    const view = await undoRun(estate, first.run, { tenant: 'studio-rossi', dryRun: true }, SILENT, SIGNALS);
+    const view = await undoRun(installation, first.run, { tenant: 'studio-rossi', dryRun: true }, SILENT, SIGNALS);
     expect(view.records).toHaveLength(6);
-    expect(renderRuns(await listRuns(estate))).toContain(`clinic-mirror undo ${first.run} --dry-run`);
+    expect(renderRuns(await listRuns(installation))).toContain(`clinic-mirror undo ${first.run} --dry-run`);
     expect(renderRuns([])).toContain('No run');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { requireTenant } from '../../src/control/estate.ts';
 import { explain } from '../../src/control/explain.ts';
 import { decideHold, listHolds } from '../../src/control/holds.ts';
+import { requireTenant } from '../../src/control/installation.ts';
 import { planTenant } from '../../src/control/plan.ts';
 import { resumeTargets } from '../../src/control/resume.ts';
 import { status } from '../../src/control/status.ts';
@@ -9,14 +9,14 @@ import { syncTenant } from '../../src/control/sync.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
-import type { TargetRecord } from '../../src/state/targets.ts';
+import type { StoredTarget } from '../../src/state/targets.ts';
 import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant, type TenantChoice } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openEstate } from './open-estate.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 const SILENT = () => {};
@@ -36,15 +36,15 @@ function open(booked = 0, changes: Partial<TenantChoice> = {}, configuration = {
     clock: () => clock.now,
     ...changes,
   });
-  return { clinic, model, clock, tenant, estate: openEstate({ tenants: [tenant] }) };
+  return { clinic, model, clock, tenant, installation: openInstallation({ tenants: [tenant] }) };
 }
 
 async function stateOf(tenant: OpenTenant) {
-  const { tenants } = await status(openEstate({ tenants: [tenant] }));
+  const { tenants } = await status(openInstallation({ tenants: [tenant] }));
   return tenants[0]?.targets[0];
 }
 
-function troubleOf(actor: Actor): NonNullable<TargetRecord['trouble']> {
+function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
   return { code: 'x', actor, message: 'm', remedy: null, sinceAt: NOW };
 }
 
@@ -106,7 +106,7 @@ describe('the word for a target', () => {
   ])('after an error of the whole target whose actor is %s is %s', async (actor, state) => {
     const { tenant } = open(1);
     await cycle(tenant);
-    await tenant.records.write('doctor', { trouble: troubleOf(actor) });
+    await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
     expect(await stateOf(tenant)).toMatchObject({ state, inSyncAsOf: NOW });
   });
 
@@ -115,7 +115,7 @@ describe('the word for a target', () => {
     ['target', {}, { paused: true }],
   ])('is paused when the %s is, whatever else is the matter', async (_, changes, configuration) => {
     const { tenant } = open(1, changes, configuration);
-    await tenant.records.write('doctor', { trouble: troubleOf('authorization') });
+    await tenant.targetStore.write('doctor', { failure: failureOf('authorization') });
     expect(await stateOf(tenant)).toMatchObject({ state: 'paused' });
   });
 });
@@ -124,21 +124,24 @@ describe('status', () => {
   test('tells of every tenant, of those set aside too, and of one when it is named', async () => {
     const tenants = ['studio-rossi', 'studio-bianchi'].map((id) => open(0, { id, name: `Studio ${id}` }).tenant);
     const fault = { file: 'f', line: 1, column: 1, path: [], message: 'm', remedy: 'r' };
-    const estate = openEstate({ tenants, setAside: [{ id: 'broken', faults: [fault as never, fault as never] }] });
-    const view = await status(estate);
+    const installation = openInstallation({
+      tenants,
+      setAside: [{ id: 'broken', faults: [fault as never, fault as never] }],
+    });
+    const view = await status(installation);
     expect(view).toMatchObject({
       at: NOW,
       tenants: [{ tenant: 'studio-rossi', lastRun: null }, { tenant: 'studio-bianchi' }],
       setAside: [{ tenant: 'broken', faults: 2 }],
     });
-    expect((await status(estate, 'studio-bianchi')).tenants).toHaveLength(1);
+    expect((await status(installation, 'studio-bianchi')).tenants).toHaveLength(1);
   });
 
   test('of a tenant that is not there says which ones are', () => {
-    const estate = openEstate({ tenants: [open().tenant], setAside: [{ id: 'broken', faults: [] }] });
+    const installation = openInstallation({ tenants: [open().tenant], setAside: [{ id: 'broken', faults: [] }] });
     const failure = (id: string) => {
       try {
-        requireTenant(estate, id);
+        requireTenant(installation, id);
       } catch (error) {
         return error;
       }
@@ -157,13 +160,13 @@ describe('status', () => {
 
 describe('a plan', () => {
   test('shows each change with its reason and fields, in the order of time, and writes nothing', async () => {
-    const { clinic, model, tenant, estate } = open(14);
+    const { clinic, model, tenant, installation } = open(14);
     await cycle(tenant);
     const calls = { ...model.calls };
     clinic.appointments.set('new', appointmentOf('new', { inHours: 2 }));
     clinic.appointments.set('0', appointmentOf('0', { inHours: 100 }));
     clinic.appointments.set('1', appointmentOf('1', { inHours: 25, status: 'cancelled' }));
-    const view = await planTenant(estate, 'studio-rossi', SILENT, NEVER);
+    const view = await planTenant(installation, 'studio-rossi', SILENT, NEVER);
     expect(view).toMatchObject({
       tenant: 'studio-rossi',
       asOf: NOW,
@@ -195,18 +198,18 @@ describe('a plan', () => {
   });
 
   test('shows what would be held, and what a person refused', async () => {
-    const { clinic, tenant, estate } = open(30);
+    const { clinic, tenant, installation } = open(30);
     await cycle(tenant);
     for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
     const verdicts = async () =>
       new Set(
-        (await planTenant(estate, 'studio-rossi', SILENT, NEVER)).targets[0]?.lines.map(({ verdict }) => verdict),
+        (await planTenant(installation, 'studio-rossi', SILENT, NEVER)).targets[0]?.lines.map(({ verdict }) => verdict),
       );
     expect(await verdicts()).toEqual(new Set(['held']));
     expect(await tenant.holds.list()).toEqual([]);
     await cycle(tenant);
-    const [hold] = await listHolds(estate);
-    await decideHold(estate, 'studio-rossi', hold?.id ?? '', 'rejected');
+    const [hold] = await listHolds(installation);
+    await decideHold(installation, 'studio-rossi', hold?.id ?? '', 'rejected');
     expect(await verdicts()).toEqual(new Set(['refused']));
   });
 });
@@ -214,24 +217,24 @@ describe('a plan', () => {
 describe('holds', () => {
   test('are listed open ones first, and the newest first', async () => {
     const tenants = ['a', 'b'].map((id) => open(0, { id }).tenant);
-    const estate = openEstate({ tenants });
+    const installation = openInstallation({ tenants });
     const context = (now: number) => ({ linkCount: 1, now, expiresAt: now + DAY_MS });
     const decided = await tenants[0]?.holds.cover('doctor', 'vanished', ['1'], context(NOW + 3));
-    await decideHold(estate, 'a', decided?.id ?? '', 'rejected');
+    await decideHold(installation, 'a', decided?.id ?? '', 'rejected');
     await tenants[0]?.holds.cover('doctor', 'cancelled', ['1'], context(NOW));
     await tenants[1]?.holds.cover('doctor', 'cancelled', ['1'], context(NOW + 1));
-    const seen = (await listHolds(estate)).map(({ tenant, state }) => `${tenant} ${state}`);
+    const seen = (await listHolds(installation)).map(({ tenant, state }) => `${tenant} ${state}`);
     expect(seen).toEqual(['b open', 'a open', 'a rejected']);
-    expect(await listHolds(estate, 'b')).toHaveLength(1);
+    expect(await listHolds(installation, 'b')).toHaveLength(1);
   });
 
   test('that are decided ask for a pull; a first run that is approved begins', async () => {
-    const { model, tenant, estate } = open(3, {}, { firstRun: 'plan' });
+    const { model, tenant, installation } = open(3, {}, { firstRun: 'plan' });
     await cycle(tenant);
-    const [hold] = await listHolds(estate);
-    const { hold: decided } = await decideHold(estate, 'studio-rossi', hold?.id ?? '', 'approved');
+    const [hold] = await listHolds(installation);
+    const { hold: decided } = await decideHold(installation, 'studio-rossi', hold?.id ?? '', 'approved');
     expect(decided).toMatchObject({ state: 'approved', tenant: 'studio-rossi', expiresAt: NOW + 7 * DAY_MS });
-    expect(estate.pulled).toEqual(['studio-rossi']);
+    expect(installation.pulled).toEqual(['studio-rossi']);
     await cycle(tenant);
     expect(model.objects()).toHaveLength(3);
   });
@@ -249,29 +252,29 @@ describe('an explanation', () => {
     ['of a paused tenant', {}, { paused: true }, {}, 'the tenant is paused'],
     ['of a paused target', {}, {}, { paused: true }, 'the target is paused'],
   ] as const)('of an appointment that %s says so', async (_, appointment, changes, configuration, because) => {
-    const { clinic, estate } = open(0, changes, configuration);
+    const { clinic, installation } = open(0, changes, configuration);
     clinic.appointments.set('1', appointmentOf('1', appointment));
-    const view = await explain(estate, 'studio-rossi', '1', NEVER);
+    const view = await explain(installation, 'studio-rossi', '1', NEVER);
     expect(view.targets[0]?.decision).toEqual({ shown: because === shownBecause, because });
     expect(view.source).toMatchObject({ state: 'there' });
   });
 
   test('tells what the target was given, what waits, what is held and what is the matter', async () => {
-    const { clinic, model, tenant, estate } = open(30);
+    const { clinic, model, tenant, installation } = open(30);
     await cycle(tenant);
     clinic.appointments.set('29', appointmentOf('29', { inHours: 99 }));
     model.fault = () => 'unavailable';
     for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);
     await cycle(tenant);
-    await tenant.records.write('doctor', { trouble: troubleOf('remote') });
+    await tenant.targetStore.write('doctor', { failure: failureOf('remote') });
     const key = targetOf(tenant).identity.key('29', 0);
-    expect((await explain(estate, 'studio-rossi', '29', NEVER)).targets[0]).toMatchObject({
+    expect((await explain(installation, 'studio-rossi', '29', NEVER)).targets[0]).toMatchObject({
       link: { startAt: NOW + 53 * HOUR_MS, epoch: 0, remoteId: key },
       pending: { reason: 'content-changed', want: 'present', attempts: 1, lastError: 'server-error', parked: false },
       holds: [],
-      trouble: 'x',
+      failure: 'x',
     });
-    const gone = await explain(estate, 'studio-rossi', '0', NEVER);
+    const gone = await explain(installation, 'studio-rossi', '0', NEVER);
     expect(gone.source).toEqual({ state: 'absent' });
     expect(gone.targets[0]).toMatchObject({
       decision: { shown: false, because: 'the clinic has no such appointment' },
@@ -282,12 +285,12 @@ describe('an explanation', () => {
   });
 
   test('tells when the clinic cannot be asked, or its row cannot be used', async () => {
-    const { clinic, estate } = open(1);
+    const { clinic, installation } = open(1);
     clinic.unusable.add('0');
-    const unusable = await explain(estate, 'studio-rossi', '0', NEVER);
+    const unusable = await explain(installation, 'studio-rossi', '0', NEVER);
     expect(unusable.source).toEqual({ state: 'unusable', code: 'bad-time', field: 'startsAt' });
     clinic.lookupsFail = true;
-    const unknown = await explain(estate, 'studio-rossi', '0', NEVER);
+    const unknown = await explain(installation, 'studio-rossi', '0', NEVER);
     expect(unknown.source).toMatchObject({ state: 'unknown', code: 'server-error' });
     expect(unknown.targets[0]?.decision.because).toContain('could not be asked');
   });
@@ -295,10 +298,10 @@ describe('an explanation', () => {
 
 describe('a sync on demand', () => {
   test('goes to the end and tells how far it came', async () => {
-    const { model, estate } = open(25);
+    const { model, installation } = open(25);
     const told: [string, number | undefined, number | undefined][] = [];
     const result = await syncTenant(
-      estate,
+      installation,
       'studio-rossi',
       (step, done, total) => told.push([step, done, total]),
       SIGNALS,
@@ -314,8 +317,8 @@ describe('a sync on demand', () => {
   });
 
   test('of a paused tenant reads and writes nothing, and says why', async () => {
-    const { clinic, estate } = open(3, { paused: true });
-    await expect(syncTenant(estate, 'studio-rossi', SILENT, SIGNALS)).rejects.toMatchObject({
+    const { clinic, installation } = open(3, { paused: true });
+    await expect(syncTenant(installation, 'studio-rossi', SILENT, SIGNALS)).rejects.toMatchObject({
       actor: 'settings',
       code: 'tenant-paused',
     });
@@ -323,14 +326,14 @@ describe('a sync on demand', () => {
   });
 
   test('takes up a target at once that waited for a person, and leaves one in peace that asked for it', async () => {
-    const { clinic, model, clock, estate, tenant } = open(2);
+    const { clinic, model, clock, installation, tenant } = open(2);
     await cycle(tenant);
     clinic.appointments.set('9', appointmentOf('9'));
     model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
     await cycle(tenant);
     expect(await stateOf(tenant)).toMatchObject({ state: 'stopped' });
     model.wholeTargetError = null;
-    const result = await syncTenant(estate, 'studio-rossi', SILENT, SIGNALS);
+    const result = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
     expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
     clinic.appointments.set('10', appointmentOf('10'));
     const throttled = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: HOUR_MS } as const;
@@ -339,10 +342,12 @@ describe('a sync on demand', () => {
     const { apply } = model.calls;
     model.wholeTargetError = null;
     await resumeTargets(tenant);
-    const resting = await syncTenant(estate, 'studio-rossi', SILENT, SIGNALS);
+    const resting = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
     expect(resting.targets).toMatchObject([{ state: 'resting', pending: 1 }]);
     expect(model.calls.apply).toBe(apply);
     clock.now += 2 * HOUR_MS;
-    expect((await syncTenant(estate, 'studio-rossi', SILENT, SIGNALS)).targets).toMatchObject([{ state: 'in-sync' }]);
+    expect((await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS)).targets).toMatchObject([
+      { state: 'in-sync' },
+    ]);
   });
 });

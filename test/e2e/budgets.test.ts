@@ -15,7 +15,7 @@ interface Exchange {
   retryAfterMs: number;
 }
 
-test('D10: Retry-After is honoured by the tenant that was told, and the others need not wait for it', async () => {
+test('Retry-After is honoured by the tenant that was told, and the others need not wait for it', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
     tenants: 2,

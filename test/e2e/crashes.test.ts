@@ -103,12 +103,12 @@ function start(world: SmallWorld): DaemonProcess {
 
 async function runUntilInSync(world: SmallWorld, daemons: readonly DaemonProcess[]): Promise<void> {
   const since = Date.now();
-  const { estate, queues } = world.open();
+  const { installation, queues } = world.open();
   await waitFor(
     async () => {
       if (daemons.some(({ process }) => process.exitCode !== null)) throw new Error('a daemon ended by itself');
       for (const { id } of world.tenants) await queues.pullNow(id);
-      const targets = (await status(estate)).tenants.flatMap((tenant) => tenant.targets);
+      const targets = (await status(installation)).tenants.flatMap((tenant) => tenant.targets);
       return targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) >= since);
     },
     { what: 'the targets to be in sync', intervalMs: 400 },

@@ -56,11 +56,11 @@ test('a property that a CRM lacks stops its target; the status names it and what
   const { out } = await world.cli('status');
   const words = out.replace(/\s+/g, ' ');
   for (const { name, names, records } of world.vendors) {
-    const { trouble, state } = targets.find(({ target }) => target === `${name}-contacts`) ?? {};
-    expect({ state, actor: trouble?.actor }, name).toEqual({ state: 'stopped', actor: 'settings' });
-    expect(trouble?.message).toContain(names.patients.standing);
-    expect(words).toContain(`${name}-contacts: ${trouble?.message} (${trouble?.code}`);
-    expect(words).toContain(`What to do: ${trouble?.remedy}`);
+    const { failure, state } = targets.find(({ target }) => target === `${name}-contacts`) ?? {};
+    expect({ state, actor: failure?.actor }, name).toEqual({ state: 'stopped', actor: 'settings' });
+    expect(failure?.message).toContain(names.patients.standing);
+    expect(words).toContain(`${name}-contacts: ${failure?.message} (${failure?.code}`);
+    expect(words).toContain(`What to do: ${failure?.remedy}`);
     expect(records('patients'), 'nothing was written by halves').toEqual([]);
   }
   expect(out.split('\n').filter((line) => [...line].length > 100)).toEqual([]);

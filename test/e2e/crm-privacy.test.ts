@@ -72,7 +72,7 @@ function bytesTo(vendor: CrmVendor): string {
 
 async function syncWhole(world: CrmWorld): Promise<void> {
   const { run, targets } = await world.cycle();
-  expect([run.error, ...targets.map(({ trouble }) => trouble)].filter((one) => one !== null)).toEqual([]);
+  expect([run.error, ...targets.map(({ failure }) => failure)].filter((one) => one !== null)).toEqual([]);
   for (const vendor of world.vendors) {
     for (const stream of STREAMS) expect(vendor.records(stream).length, vendor.name).toBeGreaterThan(5);
   }
@@ -185,13 +185,13 @@ test('patients in CRMs are in no log line, metric, status, key or value of the s
   // Changes that every CRM refuses, in words that repeat what was sent.
   for (const vendor of world.vendors) vendor.refuseWrites(400, { message: `bad ${PATIENT.email}`, patient: PATIENT });
   for (const { id } of patients.slice(0, 3)) world.clinic.book(clinicId, { patientId: id });
-  const { queues, estate } = world.open();
+  const { queues, installation } = world.open();
   await waitFor(
     async () => {
       await queues.pullNow('clinic-1');
-      const [tenant] = (await status(estate)).tenants;
+      const [tenant] = (await status(installation)).tenants;
       const ofPatients = tenant?.targets.filter(({ target }) => target.endsWith('contacts')) ?? [];
-      return ofPatients.length === 3 && ofPatients.every(({ failing, trouble }) => failing > 0 || trouble !== null);
+      return ofPatients.length === 3 && ofPatients.every(({ failing, failure }) => failing > 0 || failure !== null);
     },
     { what: 'a refusal by every CRM', intervalMs: 300 },
   );

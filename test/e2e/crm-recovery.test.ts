@@ -106,7 +106,7 @@ test('what people change and delete in a CRM is found by the audit and put right
   }
   expect(isSame(world, Date.now())).toBe(false);
 
-  const { targets } = await auditNow(world.opened().estate, 'clinic-1', () => {}, NEVER);
+  const { targets } = await auditNow(world.opened().installation, 'clinic-1', () => {}, NEVER);
   for (const { name } of world.vendors) {
     for (const stream of ['contacts', 'visits']) {
       const { drift } = targets.find(({ target }) => target === `${name}-${stream}`) ?? {};

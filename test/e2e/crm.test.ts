@@ -22,8 +22,8 @@ async function useCrmWorld(options: Omit<CrmWorldOptions, 'redisUrl'> = {}): Pro
 async function settle(world: CrmWorld, tenant?: string): Promise<number> {
   const { run, targets } = await world.cycle(tenant);
   expect(run.error).toBeNull();
-  expect(targets.map(({ target, state, trouble }) => ({ target, state, trouble }))).toEqual(
-    targets.map(({ target }) => ({ target, state: 'in-sync', trouble: null })),
+  expect(targets.map(({ target, state, failure }) => ({ target, state, failure }))).toEqual(
+    targets.map(({ target }) => ({ target, state: 'in-sync', failure: null })),
   );
   return run.startedAt;
 }

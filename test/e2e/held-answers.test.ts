@@ -27,7 +27,7 @@ test('while a clinic system answers some clinics of a client not at all, another
   const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
   try {
     const written = async (tenant: string) => {
-      const { links } = daemon.composition.estate.tenants.get(tenant) ?? { links: null };
+      const { links } = daemon.composition.installation.tenants.get(tenant) ?? { links: null };
       return (await links?.count('doctor-1')) ?? 0;
     };
     await waitFor(async () => (await written(healthy)) > 0, { what: "the healthy clinic's entries" });

@@ -8,7 +8,7 @@ import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });
 
-it('D13: another identity key is refused by Redis, and by the calendars themselves when Redis was emptied', async () => {
+it('another identity key is refused by Redis, and by the calendars themselves when Redis was emptied', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
     radicale: radicale(),

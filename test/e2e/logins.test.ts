@@ -104,7 +104,7 @@ test('a permission that a person left out at Google is named, and nothing is wri
 
   const { targets } = await world.cycle();
 
-  expect(targets[0]).toMatchObject({ state: 'stopped', trouble: { actor: 'authorization' } });
+  expect(targets[0]).toMatchObject({ state: 'stopped', failure: { actor: 'authorization' } });
   expect((await world.cli('status')).out).toMatch(/login doctor-1 .*missing scopes:\s+\S*calendarlist\.readonly/);
   await world.logIn({ connections: ['doctor-1'] });
   await world.cycle();
@@ -132,6 +132,6 @@ test('a login at Google that no target uses is not begun, and the message says w
 });
 
 function metricsOf(world: SmallWorld): Promise<string> {
-  const { estate } = world.open();
-  return createMetrics(() => estate).render();
+  const { installation } = world.open();
+  return createMetrics(() => installation).render();
 }

@@ -38,10 +38,10 @@ test('a logout says that Microsoft offers no way to revoke, and forgets the logi
   expect(world.entraProxy.requests).toHaveLength(before);
   expect(await credentialOf(world)).toBeNull();
   const { targets } = await world.cycle();
-  expect(targets[0]).toMatchObject({ state: 'stopped', trouble: { actor: 'authorization' } });
+  expect(targets[0]).toMatchObject({ state: 'stopped', failure: { actor: 'authorization' } });
 });
 
-test('M14: a daemon that dies while Microsoft’s tokens are on their way loses no login', async () => {
+test('a daemon that dies while Microsoft’s tokens are on their way loses no login', async () => {
   const world = await openDueWorld();
   const target = world.targets[0] as SmallTarget;
   const first = await credentialOf(world);

@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 /** Nothing is polled in the time of a test: what is noticed was told. */
-const NO_POLLING = { pullEverySeconds: 86_400, auditEverySeconds: 604_800, channelCheckEverySeconds: 3_600 };
+const NO_POLLING = { pullEverySeconds: 86_400, auditEverySeconds: 604_800, subscriptionCheckEverySeconds: 3_600 };
 const FAMILIES = ['google-calendar', 'outlook-calendar'] as const;
 
 interface Told {
@@ -60,7 +60,7 @@ async function told({ isReachable = true, settleMs = 50 } = {}): Promise<Told> {
       return daemon;
     },
     async statuses() {
-      const { tenants } = await status(world.open().estate);
+      const { tenants } = await status(world.open().installation);
       return tenants.flatMap(({ targets }) => targets);
     },
   };
@@ -78,7 +78,7 @@ async function bothAreTold({ world, statuses }: Told): Promise<void> {
   expect(openAt(world)).toEqual([1, 1]);
 }
 
-/** What happened before a login or before a channel was opened is told by nobody, so a look follows each of them. */
+/** What happened before a login or before a subscription was opened is told by nobody, so a look follows each of them. */
 async function firstLooksAreOver({ statuses }: Told): Promise<void> {
   await waitFor(async () => (await statuses()).every(({ drift }) => drift !== null), {
     what: 'the first look at both targets',
@@ -86,7 +86,7 @@ async function firstLooksAreOver({ statuses }: Told): Promise<void> {
   await queueIsEmpty('look');
 }
 
-async function queueIsEmpty(name: 'channels' | 'look'): Promise<void> {
+async function queueIsEmpty(name: 'subscriptions' | 'look'): Promise<void> {
   const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
   const isEmpty = async () => {
     const counts = await queue.getJobCounts(...(name === 'look' ? (['delayed'] as const) : []), 'wait', 'active');
@@ -159,13 +159,13 @@ test('a restart keeps the channels that are open, and what they tell is heard', 
   expect(here.world.graph.subscriptions().map(({ id }) => id)).toEqual([subscription?.id]);
 });
 
-test('two daemons open one channel for each calendar', async () => {
+test('two daemons open one subscription for each calendar', async () => {
   const here = await told();
   await Promise.all([here.start(), here.start('second')]);
   await bothAreTold(here);
   const subscription = here.world.graph.subscriptions()[0]?.id;
-  for (const { composition } of daemons) await composition.queues.keepChannels('clinic-1');
-  await queueIsEmpty('channels');
+  for (const { composition } of daemons) await composition.queues.keepSubscriptions('clinic-1');
+  await queueIsEmpty('subscriptions');
   expect(here.world.graph.subscriptions()[0]?.id).toBe(subscription);
   expect(openAt(here.world)).toEqual([1, 1]);
 });
@@ -208,7 +208,7 @@ test('without a public address nothing is opened, and an audit finds what was do
   expect(openAt(here.world)).toEqual([0, 0]);
 });
 
-test('a logout ends the channels of its login before the login itself', async () => {
+test('a logout ends the subscriptions of its login before the login itself', async () => {
   const here = await told();
   await here.start();
   await bothAreTold(here);
@@ -231,7 +231,7 @@ test('targets that are paused, or taken out of the configuration, are told of no
   tenant.targets = { [outlook.target]: { ...tenant.targets[outlook.target], paused: true } };
   await writeFile(file, stringify(tenant));
   await here.start();
-  await waitFor(() => openAt(world).join() === '0,0', { what: 'both channels to be closed' });
+  await waitFor(() => openAt(world).join() === '0,0', { what: 'both subscriptions to be closed' });
   expect(Object.keys(tenant.targets)).not.toContain(google.target);
 });
 
@@ -266,7 +266,7 @@ test('a thousand genuine hints within the time to settle are acknowledged at onc
   await queue.close();
 });
 
-test('no secret of a channel is in Redis', async () => {
+test('no secret of a subscription is in Redis', async () => {
   const here = await told();
   await here.start();
   await bothAreTold(here);
@@ -278,7 +278,7 @@ test('no secret of a channel is in Redis', async () => {
   }
 });
 
-test('M11: posts of strangers are acknowledged alike and do nothing', async () => {
+test('posts of strangers are acknowledged alike and do nothing', async () => {
   const here = await told();
   const daemon = await here.start();
   await bothAreTold(here);
@@ -318,7 +318,7 @@ test('M11: posts of strangers are acknowledged alike and do nothing', async () =
   expect(here.world.targets.flatMap(({ proxy }) => callsAt(proxy))).toEqual([]);
 });
 
-describe('M12: what Microsoft says of a subscription itself is acted upon at once', () => {
+describe('what Microsoft says of a subscription itself is acted upon at once', () => {
   test('removed: another is opened', async () => {
     const here = await told();
     await here.start();

@@ -106,7 +106,7 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     const checked = own.length;
     const [edited, removed] = own;
     expect(await look()).toMatchObject({ checked, edited: 0, removed: 0 });
-    expect((await tenant.records.read(target.id)).cursor).not.toBeNull();
+    expect((await tenant.targetStore.read(target.id)).cursor).not.toBeNull();
 
     await hands.retitle(edited?.id ?? '', 'Lunch');
     await hands.remove(removed?.id ?? '');
@@ -115,9 +115,9 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     }
     await hands.retitle(edited?.id ?? '', edited?.title ?? '');
     expect(await look()).toMatchObject({ checked, edited: 0, removed: 1 });
-    const { readWholeAt } = await tenant.records.read(target.id);
+    const { readWholeAt } = await tenant.targetStore.read(target.id);
     expect(await look()).toMatchObject({ checked, edited: 0, removed: 1 });
-    expect((await tenant.records.read(target.id)).readWholeAt).toBe(readWholeAt);
+    expect((await tenant.targetStore.read(target.id)).readWholeAt).toBe(readWholeAt);
   });
 
   test('makes a calendar of ours again that was deleted, and fills it', async () => {

@@ -32,7 +32,7 @@ async function useDaemon(world: CrmWorld): Promise<Daemon> {
 }
 
 async function statesIn({ composition }: Daemon) {
-  const [tenant] = (await status(composition.estate, TENANT)).tenants;
+  const [tenant] = (await status(composition.installation, TENANT)).tenants;
   return new Map(tenant?.targets.map(({ target, state }) => [target, state]));
 }
 
@@ -58,7 +58,7 @@ test('of two daemons one plans the CRM, and cycles are handed on to it; when it 
   const first = await useDaemon(world);
   await waitFor(() => areInSync(first), { what: 'the first sync' });
   const second = await useDaemon(world);
-  const runs = () => second.composition.estate.tenants.get(TENANT)?.runs.list(1) as Promise<RunReport[]>;
+  const runs = () => second.composition.installation.tenants.get(TENANT)?.runs.list(1) as Promise<RunReport[]>;
   const cycle = async () => {
     const [before] = await runs();
     await second.composition.queues.pullNow(TENANT);

@@ -153,7 +153,7 @@ async function syncedWorld(
 
 /** In the process whose cycles the test makes, as the daemon's own audit. */
 async function audit(world: SmallWorld) {
-  const { targets } = await auditNow(world.opened().estate, 'clinic-1', () => {}, new AbortController().signal);
+  const { targets } = await auditNow(world.opened().installation, 'clinic-1', () => {}, new AbortController().signal);
   return targets[0]?.drift;
 }
 
@@ -182,5 +182,5 @@ function doubled(world: SmallWorld, mailbox: string): string[] {
     ({ singleValueExtendedProperties }) =>
       singleValueExtendedProperties.find(({ id }) => id.endsWith('MirrorLocator'))?.value ?? '',
   );
-  return locators.filter((locator, index) => locators.indexOf(locator) !== index);
+  return locators.filter((sealedRecordId, index) => locators.indexOf(sealedRecordId) !== index);
 }

@@ -66,7 +66,7 @@ describe.each([
 
     await untilInSync(world);
 
-    const { state, tenants } = await status(world.opened().estate);
+    const { state, tenants } = await status(world.opened().installation);
     expect(state.writesLostAt).not.toBeNull();
     expect(tenants.map(({ doubt }) => doubt)).toEqual([null]);
     await expectExact(world);
@@ -85,11 +85,11 @@ function start(world: SmallWorld) {
 /** In sync as of now, and nothing is held for a person. */
 async function untilInSync(world: SmallWorld): Promise<void> {
   const since = Date.now();
-  const { estate, queues } = world.opened();
+  const { installation, queues } = world.opened();
   await waitFor(
     async () => {
       for (const { id } of world.tenants) await queues.pullNow(id);
-      const { tenants } = await status(estate);
+      const { tenants } = await status(installation);
       const targets = tenants.flatMap((tenant) => tenant.targets);
       if (targets.every((one) => one.state === 'in-sync' && (one.inSyncAsOf ?? 0) >= since && one.held === 0))
         return true;

@@ -100,7 +100,7 @@ async function runDaemon(world: SmallWorld) {
 
 /** What became of an appointment's reminders, as a person sees it: `text sent`, `mail dropped moved`. */
 async function fates(world: SmallWorld, appointment: string): Promise<string[]> {
-  const { reminders } = world.opened().estate.tenants.get('clinic-1') ?? {};
+  const { reminders } = world.opened().installation.tenants.get('clinic-1') ?? {};
   const entries = (await reminders?.ledger.ofAppointment(appointment)) ?? [];
   return entries.map(({ channel, state, reason }) => [channel, state, reason ?? []].flat().join(' ')).sort();
 }
@@ -151,9 +151,9 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   const moved = book(dueAt + HOUR_MS);
   const gone = book(dueAt + HOUR_MS);
   const optedOut = book(dueAt + HOUR_MS, bed.other);
-  const { estate } = daemon.composition;
-  await estate.pullNow('clinic-1');
-  const ledger = estate.tenants.get('clinic-1')?.reminders?.ledger;
+  const { installation } = daemon.composition;
+  await installation.pullNow('clinic-1');
+  const ledger = installation.tenants.get('clinic-1')?.reminders?.ledger;
   await waitFor(async () => (await ledger?.openCount()) === 12, { what: 'the plan' });
 
   world.clinic.move(clinicId, moved, { start: dueAt + HOUR_MS + 4_000 });
@@ -162,7 +162,7 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   expect(await sms.post(sms.reply(OTHER.phone, 'STOP', incoming))).toBe(204);
   const forged = new URLSearchParams({ From: PATIENT.phone, Body: 'STOP', AccountSid: sms.accountSid });
   expect((await fetch(incoming, { method: 'POST', body: forged })).status).toBe(403);
-  await estate.pullNow('clinic-1');
+  await installation.pullNow('clinic-1');
   await waitFor(async () => (await fates(world, moved)).length === 6, {
     what: 'the plan of the appointment that was moved',
   });
@@ -225,7 +225,7 @@ describe('what goes wrong while reminders are due', () => {
       times: 1_000,
       fault: { kind: 'answer', answer: away },
     });
-    await daemon.composition.estate.pullNow('clinic-1');
+    await daemon.composition.installation.pullNow('clinic-1');
     await settled(world, time, [lost, blind]);
     expect(await fates(world, lost)).toEqual(['text unknown']);
     expect(await fates(world, blind)).toEqual(['text dropped source-unreachable']);
@@ -241,7 +241,7 @@ describe('what goes wrong while reminders are due', () => {
     const appointments: string[] = [];
     const remind = async () => {
       appointments.push(book(Date.now() + AHEAD_MS + HOUR_MS));
-      await daemon.composition.estate.pullNow('clinic-1');
+      await daemon.composition.installation.pullNow('clinic-1');
       await settled(world, time, appointments);
       return (await fates(world, appointments.at(-1) ?? '')).join();
     };
@@ -297,7 +297,7 @@ describe('what goes wrong while reminders are due', () => {
       },
     });
     const texted = book(Date.now() + AHEAD_MS + HOUR_MS);
-    await world.opened().estate.pullNow('clinic-1');
+    await world.opened().installation.pullNow('clinic-1');
     await planned(world, texted);
     await time.leap(AHEAD_MS + SECOND_MS);
     await killed(first);
@@ -305,7 +305,7 @@ describe('what goes wrong while reminders are due', () => {
     daemon = second;
     strike = () => void second.process.kill('SIGKILL');
     const hooked = book(Date.now() + AHEAD_MS + HOUR_MS / 2);
-    await world.opened().estate.pullNow('clinic-1');
+    await world.opened().installation.pullNow('clinic-1');
     await planned(world, hooked);
     await time.leap(AHEAD_MS + SECOND_MS);
     await killed(second);

@@ -54,7 +54,7 @@ test('the daemon reminds of what is booked, signed and once, and not of what was
   });
   const daemon = await startDaemon(configuration, silentLogger, new AbortController().signal);
   onTestFinished(() => daemon.close());
-  const ledger = daemon.composition.estate.tenants.get('clinic-1')?.reminders?.ledger;
+  const ledger = daemon.composition.installation.tenants.get('clinic-1')?.reminders?.ledger;
   await waitFor(async () => (await ledger?.openCount()) === 2, { what: 'both to be planned' });
   world.clinic.cancel(tenantId, gone.id);
   await time.leap(AHEAD_MS + SECOND_MS);

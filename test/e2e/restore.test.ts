@@ -20,14 +20,15 @@ const SIGNALS = { stop: NEVER, abort: NEVER };
 const ADDRESS = { kind: 'phone', address: '+393331234567' } as const;
 const SMS = { accountSid: `AC${'0'.repeat(32)}`, from: '+15005550006', authToken: { env: 'SMS_TOKEN' } };
 
-function tenantOf({ estate }: Composition) {
-  const tenant = estate.tenants.get(TENANT);
+function tenantOf({ installation }: Composition) {
+  const tenant = installation.tenants.get(TENANT);
   if (tenant === undefined) throw new Error('the tenant is not open');
   return tenant;
 }
 
-const cycle = ({ estate }: Composition) => syncTenant(estate, TENANT, () => {}, SIGNALS);
-const forget = ({ estate }: Composition, patient: string) => forgetPatient(estate, TENANT, patient, () => {}, SIGNALS);
+const cycle = ({ installation }: Composition) => syncTenant(installation, TENANT, () => {}, SIGNALS);
+const forget = ({ installation }: Composition, patient: string) =>
+  forgetPatient(installation, TENANT, patient, () => {}, SIGNALS);
 
 /** A clinic with a calendar and reminders: one patient was forgotten, one address opted out, one record put back by hand. */
 async function useProtected() {
@@ -57,7 +58,7 @@ async function useProtected() {
   const first = world.opened();
   await cycle(first);
   await forget(first, forgotten);
-  await optOut(first.estate, TENANT, { ...ADDRESS, lift: false });
+  await optOut(first.installation, TENANT, { ...ADDRESS, lift: false });
   const [target = ''] = tenantOf(first).targets.keys();
   await tenantOf(first).journal.pin(target, ['put-back'], Date.now() + DAY_MS);
   await cycle(first);
@@ -71,7 +72,7 @@ async function useProtected() {
     return {
       isForgotten: (await tombstones.load())(forgotten),
       isOptedOut: (await reminders!.optOuts.find(mark)) !== null,
-      receipts: (await listReceipts(composition.estate, TENANT)).length,
+      receipts: (await listReceipts(composition.installation, TENANT)).length,
       pins: Object.keys(await journal.pins(target, Date.now())),
     };
   };
@@ -82,14 +83,14 @@ const WHOLE = { isForgotten: true, isOptedOut: true, receipts: 1, pins: ['put-ba
 const NOTHING = { isForgotten: false, isOptedOut: false, receipts: 0, pins: [] };
 
 /** What `status` tells of the tenant and what waits in holds. */
-async function told({ estate }: Composition) {
-  const [tenant] = (await status(estate)).tenants;
-  const holds = await tenantOf({ estate } as Composition).holds.list();
+async function told({ installation }: Composition) {
+  const [tenant] = (await status(installation)).tenants;
+  const holds = await tenantOf({ installation } as Composition).holds.list();
   const open = holds.filter(({ state }) => state === 'open');
   return { doubt: tenant?.doubt?.code ?? null, held: open.map(({ kind, recordIds }) => [kind, recordIds.length]) };
 }
 
-test('D12: Redis is emptied: nobody is written of until the backup is restored, and then nobody who was forgotten', async () => {
+test('Redis is emptied: nobody is written of until the backup is restored, and then nobody who was forgotten', async () => {
   const { world, forgotten, other, book, difference, protectedBy } = await useProtected();
   expect(await protectedBy(world.opened())).toEqual(WHOLE);
   const before = await difference();
@@ -119,7 +120,7 @@ test('D12: Redis is emptied: nobody is written of until the backup is restored, 
   expect(await told(again)).toEqual({ doubt: null, held: [] });
 });
 
-test('D12: without a backup a person forgets again whom they know of, and accepts the loss of the rest', async () => {
+test('without a backup a person forgets again whom they know of, and accepts the loss of the rest', async () => {
   const { world, forgotten, other, book, difference, protectedBy } = await useProtected();
   const before = await difference();
   await redis.connect().flushall();
@@ -139,5 +140,5 @@ test('D12: without a backup a person forgets again whom they know of, and accept
   expect(await told(again)).toEqual({ doubt: null, held: [] });
   // What nobody gave again is not known.
   expect(await protectedBy(again)).toEqual({ ...NOTHING, isForgotten: true, receipts: 1 });
-  expect(await acceptLoss(again.estate, TENANT)).toMatchObject({ changed: false });
+  expect(await acceptLoss(again.installation, TENANT)).toMatchObject({ changed: false });
 });

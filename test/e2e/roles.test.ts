@@ -35,10 +35,10 @@ function start(world: SmallWorld, role: Role): DaemonProcess {
 }
 
 async function lastRun(world: SmallWorld): Promise<unknown[]> {
-  return (await status(world.opened().estate)).tenants.map(({ lastRun }) => lastRun);
+  return (await status(world.opened().installation)).tenants.map(({ lastRun }) => lastRun);
 }
 
 async function isInSync(world: SmallWorld): Promise<boolean> {
-  const targets = (await status(world.opened().estate)).tenants.flatMap((tenant) => tenant.targets);
+  const targets = (await status(world.opened().installation)).tenants.flatMap((tenant) => tenant.targets);
   return targets.every(({ state }) => state === 'in-sync');
 }

@@ -39,7 +39,7 @@ async function startOne(world: SmallWorld): Promise<Daemon> {
 }
 
 const triggersOf = (daemon: Daemon) => {
-  const triggers = daemon.composition.estate.tenants.get('clinic-1')?.triggers;
+  const triggers = daemon.composition.installation.tenants.get('clinic-1')?.triggers;
   if (triggers == null) throw new Error('no triggers');
   return triggers;
 };

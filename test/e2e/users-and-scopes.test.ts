@@ -240,7 +240,7 @@ test('a user with several tenants and no choice: nothing is read, the ids are to
 });
 
 test.each(['unknownAbsent', 'unknownNull', 'unknownEmpty'] as const)(
-  'D25: the login of a user whom the clinic system does not know (%s) fails, and nothing of it is kept',
+  'the login of a user whom the clinic system does not know (%s) fails, and nothing of it is kept',
   async (name) => {
     const world = await startSmallWorld({ redisUrl: redis.url, user: (clinic) => clinic.users[name] });
     onTestFinished(() => world.close());
@@ -256,7 +256,7 @@ test.each(['unknownAbsent', 'unknownNull', 'unknownEmpty'] as const)(
   },
 );
 
-test('D25: a user who lost every tenant is not called connected, and is again with the next cycle that finds one', async () => {
+test('a user who lost every tenant is not called connected, and is again with the next cycle that finds one', async () => {
   const { world, user, clinicId } = await syncedWorld();
   world.clinic.leaveTenant(user.username, clinicId);
   expect((await anotherCycle(world.open())).run.error).toMatchObject({ code: 'user-unknown' });
@@ -268,7 +268,7 @@ test('D25: a user who lost every tenant is not called connected, and is again wi
   expect(await text(world)).toContain('login clinic (clinic): connected');
 });
 
-test('D25: a user moved to another tenant: every command says so, and no write leaves, by whichever way', async () => {
+test('a user moved to another tenant: every command says so, and no write leaves, by whichever way', async () => {
   const { world, user, clinicId } = await syncedWorld({ tenants: 2, unchosenTenant: true });
   const other = otherTenant(world);
   world.clinic.setPermissions(user.username, other, PERMISSIONS);
@@ -300,7 +300,7 @@ test('D25: a user moved to another tenant: every command says so, and no write l
   expect([...world.clinic.appointments(other)].map(({ id }) => id)).toContain(theirs);
 }, 90_000);
 
-test('D25: the first login binds the tenant: one that the user gets before the first cycle is not taken for it', async () => {
+test('the first login binds the tenant: one that the user gets before the first cycle is not taken for it', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url, tenants: 2, unchosenTenant: true });
   onTestFinished(() => world.close());
   const { user, clinicId, id } = world.tenants[0] as SmallTenant;
@@ -312,7 +312,7 @@ test('D25: the first login binds the tenant: one that the user gets before the f
   await expect(world.logIn({ tenant: id, connections: ['clinic'] })).rejects.toMatchObject({ code: 'tenant-gone' });
 });
 
-test('D25: a login while the clinic is away is kept, and says that its user is not known', async () => {
+test('a login while the clinic is away is kept, and says that its user is not known', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   world.clinicProxy.add({
@@ -344,7 +344,7 @@ test('a login reads again what the user may see; cycles without one keep it', as
   expect(readAgain()).toBe(3);
 });
 
-test('D25: somebody logs in who may not work in the tenant: refused, and the login that stood there goes on', async () => {
+test('somebody logs in who may not work in the tenant: refused, and the login that stood there goes on', async () => {
   const { world } = await syncedWorld({ tenants: 2 });
   const [mine, others] = world.tenants as [SmallTenant, SmallTenant];
   mine.user = others.user;
@@ -383,7 +383,7 @@ function reduceScopes(world: SmallWorld, username: string, scopes: string[]): vo
 }
 
 function metrics(world: SmallWorld): Promise<string> {
-  return createMetrics(() => world.opened().estate).render();
+  return createMetrics(() => world.opened().installation).render();
 }
 
 async function refreshClinic(world: SmallWorld): Promise<void> {
@@ -392,9 +392,9 @@ async function refreshClinic(world: SmallWorld): Promise<void> {
 }
 
 /** A cycle of the first tenant in what might be another process. */
-function anotherCycle({ estate }: ReturnType<SmallWorld['open']>) {
+function anotherCycle({ installation }: ReturnType<SmallWorld['open']>) {
   const { signal } = new AbortController();
-  return syncTenant(estate, 'clinic-1', () => {}, { stop: signal, abort: signal });
+  return syncTenant(installation, 'clinic-1', () => {}, { stop: signal, abort: signal });
 }
 
 function forgetTraffic({ targets }: SmallWorld): void {
@@ -418,7 +418,7 @@ async function titlesWithInitials(world: SmallWorld): Promise<number> {
 }
 
 async function firstEvents(world: SmallWorld) {
-  const record = await world.opened().estate.tenants.get('clinic-1')?.records.read('doctor-1');
+  const record = await world.opened().installation.tenants.get('clinic-1')?.targetStore.read('doctor-1');
   return world.google.events(record?.container ?? '');
 }
 
@@ -428,14 +428,14 @@ function isShown({ targets }: SmallWorld) {
 }
 
 async function shown(world: SmallWorld): Promise<Status['tenants'][number]> {
-  const [tenant] = (await status(world.opened().estate, 'clinic-1')).tenants;
+  const [tenant] = (await status(world.opened().installation, 'clinic-1')).tenants;
   if (tenant === undefined) throw new Error('there is no tenant');
   return tenant;
 }
 
 /** What `clinic-mirror status` prints, as one line. */
 async function text(world: SmallWorld): Promise<string> {
-  return renderStatus(await status(world.opened().estate, 'clinic-1')).replaceAll(/\s+/g, ' ');
+  return renderStatus(await status(world.opened().installation, 'clinic-1')).replaceAll(/\s+/g, ' ');
 }
 
 /** What is gone from the clinic goes with the second reading that misses it. */

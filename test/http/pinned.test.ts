@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { pinnedLookup, type Resolve } from '../../src/http/pinned.ts';
 import { transmit } from '../../src/http/transport.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
@@ -66,8 +66,8 @@ function wireRequest(url: string, allow: (address: string) => boolean, resolve: 
   return { method: 'POST', url, headers: { 'x-a': '1' }, body: 'è una prova', lookup, ...limits };
 }
 
-function doorWith(resolve: Resolve) {
-  return createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, resolve, timeoutMs: 500 });
+function clientWith(resolve: Resolve) {
+  return createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, resolve, timeoutMs: 500 });
 }
 
 function failure(answer: Promise<unknown>): Promise<MirrorError> {
@@ -97,7 +97,7 @@ describe('a public request', () => {
     ['a name without addresses', []],
   ])('is not sent to %s', async (_, addresses) => {
     const { url, seen } = await receiver();
-    const error = await failure(doorWith(answers(addresses).resolve).send(publicRequest(url)));
+    const error = await failure(clientWith(answers(addresses).resolve).send(publicRequest(url)));
     expect(error).toMatchObject({ actor: 'settings', code: 'address-not-allowed', ambiguous: false });
     expect(seen).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe('a public request', () => {
     'example.com',
   ])('is not sent to %s, and no name is asked for', async (url) => {
     const { resolve, asked } = answers([PUBLIC]);
-    const error = await failure(doorWith(resolve).send(publicRequest(url)));
+    const error = await failure(clientWith(resolve).send(publicRequest(url)));
     expect(error).toMatchObject({ code: 'address-not-allowed' });
     expect(error.message).not.toMatch(/example|127|::|169|7f|2130/);
     expect(asked()).toBe(0);
@@ -122,19 +122,21 @@ describe('a public request', () => {
   test('is not led elsewhere by a name that changes between check and connection', async () => {
     const { url, seen } = await receiver();
     const { resolve, asked } = answers([PUBLIC], [LOOPBACK]);
-    await failure(doorWith(resolve).send(publicRequest(url)));
+    await failure(clientWith(resolve).send(publicRequest(url)));
     expect([asked(), seen]).toEqual([1, []]);
   });
 
   test('to a name that nobody knows was surely not sent', async () => {
     const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND', syscall: 'getaddrinfo' });
-    const error = await failure(doorWith(() => Promise.reject(unknown)).send(publicRequest('https://nowhere.example')));
+    const error = await failure(
+      clientWith(() => Promise.reject(unknown)).send(publicRequest('https://nowhere.example')),
+    );
     expect(error).toMatchObject({ code: 'connection-failed', ambiguous: false });
   });
 
   test('waits for no name server longer than for an answer', async () => {
     const silent: Resolve = () => new Promise(() => {});
-    const error = await failure(doorWith(silent).send(publicRequest('https://slow.example')));
+    const error = await failure(clientWith(silent).send(publicRequest('https://slow.example')));
     expect(error).toMatchObject({ code: 'timeout', ambiguous: false });
   });
 });

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHttpDoor, withBudget } from '../../src/http/door.ts';
+import { createHttpClient, withBudget } from '../../src/http/client.ts';
 import { openBudgetShare } from '../../src/state/budget.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const signal = AbortSignal.timeout(30_000);
 const server = createServer((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
-const door = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now });
+const httpClient = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now });
 let url: string;
 
 beforeAll(async () => {
@@ -26,18 +26,18 @@ function share(tenant: string) {
 const request = () => ({ label: 'google.events.list', method: 'GET', url, signal });
 
 test('a target that is told to wait does not make the targets of other tenants wait', async () => {
-  await withBudget(door, share('studio-rossi')).send(request());
-  await withBudget(door, share('studio-rossi')).asFetch('google.calendars.get')(url);
-  expect(await withBudget(door, share('studio-bianchi')).send(request())).toMatchObject({ status: 429 });
+  await withBudget(httpClient, share('studio-rossi')).send(request());
+  await withBudget(httpClient, share('studio-rossi')).asFetch('google.calendars.get')(url);
+  expect(await withBudget(httpClient, share('studio-bianchi')).send(request())).toMatchObject({ status: 429 });
 });
 
-test('D10: a clinic that tells one tenant to wait is asked on by the others; told so by three, all wait', async () => {
+test('a clinic that tells one tenant to wait is asked on by the others; told so by three, all wait', async () => {
   for (const tenant of ['studio-rossi', 'studio-bianchi', 'studio-verdi']) {
     const budget = share(tenant);
-    expect(await door.send({ ...request(), budget })).toMatchObject({ status: 429 });
-    await expect(door.send({ ...request(), budget })).rejects.toMatchObject({ code: 'budget-paused' });
+    expect(await httpClient.send({ ...request(), budget })).toMatchObject({ status: 429 });
+    await expect(httpClient.send({ ...request(), budget })).rejects.toMatchObject({ code: 'budget-paused' });
   }
-  await expect(door.send({ ...request(), budget: share('studio-neri') })).rejects.toMatchObject({
+  await expect(httpClient.send({ ...request(), budget: share('studio-neri') })).rejects.toMatchObject({
     code: 'budget-paused',
     remedy: expect.stringContaining('15 min'),
   });
@@ -46,7 +46,7 @@ test('D10: a clinic that tells one tenant to wait is asked on by the others; tol
 test('an answer is not lost when the budget can not be told of it', async () => {
   const budget = share('studio-rossi');
   const told = { ...budget, refused: () => Promise.reject(new Error('Redis is away')) };
-  expect(await door.send({ ...request(), budget: told })).toMatchObject({ status: 429 });
+  expect(await httpClient.send({ ...request(), budget: told })).toMatchObject({ status: 429 });
 });
 
 test('a wait for the budget that is stopped is a request that was stopped, and surely was not sent', async () => {
@@ -55,7 +55,7 @@ test('a wait for the budget that is stopped is a request that was stopped, and s
     ...share('a'),
     take: () => new Promise<void>((_, reject) => stop.signal.addEventListener('abort', reject)),
   };
-  const sent = door.send({ ...request(), method: 'POST', signal: stop.signal, budget: waiting });
+  const sent = httpClient.send({ ...request(), method: 'POST', signal: stop.signal, budget: waiting });
   stop.abort();
   await expect(sent).rejects.toMatchObject({ code: 'aborted', ambiguous: false });
 });

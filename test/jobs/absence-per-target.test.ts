@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decideHold } from '../../src/control/holds.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle } from './cycle.ts';
@@ -32,7 +32,7 @@ test('a removal that was rejected in one target proves nothing for another', asy
   await cycle(tenant);
   const [hold] = await tenant.holds.list();
   expect(hold).toMatchObject({ target: 'doctor', state: 'open' });
-  await decideHold(openEstate({ tenants: [tenant] }), tenant.id, hold!.id, 'rejected');
+  await decideHold(openInstallation({ tenants: [tenant] }), tenant.id, hold!.id, 'rejected');
 
   // One list leaves an appointment out that is there when it is asked for alone.
   const readAppointments = clinic.readAppointments.bind(clinic);

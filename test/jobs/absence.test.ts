@@ -84,12 +84,12 @@ describe('a record that a complete list should have shown', () => {
     expect([asked, list.mock.calls]).toEqual([[], []]);
   });
 
-  test('D4: is gone for the first time, which is not believed yet', async () => {
+  test('is gone for the first time, which is not believed yet', async () => {
     const { missedOnce, vanished, sampled, unconfirmed } = await confirm({ missing: { doctor: ['1'] } });
     expect([[...missedOnce], [...vanished], [...sampled], unconfirmed]).toEqual([['1'], [], ['1'], 1]);
   });
 
-  test('D4: is believed to be gone when a reading that began long enough before missed it too', async () => {
+  test('is believed to be gone when a reading that began long enough before missed it too', async () => {
     const second = await confirm({ missing: { doctor: ['1'] }, known: { 1: NOW - MISSED_FOR_MS } });
     expect([[...second.vanished], [...second.missedOnce], second.unconfirmed]).toEqual([['1'], [], 0]);
     // What it told is no sample of those that nobody asked for: those were picked for having been gone before.
@@ -99,7 +99,7 @@ describe('a record that a complete list should have shown', () => {
     expect(early.asked).toEqual([]);
   });
 
-  test('D4: is not believed to be gone where the clock jumped between the two readings', async () => {
+  test('is not believed to be gone where the clock jumped between the two readings', async () => {
     const choice = { missing: { doctor: ['1'] }, known: { 1: NOW - HOUR_MS } };
     const early = await confirm({ ...choice, elapsedBetween: () => MISSED_FOR_MS - 1 });
     expect([[...early.vanished], [...early.missedOnce], early.asked]).toEqual([[], ['1'], []]);

@@ -49,14 +49,14 @@ function watchReadings({ tenant }: AuditWorld) {
 
 /** The process dies before the given fields of the target's record are written. */
 async function dyingBefore({ tenant }: AuditWorld, field: 'drift' | 'cursor', work: () => Promise<unknown>) {
-  const { write } = tenant.records;
-  tenant.records.write = async (target, fields) => {
+  const { write } = tenant.targetStore;
+  tenant.targetStore.write = async (target, fields) => {
     if (field in fields) throw new Error('the process was killed');
     // What a dead process cannot do any more.
-    if (!('trouble' in fields)) await write(target, fields);
+    if (!('failure' in fields)) await write(target, fields);
   };
   await work();
-  tenant.records.write = write;
+  tenant.targetStore.write = write;
 }
 
 describe('an audit', () => {
@@ -87,7 +87,7 @@ describe('an audit', () => {
     await auditOf(world.tenant);
     world.model.replaceCalendar();
     await auditOf(world.tenant);
-    expect(await world.tenant.records.read('doctor')).toMatchObject({ cursor: null });
+    expect(await world.tenant.targetStore.read('doctor')).toMatchObject({ cursor: null });
     await cycle(world.tenant);
     await auditOf(world.tenant);
     expect(readings.at(-1)).toMatchObject({ asked: 'whole', named: 5 });
@@ -135,7 +135,7 @@ describe('an audit', () => {
     };
     await auditOf(world.tenant);
     world.tenant.links.writeAll = writeAll;
-    await world.tenant.records.write('doctor', { trouble: null, pausedUntil: null });
+    await world.tenant.targetStore.write('doctor', { failure: null, pausedUntil: null });
     expect(await auditOf(world.tenant)).toMatchObject({ edited: 1 });
   });
 
@@ -252,7 +252,7 @@ test('a feed that nobody can read is begun again, and the target goes on', async
     },
   };
   expect(await auditOf(world.tenant)).toMatchObject({ edited: 1 });
-  expect(await world.tenant.records.read('doctor')).toMatchObject({ trouble: null, pausedUntil: null });
+  expect(await world.tenant.targetStore.read('doctor')).toMatchObject({ failure: null, pausedUntil: null });
 });
 
 test('two objects for one record are counted as of the last reading of all', async () => {
@@ -265,16 +265,22 @@ test('two objects for one record are counted as of the last reading of all', asy
     ...connector,
     async changes(...given) {
       const answer = await connector.changes(...given);
-      const remote = { key: twin.key, locator: twin.locator, remoteId: twin.key, versionTag: 'v1', item: twin.item };
+      const remote = {
+        key: twin.key,
+        sealedRecordId: twin.sealedRecordId,
+        remoteId: twin.key,
+        versionTag: 'v1',
+        item: twin.item,
+      };
       return { ...answer, items: [...answer.items, remote] };
     },
   };
   await auditOf(world.tenant, { whole: true });
   await auditOf(world.tenant, { whole: true });
-  expect(await world.tenant.records.read('doctor')).toMatchObject({ ambiguous: 1 });
+  expect(await world.tenant.targetStore.read('doctor')).toMatchObject({ ambiguous: 1 });
   targetOf(world.tenant).connector = connector;
   await auditOf(world.tenant, { whole: true });
-  expect(await world.tenant.records.read('doctor')).toMatchObject({ ambiguous: 0 });
+  expect(await world.tenant.targetStore.read('doctor')).toMatchObject({ ambiguous: 0 });
 });
 
 describe('a mark', () => {
@@ -450,7 +456,7 @@ async function take(world: AuditWorld, expected: Expectation, id: string, act: s
   if (act === 'move' && isThere) editByHand(world, id, { time });
   // Elsewhere it is left without its mark, which nobody sees.
   const isRepaired = targetOf(tenant).configuration.audit.drift === 'repair';
-  if (act === 'unmark' && isThere && isRepaired) Object.assign(objectOf(world, id), { locator: null });
+  if (act === 'unmark' && isThere && isRepaired) Object.assign(objectOf(world, id), { sealedRecordId: null });
   if (act === 'remove' && isThere) expected.trash.set(id, removeByHand(world, id));
   const written = expected.written.get(id);
   if (act === 'put back' && isThere && written != null) editByHand(world, id, JSON.parse(written) as CalendarItem);

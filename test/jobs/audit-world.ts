@@ -70,7 +70,7 @@ export function removeByHand(world: AuditWorld, recordId: string): ModelObject {
   return object;
 }
 
-/** Items that carry our mark, as texts in order. */
+/** Items that carry our owner tag, as texts in order. */
 export function shownBy({ model }: AuditWorld): string[] {
   return model
     .objects()

@@ -118,7 +118,7 @@ describe('what people did to a calendar', () => {
     const world = await synced(3, 'report');
     editByHand(world, '0', { description: 'Bring cake' });
     const report = await auditOf(world.tenant);
-    expect((await world.tenant.records.read('doctor')).drift).toEqual(report);
+    expect((await world.tenant.targetStore.read('doctor')).drift).toEqual(report);
     expect(report).toMatchObject({ checkedAt: NOW, fields: { description: 1 } });
   });
 
@@ -197,7 +197,7 @@ describe('a calendar', () => {
 
     const report = await auditOf(world.tenant);
     expect(report).toMatchObject({ calendarReplaced: true, edited: 0, removed: 0 });
-    expect((await world.tenant.records.read('doctor')).drift).toEqual(report);
+    expect((await world.tenant.targetStore.read('doctor')).drift).toEqual(report);
     await cycle(world.tenant);
     expect(own(world)).toHaveLength(7);
     expect(await auditOf(world.tenant)).toMatchObject({ checked: 7, removed: 0 });
@@ -211,7 +211,7 @@ describe('a calendar', () => {
       retry: 'never',
     });
     expect(await auditOf(world.tenant)).toBeNull();
-    expect((await world.tenant.records.read('doctor')).trouble).toMatchObject({ code: 'calendar-gone' });
+    expect((await world.tenant.targetStore.read('doctor')).failure).toMatchObject({ code: 'calendar-gone' });
   });
 
   test('with objects of ours that no link tells of gets them planned like any other', async () => {
@@ -242,9 +242,9 @@ describe('an audit', () => {
     expect(await auditOf(fresh.tenant)).toBeNull();
     await lane?.release();
 
-    await fresh.tenant.records.write('doctor', { pausedUntil: NOW + 1 });
+    await fresh.tenant.targetStore.write('doctor', { pausedUntil: NOW + 1 });
     expect(await auditOf(fresh.tenant)).toBeNull();
-    await fresh.tenant.records.write('doctor', { pausedUntil: null });
+    await fresh.tenant.targetStore.write('doctor', { pausedUntil: null });
     expect(fresh.model.calls.read).toBe(1);
   });
 
@@ -269,13 +269,13 @@ describe('an audit', () => {
       },
     };
     expect(await auditOf(world.tenant)).toBeNull();
-    const record = await world.tenant.records.read('doctor');
-    expect(record).toMatchObject({ drift: null, trouble: { code: 'server-error' } });
+    const record = await world.tenant.targetStore.read('doctor');
+    expect(record).toMatchObject({ drift: null, failure: { code: 'server-error' } });
     const links = await world.tenant.links.read('doctor');
     expect([...links.values()].every(({ drift }) => drift === null)).toBe(true);
   });
 
-  test('whose lane was taken over writes nothing and calls it no trouble', async () => {
+  test('whose lane was taken over writes nothing and calls it no failure', async () => {
     const world = await synced(3);
     removeByHand(world, '0');
     const connector = targetOf(world.tenant).connector;
@@ -288,8 +288,8 @@ describe('an audit', () => {
       },
     };
     expect(await auditOf(world.tenant)).toBeNull();
-    const { drift, trouble, pausedUntil } = await world.tenant.records.read('doctor');
-    expect({ drift, trouble, pausedUntil }).toEqual({ drift: null, trouble: null, pausedUntil: null });
+    const { drift, failure, pausedUntil } = await world.tenant.targetStore.read('doctor');
+    expect({ drift, failure, pausedUntil }).toEqual({ drift: null, failure: null, pausedUntil: null });
     expect((await world.tenant.links.read('doctor')).get('0')?.drift).toBeNull();
   });
 

@@ -129,7 +129,7 @@ describe('a target whose configuration changed between two starts', () => {
   });
 });
 
-describe('trouble of a target with nothing to write', () => {
+describe('failure of a target with nothing to write', () => {
   test('is over when its calendar answers again', async () => {
     const { start, clock } = open();
     const model = createModelTarget();
@@ -160,7 +160,7 @@ describe('a first run that was rejected', () => {
 });
 
 describe('a daemon of a newer version', () => {
-  test('D24: writes nothing again for the links of version 0.1.0, and makes them its own when it reads the target', async () => {
+  test('writes nothing again for the links of version 0.1.0, and makes them its own when it reads the target', async () => {
     const { clinic, start } = open();
     const model = createModelTarget();
     const tenant = start(model);

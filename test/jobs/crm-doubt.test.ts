@@ -133,5 +133,5 @@ test('a consent that is withdrawn is honoured while the past can’t be read', a
     'no-consent': 1,
     'history-unread': COUNT - 1,
   });
-  expect((await process.records.read('contacts')).plannedAsOf).toBeLessThan(world.clock.now);
+  expect((await process.targetStore.read('contacts')).plannedAsOf).toBeLessThan(world.clock.now);
 });

@@ -207,7 +207,7 @@ describe('derived properties', () => {
     world.clock.now += 15 * MINUTE_MS;
     world.clinic.truncatedAfter = 0;
     await cycle(world.tenant);
-    expect((await world.tenant.records.read('contacts')).settledAsOf).toBe(NOW);
+    expect((await world.tenant.targetStore.read('contacts')).settledAsOf).toBe(NOW);
   });
 
   test('whose past can’t be read whole don’t have it asked for with every cycle', async () => {
@@ -238,7 +238,7 @@ test('activities of a list of patients that broke off leave the target as fresh 
   await cycle(world.tenant);
   world.clinic.patientsArePartial = true;
   await laterCycle(world);
-  expect((await world.tenant.records.read('activities')).settledAsOf).toBe(NOW);
+  expect((await world.tenant.targetStore.read('activities')).settledAsOf).toBe(NOW);
 });
 
 test('activities know their contacts by the names that these carry, also while contacts are paused', async () => {

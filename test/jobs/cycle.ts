@@ -1,5 +1,5 @@
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { pushTarget, type Turn } from '../../src/jobs/push.ts';
+import { type PushResult, pushTarget } from '../../src/jobs/push.ts';
 import { readStreamsInTurn } from '../../src/jobs/read-streams.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import type { RunReport } from '../../src/state/runs.ts';
@@ -27,7 +27,7 @@ export async function pullAlone(tenant: OpenTenant): Promise<RunReport> {
 }
 
 /** Turns of a lane until it asks for a later one, or for none. */
-export async function drain(tenant: OpenTenant, target: OpenTarget): Promise<Turn> {
+export async function drain(tenant: OpenTenant, target: OpenTarget): Promise<PushResult> {
   for (let turns = 0; turns < 200; turns += 1) {
     const turn = await pushTarget(tenant, target, { stop: NEVER, abort: NEVER });
     if (turn.nextInMs !== 0) return turn;

@@ -185,7 +185,7 @@ describe('a cycle', () => {
 });
 
 describe('an appointment that a whole list does not show', () => {
-  test('D4: is read alone, and removed when it is gone by a second reading too', async () => {
+  test('is read alone, and removed when it is gone by a second reading too', async () => {
     const { clinic, model, clock, tenant } = open(5);
     tenant.missedForMs = MINUTE_MS;
     await cycle(tenant);
@@ -207,7 +207,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
   });
 
-  test('D4: is not removed where the clock jumps ahead between the two readings', async () => {
+  test('is not removed where the clock jumps ahead between the two readings', async () => {
     const steady = { now: 0 };
     const { clinic, model, clock, again } = open(5);
     const tenant = again({ steady: () => steady.now });
@@ -225,7 +225,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(model.objects()).toHaveLength(4);
   });
 
-  test('D4: is missed again when it was there in between, in the list, alone, or in a row that can’t be used', async () => {
+  test('is missed again when it was there in between, in the list, alone, or in a row that can’t be used', async () => {
     const world = open(5);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -259,7 +259,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(model.objects()).toHaveLength(4);
   });
 
-  test('D4: is not removed by a reading alone of a row that can’t be used, however often', async () => {
+  test('is not removed by a reading alone of a row that can’t be used, however often', async () => {
     const { clinic, model, tenant } = open(5);
     await cycle(tenant);
     clinic.unusable.add('3');
@@ -443,7 +443,7 @@ describe('too many removals', () => {
     expect(world.model.objects()).toHaveLength(40);
   });
 
-  test('D2: of a small calendar are held when half of it is gone, and not when less is, or the clinic cancels all of it', async () => {
+  test('of a small calendar are held when half of it is gone, and not when less is, or the clinic cancels all of it', async () => {
     const emptied = open(8);
     await cycle(emptied.tenant);
     emptied.clinic.appointments.clear();
@@ -465,7 +465,7 @@ describe('too many removals', () => {
     expect(await thinned.tenant.holds.list()).toEqual([]);
   });
 
-  test('D1: are held whole before the first is removed, though most of them could not be asked for', async () => {
+  test('are held whole before the first is removed, though most of them could not be asked for', async () => {
     const world = open(600);
     await cycle(world.tenant);
     world.clinic.appointments.clear();
@@ -479,7 +479,7 @@ describe('too many removals', () => {
     expect(world.clinic.counts.lookups).toBe(260);
   });
 
-  test('D1: approved, they go as they are proven, by one question each, 200 in a cycle', async () => {
+  test('approved, they go as they are proven, by one question each, 200 in a cycle', async () => {
     const world = open(600);
     await cycle(world.tenant);
     world.clinic.appointments.clear();
@@ -493,7 +493,7 @@ describe('too many removals', () => {
     expect(left).toEqual([400, 200, 0]);
   });
 
-  test('D1: a list that hides most of what is there holds nothing and stops nothing, however often it comes', async () => {
+  test('a list that hides most of what is there holds nothing and stops nothing, however often it comes', async () => {
     const world = open(600);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -507,7 +507,7 @@ describe('too many removals', () => {
     expect(model.objects()).toHaveLength(599);
   });
 
-  test('D1: what is held and is there after all leaves the hold, though no list shows it', async () => {
+  test('what is held and is there after all leaves the hold, though no list shows it', async () => {
     const world = open(40);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -522,7 +522,7 @@ describe('too many removals', () => {
     expect(model.objects()).toHaveLength(40);
   });
 
-  test('D3: a record that comes and goes counts each time', async () => {
+  test('a record that comes and goes counts each time', async () => {
     const world = open(8);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -540,7 +540,7 @@ describe('too many removals', () => {
   });
 });
 
-describe('D5: a reading that replaces nearly everything', () => {
+describe('a reading that replaces nearly everything', () => {
   const foreign = (clinic: ModelClinic, prefix: string) => {
     clinic.appointments.clear();
     for (let index = 0; index < 62; index += 1) {
@@ -621,7 +621,7 @@ describe('D5: a reading that replaces nearly everything', () => {
   });
 });
 
-describe('D5: a reading under the same ids that replaces nearly everything', () => {
+describe('a reading under the same ids that replaces nearly everything', () => {
   const moveAll = ({ appointments }: ModelClinic, agendaId: string) => {
     for (const [id, { time }] of [...appointments]) {
       // Each by another time, as somebody else's would be.
@@ -668,7 +668,7 @@ describe('a first run that waits for a person', () => {
     expect(model.calls.operations).toBe(0);
     expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 5, inSyncAsOf: null });
     await tenant.holds.decide(hold.id, 'approved', NOW, NOW + DAY_MS);
-    await tenant.records.write('doctor', { firstRunApprovedAt: NOW });
+    await tenant.targetStore.write('doctor', { firstRunApprovedAt: NOW });
     await cycle(tenant);
     expect(model.objects()).toHaveLength(5);
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync' });
@@ -818,7 +818,7 @@ describe('an error of the whole target', () => {
     model.wholeTargetError = failure('rate-limited', 'later', { retryAfterMs: 90_000 });
     const turn = await drain(tenant, targetOf(tenant));
     expect(turn.nextInMs).toBeGreaterThanOrEqual(90_000);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'resting', trouble: { code: 'rate-limited', sinceAt: NOW } });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'resting', failure: { code: 'rate-limited', sinceAt: NOW } });
     const calls = { ...model.calls };
     expect(await drain(tenant, targetOf(tenant))).toMatchObject({ idle: true });
     expect(model.calls).toEqual(calls);
@@ -826,7 +826,7 @@ describe('an error of the whole target', () => {
     clock.now += turn.nextInMs ?? 0;
     await drain(tenant, targetOf(tenant));
     expect(model.objects()).toHaveLength(4);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', trouble: null, failing: 0 });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', failure: null, failing: 0 });
   });
 
   test('that needs a person stops it, and no other target', async () => {
@@ -841,7 +841,7 @@ describe('an error of the whole target', () => {
     const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => NOW });
     await cycle(tenant);
     expect(sound.objects()).toHaveLength(1);
-    expect(await stateOf(tenant, 'broken')).toMatchObject({ state: 'stopped', trouble: { code: 'login-refused' } });
+    expect(await stateOf(tenant, 'broken')).toMatchObject({ state: 'stopped', failure: { code: 'login-refused' } });
     expect(await stateOf(tenant, 'sound')).toMatchObject({ state: 'in-sync' });
   });
 
@@ -953,11 +953,11 @@ describe('a lane', () => {
       });
     const turn = await pushTarget(tenant, targetOf(tenant), { stop: NEVER, abort: NEVER });
     expect(turn.nextInMs).toBe(1_000);
-    expect(await tenant.records.read('doctor')).toMatchObject({ trouble: null, pausedUntil: null });
+    expect(await tenant.targetStore.read('doctor')).toMatchObject({ failure: null, pausedUntil: null });
     expect(model.objects()).toEqual([]);
   });
 
-  test('whose lease was lost in the middle of a call writes nothing more, trouble included', async () => {
+  test('whose lease was lost in the middle of a call writes nothing more, failure included', async () => {
     const connection = redis.connect();
     const { model, tenant } = open(5);
     await pull(tenant);
@@ -966,7 +966,7 @@ describe('a lane', () => {
     };
     const turn = await pushTarget(tenant, targetOf(tenant), { stop: NEVER, abort: NEVER });
     expect(turn.nextInMs).toBe(1_000);
-    expect(await tenant.records.read('doctor')).toMatchObject({ trouble: null });
+    expect(await tenant.targetStore.read('doctor')).toMatchObject({ failure: null });
     expect(await tenant.links.count('doctor')).toBe(0);
     model.beforeApply = () => {};
     await drain(tenant, targetOf(tenant));

@@ -27,7 +27,7 @@ const IN_FLIGHT = {
   push: 16,
   audit: 4,
   look: 16,
-  channels: 4,
+  subscriptions: 4,
   remind: 32,
   triggers: 16,
   'refresh-tokens': 4,

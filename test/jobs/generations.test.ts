@@ -6,7 +6,7 @@ import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, pull, targetOf } from './cycle.ts';
@@ -32,9 +32,9 @@ async function open() {
 }
 
 const statusOf = async (tenant: OpenTenant) =>
-  (await status(openEstate({ tenants: [tenant] }))).tenants[0]?.configuration;
+  (await status(openInstallation({ tenants: [tenant] }))).tenants[0]?.configuration;
 
-describe('D20: of two processes with different configurations', () => {
+describe('of two processes with different configurations', () => {
   test('the older one neither plans nor writes nor audits: after the change each event is written once', async () => {
     const { model, clock, start } = await open();
     const before = start({ title: 'full' });
@@ -55,7 +55,7 @@ describe('D20: of two processes with different configurations', () => {
     expect(new Set(model.objects().map(({ item }) => item.title))).toEqual(new Set(['Busy']));
     const runs = await after.runs.list(50);
     expect(runs.filter(({ error }) => error !== null)).toEqual([]);
-    expect(await before.records.read('doctor')).toMatchObject({ trouble: null });
+    expect(await before.targetStore.read('doctor')).toMatchObject({ failure: null });
   });
 
   test('the older one writes nothing any more of what it is at work on', async () => {
@@ -143,7 +143,7 @@ describe('D20: of two processes with different configurations', () => {
   });
 });
 
-test('D20: processes with the same configuration share its number', async () => {
+test('processes with the same configuration share its number', async () => {
   const { start } = await open();
   const [one, other] = [start(), start()];
   await cycle(one);

@@ -264,12 +264,12 @@ async function settle(world: World): Promise<OpenTenant> {
 }
 
 function expectMirror(world: World, tenant: OpenTenant, target: OpenTarget): void {
-  const ours = world.model.objects().filter(({ mark }) => mark === target.identity.mark);
+  const ours = world.model.objects().filter(({ mark }) => mark === target.identity.ownerTag);
   const { pastDays, futureDays } = target.configuration.window;
   const window = { fromAt: world.now - pastDays * DAY_MS, toAt: world.now + futureDays * DAY_MS };
   const byRecord = new Map<string, (typeof ours)[number]>();
   for (const object of ours) {
-    const recordId = target.identity.recordIdOf(object.locator ?? '');
+    const recordId = target.identity.recordIdOf(object.sealedRecordId ?? '');
     expect(recordId).not.toBeNull();
     expect(byRecord.has(recordId ?? ''), `two objects for ${recordId}`).toBe(false);
     byRecord.set(recordId ?? '', object);

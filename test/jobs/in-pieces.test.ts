@@ -40,7 +40,7 @@ function large(size: number) {
   );
   const remote = written.map(({ id, key, item }) => ({
     key,
-    locator: identity.locator(id),
+    sealedRecordId: identity.sealedRecordId(id),
     remoteId: key,
     versionTag: 'v1',
     item,
@@ -78,7 +78,7 @@ describe('with five thousand appointments others may have their turn again and a
       window: WINDOW,
       rule(appointment, key) {
         const item = project(appointment, POLICY, EMPTY_DIRECTORY, key);
-        return item === null ? { leaveOut: 'status' } : { item };
+        return item === null ? { exclude: 'status' } : { item };
       },
       restores: () => true,
       identity,

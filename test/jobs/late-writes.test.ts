@@ -23,7 +23,7 @@ function move(world: AuditWorld, recordId: string, inHours: number): void {
 
 /** Sends an operation as a worker that lost its lease would, past the lane. */
 async function sendLate({ model, tenant }: AuditWorld, operation: Operation): Promise<string> {
-  const { mark } = targetOf(tenant).identity;
+  const { ownerTag: mark } = targetOf(tenant).identity;
   const [outcome] = await model.open(mark).apply('calendar-1', [operation], NEVER);
   return outcome!.result;
 }
@@ -40,7 +40,7 @@ async function sentBy(world: AuditWorld, work: () => Promise<unknown>): Promise<
 const linkOf = async ({ tenant }: AuditWorld, recordId: string) =>
   (await tenant.links.readSome('doctor', [recordId])).get(recordId);
 
-describe('D16: a write that is older than what stands there', () => {
+describe('a write that is older than what stands there', () => {
   test('gives way, and the link knows the later one', async () => {
     const world = await synced(2);
     move(world, '0', 30);
@@ -71,11 +71,11 @@ describe('D16: a write that is older than what stands there', () => {
     objectOf(world, '0').revision = 77;
     objectOf(world, '0').version = 9;
     await auditOf(world.tenant, { whole: true });
-    expect((await world.tenant.records.read('doctor')).plannedAsOf).toBeNull();
+    expect((await world.tenant.targetStore.read('doctor')).plannedAsOf).toBeNull();
   });
 });
 
-describe('D16: a write without an answer that arrives after a later one, where the target compares no versions', () => {
+describe('a write without an answer that arrives after a later one, where the target compares no versions', () => {
   async function late(): Promise<{ world: AuditWorld; newest: unknown }> {
     const world = await synced(2, 'keep');
     world.model.fault = () => 'unavailable';
@@ -96,11 +96,11 @@ describe('D16: a write without an answer that arrives after a later one, where t
     const { world, newest } = await late();
     world.clock.now += STILL_ON_ITS_WAY_MS;
     await drain(world.tenant, targetOf(world.tenant));
-    expect((await world.tenant.records.read('doctor')).plannedAsOf).toBeNull();
+    expect((await world.tenant.targetStore.read('doctor')).plannedAsOf).toBeNull();
     await cycle(world.tenant);
     expect(objectOf(world, '0').item).toEqual(newest);
     expect(await auditOf(world.tenant, { whole: true })).toMatchObject({ edited: 0 });
-    expect((await world.tenant.records.read('doctor')).drift).not.toHaveProperty('overwritten');
+    expect((await world.tenant.targetStore.read('doctor')).drift).not.toHaveProperty('overwritten');
   });
 
   test('is left to what waits for its record', async () => {
@@ -110,23 +110,23 @@ describe('D16: a write without an answer that arrives after a later one, where t
     world.clock.now += STILL_ON_ITS_WAY_MS;
     await drain(world.tenant, targetOf(world.tenant));
     expect(objectOf(world, '0').item).not.toEqual(newest);
-    expect((await world.tenant.records.read('doctor')).plannedAsOf).not.toBeNull();
+    expect((await world.tenant.targetStore.read('doctor')).plannedAsOf).not.toBeNull();
   });
 });
 
-describe('D16: a state that went back', () => {
+describe('a state that went back', () => {
   test('lets later objects stand, and goes on above their revisions', async () => {
     const world = await synced(1);
     Object.assign(objectOf(world, '0'), { revision: 500, version: 9 });
     move(world, '0', 30);
     await cycle(world.tenant);
-    const given = await world.tenant.records.read('doctor');
+    const given = await world.tenant.targetStore.read('doctor');
     expect(given.plannedAsOf).toBeNull();
     expect(await linkOf(world, '0')).toMatchObject({ revision: 500 });
     await cycle(world.tenant);
     expect(objectOf(world, '0').revision).toBeGreaterThan(500);
     expect(await world.tenant.outbox.counts('doctor')).toMatchObject({ pending: 0 });
-    expect((await world.tenant.records.read('doctor')).settledAsOf).not.toBeNull();
+    expect((await world.tenant.targetStore.read('doctor')).settledAsOf).not.toBeNull();
   });
 
   test('and was lost whole is built from the objects, above the highest revision of them', async () => {
@@ -143,7 +143,7 @@ describe('D16: a state that went back', () => {
   });
 });
 
-describe('D17: a create whose answer was lost', () => {
+describe('a create whose answer was lost', () => {
   test('and that arrives after the deletion of its record is found by its name, and goes', async () => {
     const world = openWorld(redis.connect(), 1, 'repair');
     world.model.fault = () => 'unavailable';
@@ -157,7 +157,7 @@ describe('D17: a create whose answer was lost', () => {
     expect(objectIn(world, '0')).toBeDefined();
     world.clock.now += STILL_ON_ITS_WAY_MS;
     await drain(world.tenant, targetOf(world.tenant));
-    expect((await world.tenant.records.read('doctor')).plannedAsOf).toBeNull();
+    expect((await world.tenant.targetStore.read('doctor')).plannedAsOf).toBeNull();
     await cycle(world.tenant);
     expect(objectIn(world, '0')).toBeUndefined();
     expect(await world.tenant.unanswered.nextAt('doctor')).toBeNull();
@@ -179,7 +179,7 @@ describe('D17: a create whose answer was lost', () => {
   });
 });
 
-describe('D15: where keys are looked up, a write without an answer', () => {
+describe('where keys are looked up, a write without an answer', () => {
   const LAG_MS = 60 * SECOND_MS;
 
   async function lagging() {
@@ -295,7 +295,7 @@ describe('D15: where keys are looked up, a write without an answer', () => {
   });
 });
 
-describe('D14: a second object of a record', () => {
+describe('a second object of a record', () => {
   test.for([true, false])('is removed by a whole reading where only we can have made it (%s)', async (twinsAreOurs) => {
     const model = createModelTarget({ twinsAreOurs });
     const world = openWorld(redis.connect(), 2, 'keep');
@@ -308,14 +308,21 @@ describe('D14: a second object of a record', () => {
     await cycle(tenant);
     const { identity } = targetOf(tenant);
     const [first] = model.objects().filter(({ mark }) => mark !== null);
-    const recordId = identity.recordIdOf(first!.locator!)!;
+    const recordId = identity.recordIdOf(first!.sealedRecordId!)!;
     const key = identity.key(recordId, 1);
-    const create = { kind: 'create', recordId, key, locator: first!.locator!, item: first!.item, revision: 1 } as const;
-    await model.open(identity.mark).apply('calendar-1', [create], NEVER);
+    const create = {
+      kind: 'create',
+      recordId,
+      key,
+      sealedRecordId: first!.sealedRecordId!,
+      item: first!.item,
+      revision: 1,
+    } as const;
+    await model.open(identity.ownerTag).apply('calendar-1', [create], NEVER);
     const report = await auditOf(tenant, { whole: true });
     expect(report?.twinsRemoved).toBe(twinsAreOurs ? 1 : undefined);
-    const left = model.objects().filter(({ locator }) => locator === first!.locator);
+    const left = model.objects().filter(({ sealedRecordId }) => sealedRecordId === first!.sealedRecordId);
     expect(left.map((object) => object.key)).toEqual(twinsAreOurs ? [first!.key] : [first!.key, key]);
-    expect((await tenant.records.read('doctor')).ambiguous).toBe(twinsAreOurs ? 0 : 1);
+    expect((await tenant.targetStore.read('doctor')).ambiguous).toBe(twinsAreOurs ? 0 : 1);
   });
 });

@@ -138,9 +138,9 @@ describe('a look at a target', () => {
   test('comes again when the target has rested, and at least each minute', async () => {
     const world = await filled();
     const { tenant, clock } = world;
-    await tenant.records.write('doctor', { pausedUntil: clock.now + 20_000 });
+    await tenant.targetStore.write('doctor', { pausedUntil: clock.now + 20_000 });
     expect(await look(world)).toEqual({ restore: false, againInMs: 20_000 });
-    await tenant.records.write('doctor', { pausedUntil: clock.now + 60 * MINUTE_MS });
+    await tenant.targetStore.write('doctor', { pausedUntil: clock.now + 60 * MINUTE_MS });
     expect(await look(world)).toEqual({ restore: false, againInMs: MINUTE_MS });
   });
 
@@ -149,7 +149,7 @@ describe('a look at a target', () => {
     world.model.wholeTargetError = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
     const { againInMs } = await look(world);
     expect(againInMs).toBeGreaterThan(0);
-    expect((await world.tenant.records.read('doctor')).trouble?.code).toBe('server-error');
+    expect((await world.tenant.targetStore.read('doctor')).failure?.code).toBe('server-error');
   });
 
   test('does not come again for a target that was never filled: a cycle reads it whole', async () => {
@@ -232,21 +232,21 @@ describe('hints', () => {
     await queue.close();
   });
 
-  test('about channels make one round that is under way and one after it', async () => {
+  test('about subscriptions make one round that is under way and one after it', async () => {
     const waking = queues();
     const gate = Promise.withResolvers<void>();
     let rounds = 0;
     workers({
-      channels: async () => {
+      subscriptions: async () => {
         rounds += 1;
         if (rounds === 1) await gate.promise;
       },
     });
-    await waking.keepChannels('studio-rossi');
+    await waking.keepSubscriptions('studio-rossi');
     await waitFor(() => rounds === 1, { what: 'the first round' });
-    await Promise.all(Array.from({ length: 100 }, () => waking.keepChannels('studio-rossi')));
+    await Promise.all(Array.from({ length: 100 }, () => waking.keepSubscriptions('studio-rossi')));
     gate.resolve();
-    await waking.keepChannels('other');
+    await waking.keepSubscriptions('other');
     await waitFor(() => rounds === 3, { what: 'all rounds' });
     expect(rounds).toBe(3);
   });

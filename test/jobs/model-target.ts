@@ -8,7 +8,7 @@ import { createModelFeed } from './model-feed.ts';
 export interface ModelObject {
   key: ItemKey;
   mark: string | null;
-  locator: string | null;
+  sealedRecordId: string | null;
   item: CalendarItem;
   revision?: number;
   version: number;
@@ -76,7 +76,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
       const time = { kind: 'all-day', startDate: '2026-06-15', endDate: '2026-06-16' } as const;
       const item = { title, description: null, location: null, time, busy: true };
       const key = `foreign-${foreign}`;
-      objects.set(key, { key, mark: null, locator: null, item, version: 1, deleted: false });
+      objects.set(key, { key, mark: null, sealedRecordId: null, item, version: 1, deleted: false });
     },
     replaceCalendar() {
       container = `calendar-${Number(container.slice('calendar-'.length)) + 1}`;
@@ -152,8 +152,8 @@ function perform(target: ModelTarget, objects: Map<string, ModelObject>, mark: s
   }
   if (there?.deleted === true && target.burnsKeys) return { recordId, result: 'key-burnt' };
   const version = (there?.version ?? 0) + 1;
-  const { locator, item, revision } = operation;
-  objects.set(key, { key, mark, locator, item: structuredClone(item), revision, version, deleted: false });
+  const { sealedRecordId, item, revision } = operation;
+  objects.set(key, { key, mark, sealedRecordId, item: structuredClone(item), revision, version, deleted: false });
   const effect = effectOf(kind, there);
   return { recordId, result: 'written', effect, versionTag: `v${version}`, remoteId: null };
 }
@@ -164,9 +164,9 @@ function effectOf(kind: 'create' | 'update', there: ModelObject | undefined) {
   return kind === 'create' ? 'adopted' : 'updated';
 }
 
-function remoteItem({ key, locator, item, version, revision }: ModelObject): RemoteItem {
+function remoteItem({ key, sealedRecordId, item, version, revision }: ModelObject): RemoteItem {
   const stamp = revision === undefined ? {} : { revision };
-  return { key, locator, remoteId: key, versionTag: `v${version}`, item: structuredClone(item), ...stamp };
+  return { key, sealedRecordId, remoteId: key, versionTag: `v${version}`, item: structuredClone(item), ...stamp };
 }
 
 function failure(code: string, retry: 'later' | 'never', ambiguous: boolean): MirrorError {

@@ -9,7 +9,7 @@ import type { AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { nearWindow, windowOf } from '../../src/sync/followed.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openCrmWorld, patientOf } from './crm-world.ts';
@@ -85,8 +85,8 @@ function readingOf({ near }: RunReport): 'near' | 'whole' {
 /** When each record's object begins, in hours from the beginning of the test. */
 function held({ model, tenant }: Pick<World, 'model' | 'tenant'>): Record<string, number> {
   const { identity } = targetOf(tenant);
-  const times = model.objects().map(({ locator, item }): [string, number] => {
-    return [identity.recordIdOf(locator ?? '') ?? '', (identity.spanOf(item).startAt - NOW) / HOUR_MS];
+  const times = model.objects().map(({ sealedRecordId, item }): [string, number] => {
+    return [identity.recordIdOf(sealedRecordId ?? '') ?? '', (identity.spanOf(item).startAt - NOW) / HOUR_MS];
   });
   return Object.fromEntries(times);
 }
@@ -178,7 +178,7 @@ describe('of a tenant whose cycles come late', () => {
     book(clinic, 'new', 40);
     expect(readingOf(await next())).toBe('near');
     expect([model, other].map((each) => each.objects().length)).toEqual([13, 0]);
-    await tenant.records.write('doctor', { adoptedAt: null });
+    await tenant.targetStore.write('doctor', { adoptedAt: null });
     expect(readingOf(await next())).toBe('whole');
   });
 
@@ -316,7 +316,7 @@ describe('how old the data is', () => {
     const { tenant, clock, next } = await tightWorld();
     await next();
     clock.now += 20_000;
-    const text = renderStatus(await status(openEstate({ tenants: [tenant] })));
+    const text = renderStatus(await status(openInstallation({ tenants: [tenant] })));
     expect(text).toContain('last cycle 20 s ago: the next 48 hours, 6 appointments, 1 requests');
     expect(text).toContain('cycles come late: all is read with one cycle in 5, the others read the next 48 hours');
     expect(text).toMatch(/doctor +model +in-sync .* 11 min/);
@@ -326,7 +326,7 @@ describe('how old the data is', () => {
   test('what waits beyond two days is not written by a plan that did not look at it', async () => {
     const world = await tightWorld();
     const { model, tenant, clinic, clock, next } = world;
-    const lasting = tenant.records;
+    const lasting = tenant.targetStore;
     model.fault = ({ recordId }) => (recordId === 'far-0' ? 'unavailable' : null);
     book(clinic, 'far-0', 150);
     await untilWhole(next);
@@ -424,7 +424,9 @@ function shown({ models, tenant }: Shared['worlds'][number]): Map<string, unknow
     const target = targetOf(tenant, id);
     const window = windowOf(target, tenant.clock());
     const inside = model.objects().filter(({ item }) => overlaps(target.identity.spanOf(item), window));
-    return inside.map(({ locator, item }) => [`${id} ${target.identity.recordIdOf(locator ?? '')}`, item] as const);
+    return inside.map(
+      ({ sealedRecordId, item }) => [`${id} ${target.identity.recordIdOf(sealedRecordId ?? '')}`, item] as const,
+    );
   });
   return new Map(all);
 }

@@ -15,7 +15,7 @@ const TENANT = {
   targets: [{ id: 'rossi', formerly: null }],
   connections: ['work'],
 };
-const REPEATED: readonly JobName[] = ['pull', 'audit', 'channels', 'refresh-tokens'];
+const REPEATED: readonly JobName[] = ['pull', 'audit', 'subscriptions', 'refresh-tokens'];
 
 /** Which of the repeated jobs of a tenant are needless. */
 async function needless(tenant = TENANT): Promise<JobName[]> {
@@ -46,8 +46,8 @@ describe('a repeated job of a tenant', () => {
     ['a hold that may expire', keys.holds('uno'), without('pull')],
     ['something that waits to be written', keys.outbox('uno', 'rossi'), without('pull')],
     ['an open reminder', keys.remindersOpen('uno'), without('pull')],
-    ['a channel that is to be closed', keys.channels('uno'), without('channels')],
-    ['a calendar that is known', keys.target('uno', 'rossi'), without('audit', 'channels')],
+    ['a subscription that is to be closed', keys.subscriptions('uno'), without('subscriptions')],
+    ['a calendar that is known', keys.target('uno', 'rossi'), without('audit', 'subscriptions')],
   ])('is done where there is %s', async (_what, key, expected) => {
     await redis.connect().hset(key, 'a', '1');
     expect(await needless()).toEqual(expected);

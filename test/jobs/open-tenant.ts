@@ -7,7 +7,6 @@ import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { watchClock } from '../../src/model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
-import { createChannelDirectory, createChannelStore } from '../../src/state/channels.ts';
 import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
 import { createGeneration, leasesUnder } from '../../src/state/generations.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
@@ -19,6 +18,7 @@ import { createProtection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { createSealer } from '../../src/state/sealing.ts';
+import { createSubscriptionDirectory, createSubscriptionStore } from '../../src/state/subscriptions.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
 import { createUnansweredStore } from '../../src/state/unanswered.ts';
@@ -64,7 +64,7 @@ export interface TenantChoice {
   /** How vendors reach the receiver; else nothing is opened. */
   notificationsUrl?: string | null;
   /** How a channel is ended. */
-  channelsOf?: OpenTenant['notifications']['channelsOf'];
+  subscriptionsOf?: OpenTenant['notifications']['subscriptionsOf'];
 }
 
 /** The state's epoch as one process has it. */
@@ -105,7 +105,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     links,
     outbox: createOutbox(redis, id, createSealer(SEALING_KEYS, id), links),
     unanswered: createUnansweredStore(redis, id),
-    records: createTargetStore(redis, id),
+    targetStore: createTargetStore(redis, id),
     holds: createHoldStore(redis, id),
     runs: createRunStore(redis, id),
     journal: createJournal(redis, id, JOURNAL_KEEP_MS, {
@@ -121,9 +121,9 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     tombstones: createTombstoneStore(redis, choice.formerly ?? id, IDENTITY_KEY, protection),
     notifications: {
       url: choice.notificationsUrl ?? null,
-      store: createChannelStore(redis, id),
-      directory: createChannelDirectory(redis, clock),
-      channelsOf: choice.channelsOf ?? (() => null),
+      store: createSubscriptionStore(redis, id),
+      directory: createSubscriptionDirectory(redis, clock),
+      subscriptionsOf: choice.subscriptionsOf ?? (() => null),
     },
     reminders: choice.reminders ?? null,
     triggers: choice.triggers ?? null,
@@ -148,7 +148,7 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
     configuration: { ...targetConfiguration(id), ...configuration },
     identity,
     supports: model.supports,
-    connector: model.open(identity.mark),
+    connector: model.open(identity.ownerTag),
     fingerprints: new FingerprintMemory(),
     preparedContainer: null,
     settled: null,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import type { ClinicReading } from '../../src/jobs/clinic-reading.ts';
 import { inTurn, nextOutside } from '../../src/jobs/outside.ts';
-import type { Survey } from '../../src/jobs/survey.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
@@ -45,13 +45,17 @@ interface Choice {
 async function next(choice: Choice) {
   const read = vi.fn(async () => ({ lookedOutsideTo: choice.lookedOutsideTo ?? null }));
   const write = vi.fn(async () => {});
-  const store = { read, write } as unknown as OpenTenant['records'];
+  const store = { read, write } as unknown as OpenTenant['targetStore'];
   const links = new Map((choice.beyond ?? []).map((id) => [id, linkOf(id, 90)]));
   links.set('inside', linkOf('inside', 1));
   const records = new Map((choice.listed ?? []).map((id) => [id, { id }]));
-  const survey = { startedAt: NOW, snapshot: { records, setAside: [] }, streams: {} } as unknown as Survey;
+  const clinicReading = {
+    startedAt: NOW,
+    snapshot: { records, setAside: [] },
+    streams: {},
+  } as unknown as ClinicReading;
   const cycle = {
-    survey,
+    clinicReading,
     state: { links, pending: new Map() },
     targets: choice.targets ?? 1,
     note: choice.note ?? true,
@@ -65,7 +69,7 @@ async function next(choice: Choice) {
   return { asked, read, write };
 }
 
-describe('D8: records outside the window', () => {
+describe('records outside the window', () => {
   test('are asked for twenty at a time, and the next cycle goes on behind the last', async () => {
     const first = await next({ beyond: ids(50) });
     expect(first.asked).toEqual(ids(20));

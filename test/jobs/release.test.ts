@@ -10,7 +10,7 @@ import { outlineOf } from '../../src/settings/tenant-outline.ts';
 import { CONNECTION_KINDS, KEPT_KINDS, keys, ownerOfKey, TARGET_KINDS, TENANT_KINDS } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, NEVER, pull } from './cycle.ts';
@@ -79,7 +79,7 @@ async function open() {
   const names = async () => (await connection.keys('cm:*')).sort();
   const login = (tenant: string, id: string) => connection.hset(keys.credential(tenant, id), 'sealed', 'x');
   const told = async (tenants: readonly OpenTenant[]) =>
-    status({ ...openEstate({ tenants }), removed: { ...removed, keepMs: KEEP_MS }, clock: () => clock.now });
+    status({ ...openInstallation({ tenants }), removed: { ...removed, keepMs: KEEP_MS }, clock: () => clock.now });
   return { connection, clinic, clock, modelOf, start, removed, look, names, login, told };
 }
 
@@ -101,7 +101,7 @@ async function withWaitingRoom(world: Awaited<ReturnType<typeof open>>) {
 
 const isOfRoom = (name: string) => ownerOfKey(name)?.part === 'target/room';
 
-describe('D23: what is kept of a target that was taken out of the configuration', () => {
+describe('what is kept of a target that was taken out of the configuration', () => {
   test('goes after the time and not before, sealed entries included; a connection of its name and the rest stay', async () => {
     const world = await open();
     const { clock, start, look, names, modelOf, told } = world;
@@ -168,7 +168,7 @@ describe('D23: what is kept of a target that was taken out of the configuration'
     const back = start();
     await cycle(back);
     expect(modelOf('room').objects()).toHaveLength(6);
-    expect(await back.records.read('room')).toMatchObject({ adopted: 5, created: 1 });
+    expect(await back.targetStore.read('room')).toMatchObject({ adopted: 5, created: 1 });
   });
 
   test('is not touched by a daemon with an older configuration, which lacks the target', async () => {
@@ -204,7 +204,7 @@ describe('D23: what is kept of a target that was taken out of the configuration'
   });
 });
 
-test('D23: the login of a connection that was taken out goes after the time; a target of its name stays', async () => {
+test('the login of a connection that was taken out goes after the time; a target of its name stays', async () => {
   const world = await open();
   const { connection, clock, start, look, names, told } = world;
   await withWaitingRoom(world);
@@ -222,7 +222,7 @@ test('D23: the login of a connection that was taken out goes after the time; a t
   expect((await names()).filter(isOfRoom)).toEqual(before);
 });
 
-describe('D23: what is kept of a tenant that was taken out of the configuration', () => {
+describe('what is kept of a tenant that was taken out of the configuration', () => {
   async function withTwo() {
     const world = await open();
     const gone = await withWaitingRoom(world);
@@ -321,9 +321,9 @@ describe('D23: what is kept of a tenant that was taken out of the configuration'
   });
 });
 
-test('D23: of every key it is said whether it goes with its target, its connection or its tenant, or stays', () => {
+test('of every key it is said whether it goes with its target, its connection or its tenant, or stays', () => {
   const kindOf = (key: string) => key.split(':')[2] as string;
-  const shared = new Set(['channel', 'answer-link', 'epoch', 'writes', 'removed-tenants', 'reloads', 'budget', 'a']);
+  const shared = new Set(['subscription', 'answer-link', 'epoch', 'writes', 'removed-tenants', 'reloads', 'budget', 'a']);
   const made = Object.values(keys).map((key) => (key as (...ids: string[]) => unknown)('a', 'b', 'c', 'd'));
   const kinds = new Set(made.map((key) => kindOf(typeof key === 'string' ? key : (key as { budget: string }).budget)));
   const named = [...TARGET_KINDS, ...CONNECTION_KINDS, ...TENANT_KINDS, ...KEPT_KINDS];

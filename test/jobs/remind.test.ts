@@ -66,7 +66,7 @@ describe('a reminder', () => {
     const world = await booked();
     change(world);
     await world.cycle();
-    // D4: one that is gone is missed by two cycles first.
+    // One that is gone is missed by two cycles first.
     if (fate.endsWith('vanished')) {
       expect(await world.fate()).toBe('planned');
       await world.cycle();

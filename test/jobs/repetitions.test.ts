@@ -19,7 +19,7 @@ function onlooker(name: string): () => Promise<string[]> {
   return async () => (await queue.getJobSchedulers()).map(({ key }) => key).sort();
 }
 
-test.each(['pull', 'audit', 'channels', 'refresh-tokens'] as const)(
+test.each(['pull', 'audit', 'subscriptions', 'refresh-tokens'] as const)(
   'a repeated %s goes on after Redis was emptied',
   async (name) => {
     const queues = openQueues(redis.url, neverNeedless, 20);
@@ -121,14 +121,14 @@ test('a process leaves alone what repeats for tenants that it does not know', as
   const queues = openQueues(redis.url, neverNeedless, 20);
   const others = openQueues(redis.url, neverNeedless, 60_000);
   onTestFinished(async () => void (await Promise.all([queues.close(), others.close()])));
-  const repeating = onlooker('channels');
-  await queues.repeat('channels', new Map([['aurora', 60_000]]));
-  await others.repeat('channels', new Map([['aurora', 60_000]]));
-  await others.repeat('channels', BOTH);
+  const repeating = onlooker('subscriptions');
+  await queues.repeat('subscriptions', new Map([['aurora', 60_000]]));
+  await others.repeat('subscriptions', new Map([['aurora', 60_000]]));
+  await others.repeat('subscriptions', BOTH);
   const connection = redis.connect();
   // Two looks begin, so one of them has ended.
   await connection.config('RESETSTAT');
   const looks = async () => Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
   await waitFor(async () => (await looks()) >= 2, { what: 'two looks' });
-  expect(await repeating()).toEqual(['channels-aurora', 'channels-belvedere']);
+  expect(await repeating()).toEqual(['subscriptions-aurora', 'subscriptions-belvedere']);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decideHold } from '../../src/control/holds.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle } from './cycle.ts';
@@ -38,7 +38,7 @@ function open() {
   return { clinic, tenant, written, fill };
 }
 
-test('D5: rows of another tenant under known ids are held whole where each calendar is small', async () => {
+test('rows of another tenant under known ids are held whole where each calendar is small', async () => {
   const { clinic, tenant, written, fill } = open();
   await cycle(tenant);
   const before = written();
@@ -55,16 +55,16 @@ test('D5: rows of another tenant under known ids are held whole where each calen
   expect(clinic.appointments.size).toBe(DOCTORS.length * EACH);
 });
 
-test('D5: such a reading goes to the calendar for which a person approved it, and stays out where one rejected it', async () => {
+test('such a reading goes to the calendar for which a person approved it, and stays out where one rejected it', async () => {
   const { tenant, written, fill } = open();
   await cycle(tenant);
   const before = JSON.parse(written()) as unknown[];
   fill(500);
   await cycle(tenant);
-  const estate = openEstate({ tenants: [tenant] });
+  const installation = openInstallation({ tenants: [tenant] });
   const holdOf = async (target: string) => (await tenant.holds.list()).find((hold) => hold.target === target)?.id ?? '';
-  await decideHold(estate, tenant.id, await holdOf('doctor-1'), 'approved');
-  await decideHold(estate, tenant.id, await holdOf('doctor-2'), 'rejected');
+  await decideHold(installation, tenant.id, await holdOf('doctor-1'), 'approved');
+  await decideHold(installation, tenant.id, await holdOf('doctor-2'), 'rejected');
   for (let cycles = 0; cycles < 3; cycles += 1) await cycle(tenant);
   const now = JSON.parse(written()) as unknown[];
   expect(now[0]).not.toEqual(before[0]);

@@ -7,7 +7,7 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { changedSince, openRememberingClinic, type Row, withEtags } from '../clinic/remembering-clinic.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { cycle, NEVER, targetOf, wholeCycle } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
@@ -99,7 +99,10 @@ function shownBy({ tenant, models }: Process): Map<string, string>[] {
     const { identity } = targetOf(tenant, `doctor-${index + 1}`);
     const { objects } = model;
     return new Map(
-      objects().map(({ locator, item }) => [identity.recordIdOf(locator ?? '') ?? '', JSON.stringify(item)]),
+      objects().map(({ sealedRecordId, item }) => [
+        identity.recordIdOf(sealedRecordId ?? '') ?? '',
+        JSON.stringify(item),
+      ]),
     );
   });
 }
@@ -160,7 +163,7 @@ test('what was deleted is removed once all is read again, and missed again; stat
   put(clinic, 'new', { inHours: 20 });
   await cycle(tenant);
   expect(models[0]?.objects()).toHaveLength(13);
-  const told = await status(openEstate({ tenants: [tenant] }));
+  const told = await status(openInstallation({ tenants: [tenant] }));
   expect(renderStatus(told).replaceAll(/\s+/g, ' ')).toContain('by what changed since all was read');
   expect(told.tenants[0]?.targets[0]).toMatchObject({ state: 'in-sync', inSyncAsOf: startedAt });
   world.now = startedAt + WHOLE_EVERY_MS;

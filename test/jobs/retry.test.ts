@@ -75,7 +75,7 @@ describe('the rest of a whole target', () => {
     expect(targetRestMs(failure(), () => 0.999_999)).toBeLessThan(2 * SECOND_MS);
   });
 
-  test('grows as long as the trouble lasts, to five minutes and as much again by chance', () => {
+  test('grows as long as the failure lasts, to five minutes and as much again by chance', () => {
     expect(targetRestMs(failure(), () => 0, 30 * SECOND_MS)).toBe(30 * SECOND_MS);
     expect(targetRestMs(failure(), () => 0, 2 * HOUR_MS)).toBe(5 * MINUTE_MS);
     expect(targetRestMs(failure(), () => 0.5, 2 * HOUR_MS)).toBe(7.5 * MINUTE_MS);

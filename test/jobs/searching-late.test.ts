@@ -3,7 +3,7 @@ import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { restCrm } from '../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -51,10 +51,10 @@ function write(tenant: OpenTenant): void {
   target.supports = { ...restCrm.supports, keys: restCrm.keysOf!(settings) };
   target.connector = restCrm.open({
     settings,
-    mark: target.identity.mark,
+    ownerTag: target.identity.ownerTag,
     crm: { stream: 'patients', properties: target.crm!.mapping.properties },
     authorizer: { header: key, renew: key, quotaUser: null, headerName: 'x-api-key' },
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
     shared: new SharedState(),
     log: silentLogger,
     clock: () => world.clock.now,
@@ -74,7 +74,7 @@ async function tryFor(tenant: OpenTenant, seconds: number): Promise<void> {
   }
 }
 
-describe('D15: a contact in a CRM without unique keys whose search lags', () => {
+describe('a contact in a CRM without unique keys whose search lags', () => {
   test('is made once although its answer was lost', async () => {
     proxy.add({ method: /^POST$/, fault: { kind: 'lost-answer' } });
     await cycle(world.tenant);

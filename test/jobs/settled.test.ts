@@ -117,7 +117,7 @@ const rounds: fc.Arbitrary<Round> = fc.record({
 /** What a cycle told and noted, but for its name. */
 async function told(tenant: OpenTenant) {
   const { id: _, ...run } = await pull(tenant);
-  const looks = await tenant.records.look(Object.keys(AGENDAS));
+  const looks = await tenant.targetStore.look(Object.keys(AGENDAS));
   return { run, looks: [...looks].map(([id, { record, pending }]) => ({ id, record, pending })) };
 }
 
@@ -222,7 +222,7 @@ describe('a calendar for which nothing was planned', () => {
       ['clinic', 2],
     ]);
     for (const id of Object.keys(AGENDAS)) {
-      const { settledAsOf, plannedAsOf, lastPlannedAt } = await tenant.records.read(id);
+      const { settledAsOf, plannedAsOf, lastPlannedAt } = await tenant.targetStore.read(id);
       expect([settledAsOf, plannedAsOf, lastPlannedAt]).toEqual([shared.now, shared.now, shared.now]);
     }
   });
@@ -283,21 +283,21 @@ describe('a calendar for which nothing was planned', () => {
     shared.now += HOUR_MS;
     const run = await pull(tenant);
     expect(run.targets.find(({ target }) => target === 'assistant')?.held).toBe(12);
-    expect((await tenant.records.read('doctor')).plannedAsOf).toBe(NOW);
+    expect((await tenant.targetStore.read('doctor')).plannedAsOf).toBe(NOW);
   });
 
   test('is left as it is by a note that comes after another change of it', async () => {
     const { shared, tenant } = await settled();
-    const { settle } = tenant.records;
-    vi.spyOn(tenant.records, 'settle').mockImplementation(async (...told) => {
-      await tenant.records.write('doctor', {
-        trouble: { code: 'x', actor: 'remote', message: 'x', remedy: null, sinceAt: shared.now },
+    const { settle } = tenant.targetStore;
+    vi.spyOn(tenant.targetStore, 'settle').mockImplementation(async (...told) => {
+      await tenant.targetStore.write('doctor', {
+        failure: { code: 'x', actor: 'remote', message: 'x', remedy: null, sinceAt: shared.now },
       });
       return settle(...told);
     });
     shared.now += HOUR_MS;
     await pull(tenant);
-    const [doctor, assistant] = [await tenant.records.read('doctor'), await tenant.records.read('assistant')];
+    const [doctor, assistant] = [await tenant.targetStore.read('doctor'), await tenant.targetStore.read('assistant')];
     expect(doctor.settledAsOf).toBe(NOW);
     expect(assistant.settledAsOf).toBe(shared.now);
   });

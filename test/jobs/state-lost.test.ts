@@ -6,7 +6,7 @@ import { acceptLoss } from '../../src/control/backups.ts';
 import { decideHold, listHolds } from '../../src/control/holds.ts';
 import { status } from '../../src/control/status.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import { openEstate } from '../control/open-estate.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
@@ -51,8 +51,8 @@ async function forget(world: ReturnType<typeof createWorld>, patientId: string):
   await cycle(tenant);
 }
 
-describe('D12: a state that was emptied', () => {
-  it('D12: writes a forgotten patient back into no target, says so, and goes on when a person decides', async () => {
+describe('a state that was emptied', () => {
+  it('writes a forgotten patient back into no target, says so, and goes on when a person decides', async () => {
     const world = createWorld();
     await cycle(world.open());
     expect(world.shown()).toBe(6);
@@ -67,39 +67,39 @@ describe('D12: a state that was emptied', () => {
     // Blocked time is nobody's, so it goes on.
     expect(run.targets[0]).toMatchObject({ planned: { new: 1 }, held: 2 });
     expect(world.shown()).toBe(6);
-    const estate = openEstate({ tenants: [tenant] });
-    const [seen] = (await status(estate)).tenants;
+    const installation = openInstallation({ tenants: [tenant] });
+    const [seen] = (await status(installation)).tenants;
     expect(seen?.doubt).toMatchObject({ code: 'state-lost' });
     expect(seen?.targets[0]).toMatchObject({ state: 'held', held: 2 });
-    const [hold] = await listHolds(estate);
+    const [hold] = await listHolds(installation);
     expect(hold).toMatchObject({ kind: 'people', state: 'open' });
     // Not with the next process either.
     await cycle(world.open());
     expect(world.shown()).toBe(6);
     await tenant.tombstones.add('p2', world.clock.now);
-    expect(await acceptLoss(estate, tenant.id)).toMatchObject({ changed: true });
+    expect(await acceptLoss(installation, tenant.id)).toMatchObject({ changed: true });
     await cycle(tenant);
     expect(world.shown()).toBe(7);
-    expect((await listHolds(estate)).filter(({ state }) => state === 'open')).toEqual([]);
-    expect((await status(estate)).tenants[0]).toMatchObject({ doubt: null, targets: [{ state: 'in-sync' }] });
+    expect((await listHolds(installation)).filter(({ state }) => state === 'open')).toEqual([]);
+    expect((await status(installation)).tenants[0]).toMatchObject({ doubt: null, targets: [{ state: 'in-sync' }] });
   });
 
-  it('D12: is decided for the whole tenant by whoever approves the hold', async () => {
+  it('is decided for the whole tenant by whoever approves the hold', async () => {
     const world = createWorld();
     await cycle(world.open());
     await redis.connect().flushall();
     world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30 }));
     const tenant = world.open();
     await cycle(tenant);
-    const estate = openEstate({ tenants: [tenant] });
-    const [hold] = await listHolds(estate);
-    await decideHold(estate, tenant.id, hold?.id ?? '', 'approved');
+    const installation = openInstallation({ tenants: [tenant] });
+    const [hold] = await listHolds(installation);
+    await decideHold(installation, tenant.id, hold?.id ?? '', 'approved');
     expect(await tenant.protection.doubt()).toBeNull();
     await cycle(tenant);
     expect(world.shown()).toBe(7);
   });
 
-  it('D12: has its tombstones again at once where a data directory kept them', async () => {
+  it('has its tombstones again at once where a data directory kept them', async () => {
     const world = createWorld(dataDirectory);
     await cycle(world.open());
     await forget(world, 'p2');
@@ -112,26 +112,26 @@ describe('D12: a state that was emptied', () => {
     expect((await tenant.tombstones.load())('p2')).toBe(true);
   });
 
-  it('D12: is told by the process that ran meanwhile, although another one looked first', async () => {
+  it('is told by the process that ran meanwhile, although another one looked first', async () => {
     const world = createWorld();
     const ran = world.open();
     await cycle(ran);
     await redis.connect().flushall();
     const looked = world.open();
     expect(await looked.protection.doubt({ lookOnly: true })).toBeNull();
-    expect((await status(openEstate({ tenants: [looked] }))).tenants[0]?.doubt).toBeNull();
+    expect((await status(openInstallation({ tenants: [looked] }))).tenants[0]?.doubt).toBeNull();
     expect(await ran.protection.doubt()).toMatchObject({ code: 'state-lost' });
     expect(await looked.protection.doubt({ lookOnly: true })).toMatchObject({ code: 'state-lost' });
   });
 
-  it('D12: nothing is noted of a tenant that was only looked at', async () => {
+  it('nothing is noted of a tenant that was only looked at', async () => {
     const tenant = createWorld(dataDirectory).open();
     expect(await tenant.protection.doubt({ lookOnly: true })).toBeNull();
     expect((await redis.connect().keys('*')).filter((key) => key.endsWith(':protection'))).toEqual([]);
     expect(await tenant.protection.doubt({ lookOnly: true })).toBeNull();
   });
 
-  it('D12: a new installation is not held, nor is a tenant or a target that is added later', async () => {
+  it('a new installation is not held, nor is a tenant or a target that is added later', async () => {
     const world = createWorld(dataDirectory);
     const run = await cycle(world.open());
     expect(run.targets[0]).toMatchObject({ planned: { new: 6 }, held: 0 });
@@ -145,7 +145,7 @@ describe('D12: a state that was emptied', () => {
     expect((await cycle(tenant)).targets).toMatchObject([{ held: 0 }, { planned: { new: 6 }, held: 0 }]);
   });
 
-  it('D12: what waited in the outbox of a state that went back stays until it is known who was forgotten', async () => {
+  it('what waited in the outbox of a state that went back stays until it is known who was forgotten', async () => {
     const world = createWorld();
     const connection = redis.connect();
     const tenant = world.open();

@@ -31,8 +31,8 @@ async function liveOn(world: ReminderWorld, ids: readonly string[]): Promise<voi
   }
 }
 
-describe('D11: Redis that goes back', () => {
-  it('D11: hands nothing over a second time that was sent in the minute that it lost', async () => {
+describe('Redis that goes back', () => {
+  it('hands nothing over a second time that was sent in the minute that it lost', async () => {
     const connection = redis.connect();
     const world = createReminderWorld(connection, { dataDirectory });
     book(world, 'one', 48);
@@ -53,7 +53,7 @@ describe('D11: Redis that goes back', () => {
     expect(await world.fate('two')).toBe('sent');
   });
 
-  it('D11: at whatever command of handing over it is lost and comes back, a patient gets one message', async () => {
+  it('at whatever command of handing over it is lost and comes back, a patient gets one message', async () => {
     const connection = redis.connect();
     const world = createReminderWorld(connection, { dataDirectory });
     for (const id of ['one', 'two', 'three']) book(world, id, 48);
@@ -69,7 +69,7 @@ describe('D11: Redis that goes back', () => {
     expect(new Set(world.gateway.calls).size).toBe(3);
   });
 
-  it('D11: an opt-out and a tombstone of the lost minute stand again', async () => {
+  it('an opt-out and a tombstone of the lost minute stand again', async () => {
     const connection = redis.connect();
     const world = createReminderWorld(connection, { dataDirectory });
     await world.cycle();
@@ -87,7 +87,7 @@ describe('D11: Redis that goes back', () => {
   });
 
   it.each(['a decision was lost as well', 'nothing else was lost'])(
-    'D11: what was written in the minute that it lost is found again, and goes when its record has gone: %s',
+    'what was written in the minute that it lost is found again, and goes when its record has gone: %s',
     async (lost) => {
       const connection = redis.connect();
       const [clinic, model] = [createModelClinic(), createModelTarget()];
@@ -120,7 +120,7 @@ describe('D11: Redis that goes back', () => {
     },
   );
 
-  it('D11: without a data directory, a process that saw more sends nothing until a person decides', async () => {
+  it('without a data directory, a process that saw more sends nothing until a person decides', async () => {
     const connection = redis.connect();
     const world = createReminderWorld(connection);
     book(world, 'one', 48);
@@ -137,7 +137,7 @@ describe('D11: Redis that goes back', () => {
     expect(await world.fate()).toBe('planned');
   });
 
-  it('D11: what is not on the disk in time is not handed over, and is tried again', async () => {
+  it('what is not on the disk in time is not handed over, and is tried again', async () => {
     const connection = redis.connect();
     let isSlow = true;
     const slow = Object.assign(new Error('late'), { code: 'state-not-durable' });
@@ -160,9 +160,9 @@ describe('D11: Redis that goes back', () => {
   });
 });
 
-describe('D12: reminders after a state that was emptied', () => {
+describe('reminders after a state that was emptied', () => {
   it.each(['none', 'kept'])(
-    'D12: what was due by then is not sent again, later ones go as planned (data directory: %s)',
+    'what was due by then is not sent again, later ones go as planned (data directory: %s)',
     async (kept) => {
       const connection = redis.connect();
       const world = createReminderWorld(connection, kept === 'kept' ? { dataDirectory } : {});

@@ -1,4 +1,4 @@
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import type { TriggerSource } from '../../src/jobs/open-triggers.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { runTriggers } from '../../src/jobs/triggers.ts';
@@ -77,7 +77,7 @@ export function createTriggerWorld(
           createSealer([{ id: sealingKey, key: SEALING_KEY }], 'studio-rossi'),
         ),
         name: createTriggerNames(IDENTITY_KEY, 'studio-rossi'),
-        http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: 2_000 }),
+        http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: 2_000 }),
         wake: async (delayMs: number, { read }: { read: boolean }) => {
           world.wakes.push({ at: world.now + delayMs, read });
         },

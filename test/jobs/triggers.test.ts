@@ -283,7 +283,7 @@ describe('a document', () => {
 });
 
 describe('a receiver', () => {
-  test('that is in trouble gets the same message again under the same id, with its own time for each try', async () => {
+  test('that is failing gets the same message again under the same id, with its own time for each try', async () => {
     await begin();
     answer(500, {}, 2);
     receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
@@ -360,7 +360,7 @@ describe('a receiver', () => {
     expect(ids().sort()).toEqual(['r1', 'r2']);
   });
 
-  test('that is in trouble keeps no other from being told', async () => {
+  test('that is failing keeps no other from being told', async () => {
     const other = await startReceiver();
     try {
       world = createTriggerWorld(redis.connect(), {
@@ -394,7 +394,7 @@ test('a clinic that does not answer when a message is due is asked again; the re
   add('r1');
   await world.turn();
   const gone = { actor: 'remote', code: 'clinic-unavailable', retry: 'later' } as const;
-  world.documents.errors.reports = new MirrorError('the clinic is in trouble', gone);
+  world.documents.errors.reports = new MirrorError('the clinic is failing', gone);
   await world.advance(5 * SECOND_MS);
   expect((await waiting())[0]).toMatchObject({ attempts: 1, code: 'clinic-unavailable' });
   world.documents.errors.reports = null;

@@ -71,7 +71,7 @@ function book(clinic: ModelClinic, prefix: string, agendaId: string, count: numb
   }
 }
 
-describe('D2: a calendar that loses too much', () => {
+describe('a calendar that loses too much', () => {
   const lose = (clinic: ModelClinic, ...ids: string[]) => ids.map((id) => clinic.appointments.delete(id));
 
   test('holds the removals of that reading in the tenant’s other targets, in CRMs and of reminders', async () => {
@@ -119,7 +119,7 @@ describe('D2: a calendar that loses too much', () => {
   });
 });
 
-describe('D5: a reading that replaces nearly everything of one calendar', () => {
+describe('a reading that replaces nearly everything of one calendar', () => {
   test.each(['l', 'x'])(
     'changes nothing in the tenant’s others, too small to tell, nor in CRMs and reminders (ids %s)',
     async (prefix) => {

@@ -25,7 +25,7 @@ async function open() {
 
 type World = Awaited<ReturnType<typeof open>>;
 
-describe('D8: a block of a month', () => {
+describe('a block of a month', () => {
   const month = { kind: 'timed', startAt: NOW + HOUR_MS, endAt: NOW + 30 * DAY_MS } as const;
 
   test('is looked after until its end leaves the window', async () => {
@@ -61,7 +61,7 @@ describe('D8: a block of a month', () => {
   });
 });
 
-describe('D8: what lies beyond the far end of the window', () => {
+describe('what lies beyond the far end of the window', () => {
   const far = (id: string, index = 0) => appointmentOf(id, { inHours: 50 * 24 + index });
 
   test.for([
@@ -102,7 +102,7 @@ describe('D8: what lies beyond the far end of the window', () => {
   });
 });
 
-describe('D21: what waits in an outbox', () => {
+describe('what waits in an outbox', () => {
   /** A target that is away while an appointment is booked, and then whatever happened to it, a pause long after. */
   async function waiting(
     inHours: number,
@@ -126,7 +126,7 @@ describe('D21: what waits in an outbox', () => {
   }
   const idsOf = (world: World) => {
     const { identity } = targetOf(world.start());
-    return world.model.objects().map(({ locator }) => identity.recordIdOf(locator ?? ''));
+    return world.model.objects().map(({ sealedRecordId }) => identity.recordIdOf(sealedRecordId ?? ''));
   };
 
   test.for([

@@ -2,7 +2,7 @@ import { createHash, verify, X509Certificate } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { createClientCredentialsAuthorizer } from '../../src/oauth/client-credentials.ts';
 import { microsoftProvider } from '../../src/oauth/providers.ts';
 import { NEVER } from './connection.ts';
@@ -23,7 +23,7 @@ function authorizerOf(
   { secret = null, certificate = null }: { secret?: string | null; certificate?: string | null },
   clock: () => number = Date.now,
 ) {
-  const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: 2_000 });
+  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000 });
   const provider = microsoftProvider({
     authority: server.url,
     directory: 'clinic.example',
@@ -94,7 +94,7 @@ describe("an application's own login", () => {
     expect(again.payload.jti, 'an assertion is used once').not.toBe(payload.jti);
   });
 
-  test('O7: a clock ten minutes off: the assertion is dated again by the server clock', async () => {
+  test('a clock ten minutes off: the assertion is dated again by the server clock', async () => {
     const server = await openScripted();
     const certificate = makeCertificate();
     const serverNow = () => Date.now() + 600_000;
@@ -154,7 +154,7 @@ describe("an application's own login at the Graph sandbox, which checks secret, 
     const sandbox = await startGraphSandbox();
     onTestFinished(() => sandbox.close());
     sandbox.addMailbox('doctor@clinic.example');
-    const http = createHttpDoor({ userAgent: 'test', clock: Date.now });
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now });
     const authorizer = ({
       secret = null,
       certificate = null,

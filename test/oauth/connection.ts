@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { Credential } from '../../src/model/credentials.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
@@ -19,7 +19,7 @@ export const SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.patients']
 export const RING = [{ id: 'k1', key: Buffer.alloc(32, 1) }];
 export const NEVER = new AbortController().signal;
 
-/** Everything that one worker has of one connection: its own Redis connection, door and in-process state. */
+/** Everything that one worker has of one connection: its own Redis connection, httpClient and in-process state. */
 export interface Worker {
   place: ConnectionPlace;
   credentials: CredentialKeeper;
@@ -61,7 +61,7 @@ export function openWorker(options: WorkerOptions): Worker {
   const credentials = options.wrapStore?.(store) ?? store;
   const leases = createLeases(options.redis, TENANT, options.leaseTtlMs ?? 10_000);
   const place = { tenant: TENANT, connection: 'clinic', credentials, leases };
-  const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: options.requestTimeoutMs ?? 5_000 });
+  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: options.requestTimeoutMs ?? 5_000 });
   const client = { clientId: 'client-1', clientSecret: 'secret-canary' };
   const provider = options.provider ?? clinicProvider({ authUrl: options.issuer, ...client });
   const server = createAuthorizationServer({ provider, http, clock });

@@ -60,7 +60,7 @@ describe('a login by device code', () => {
     expect(server.forms('/token')[0]?.get('grant_type')).toBe('urn:ietf:params:oauth:grant-type:device_code');
   });
 
-  test('O9: slow_down twice: 5, 10, 15 seconds, and it stays there', async () => {
+  test('slow_down twice: 5, 10, 15 seconds, and it stays there', async () => {
     const { waits, outcome } = await login([slowDown, slowDown, pending, pending]);
     await outcome;
     expect(waits).toEqual([5, 10, 15, 15, 15]);

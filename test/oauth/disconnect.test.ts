@@ -28,7 +28,7 @@ describe('disconnecting', () => {
     ['a failure', { status: 500, body: 'x' }],
     ['a cut connection', 'cut'],
     ['silence', 'silent'],
-  ])('O14: forgets the login when the provider answers the revocation with %s', async (_name, answer) => {
+  ])('forgets the login when the provider answers the revocation with %s', async (_name, answer) => {
     const { server, worker, end } = await open();
     server.onRevoke = () => answer;
     await connect(worker);
@@ -36,7 +36,7 @@ describe('disconnecting', () => {
     expect(await worker.credentials.read('clinic')).toBeNull();
   });
 
-  test('O14: forgets the login of a provider without a revocation endpoint, or that is no longer configured', async () => {
+  test('forgets the login of a provider without a revocation endpoint, or that is no longer configured', async () => {
     const { server, worker, end } = await open();
     server.metadata = { revocation_endpoint: undefined };
     await connect(worker);
@@ -47,7 +47,7 @@ describe('disconnecting', () => {
     expect(await end()).toBe('nothing-to-revoke');
   });
 
-  test('O14: forgets a login that cannot be opened any more', async () => {
+  test('forgets a login that cannot be opened any more', async () => {
     const { worker, end } = await open();
     await connect(worker);
     await redis.connect().hset(`cm:{${TENANT}}:credential:clinic`, 'sealed', 's1.gone.AAAA');

@@ -88,7 +88,7 @@ describe('a person who installs the application at HubSpot', () => {
 });
 
 describe('refreshing a login at HubSpot', () => {
-  test('O1: 20 workers that need a token at once ask once', async () => {
+  test('20 workers that need a token at once ask once', async () => {
     const { sandbox, login, newWorker } = await openHubSpot({ rotateRefreshTokens: true });
     await login();
     sandbox.recording.record(true);

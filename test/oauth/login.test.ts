@@ -61,7 +61,7 @@ describe('a login by authorization code', () => {
     expect(await worker.authorizer.header(NEVER)).toBe('Bearer access-0');
   });
 
-  test('O10: an answer of another issuer is refused before anything is sent, and its state is used up', async () => {
+  test('an answer of another issuer is refused before anything is sent, and its state is used up', async () => {
     const { server, begin, complete } = await open();
     const { state } = await begin();
     await expect(complete({ code: 'code-1', state, iss: 'https://evil.example.org' })).rejects.toMatchObject({
@@ -72,7 +72,7 @@ describe('a login by authorization code', () => {
     expect(server.posted).toEqual([]);
   });
 
-  test('O10: a missing iss is refused when the server says that it sends one', async () => {
+  test('a missing iss is refused when the server says that it sends one', async () => {
     const { server, begin, complete } = await open();
     server.metadata = { authorization_response_iss_parameter_supported: true };
     const first = await begin();
@@ -86,7 +86,7 @@ describe('a login by authorization code', () => {
     });
   });
 
-  test('O11: a state works once; a replayed, foreign or missing one is refused', async () => {
+  test('a state works once; a replayed, foreign or missing one is refused', async () => {
     const { server, begin, complete } = await open();
     const { state } = await begin();
     const results = await Promise.allSettled([complete({ code: 'c', state }), complete({ code: 'c', state })]);
@@ -100,7 +100,7 @@ describe('a login by authorization code', () => {
     expect(server.forms('/token')).toHaveLength(1);
   });
 
-  test('O12: metadata that names another issuer is refused', async () => {
+  test('metadata that names another issuer is refused', async () => {
     const { server, target, logins } = await open();
     server.metadata = { issuer: 'https://evil.example.org' };
     await expect(beginLogin(target, logins, REDIRECT)).rejects.toMatchObject({

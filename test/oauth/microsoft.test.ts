@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type GraphSandbox, type GraphSandboxOptions, startGraphSandbox } from '../../sandbox/graph/index.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type DevicePrompt, loginByDevice } from '../../src/oauth/device-login.ts';
 import { disconnect } from '../../src/oauth/disconnect.ts';
@@ -33,7 +33,7 @@ function providerOf(changes: { authority?: string; directory?: string } = {}) {
 describe("Microsoft's provider", () => {
   test('has the endpoints of its directory, and needs no discovery', async () => {
     const provider = providerOf({ directory: 'clinic.example' });
-    const http = createHttpDoor({ userAgent: 'test', clock: Date.now });
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now });
     const server = createAuthorizationServer({ provider, http, clock: Date.now });
     const url = await server.authorizationUrl({ scope: 'offline_access', state: 's' });
     expect(`${url.origin}${url.pathname}`).toBe(`${AUTHORITY}/clinic.example/oauth2/v2.0/authorize`);
@@ -110,7 +110,7 @@ describe('against the login of the Graph sandbox', () => {
     expect(await reads(await worker.authorizer.header(NEVER))).toBe(200);
   });
 
-  test('O1: 20 workers that need a new token at once ask Microsoft once', async () => {
+  test('20 workers that need a new token at once ask Microsoft once', async () => {
     const { sandbox, login, newWorker, reads } = await openGraph();
     await login();
     const before = sandbox.counts.tokenRequests;
@@ -120,7 +120,7 @@ describe('against the login of the Graph sandbox', () => {
     expect(await reads(headers[0] ?? '')).toBe(200);
   });
 
-  test('M14, O2: while Redis is away nobody is given the new access token; when it is back its refresh token stands there', async () => {
+  test('while Redis is away nobody is given the new access token; when it is back its refresh token stands there', async () => {
     const { sandbox, worker, newWorker, login, reads } = await openGraph();
     await login();
     const before = await worker.credentials.read('clinic');
@@ -200,7 +200,7 @@ describe('against the login of the Graph sandbox', () => {
       expect((await worker.credentials.read('clinic'))?.tokens?.refreshToken).toBeTruthy();
     });
 
-    test('O9: slow_down twice makes every further wait five seconds longer each', async () => {
+    test('slow_down twice makes every further wait five seconds longer each', async () => {
       const slowDown = { kind: 'status', status: 400, body: { error: 'slow_down' } };
       const { outcome, waits } = await loginOnDevice([
         ({ sandbox }) => sandbox.faults.add({ match: { path: '/token' }, times: 2, fault: slowDown }),

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type OAuthProviderSettings, oauthProvider } from '../../src/oauth/crm-providers.ts';
 import { disconnect } from '../../src/oauth/disconnect.ts';
@@ -52,7 +52,7 @@ test('a login goes to the endpoint as written, with its own parameters and those
   const provider = oauthProvider(SETTINGS);
   const server = createAuthorizationServer({
     provider,
-    http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'test', clock: Date.now }),
     clock: Date.now,
   });
   const url = await server.authorizationUrl({ state: 's', scope: 'crm.write' });

@@ -14,7 +14,7 @@ async function open(changes: Partial<Parameters<typeof openWorker>[0]> = {}) {
 }
 
 describe('one refresh at a time', () => {
-  test('O1: 50 workers on connections of their own refresh a rotating token: one call, no family revoked', async () => {
+  test('50 workers on connections of their own refresh a rotating token: one call, no family revoked', async () => {
     const { server, worker } = await open();
     const rotating = rotatingTokens();
     server.onToken = rotating.onToken;
@@ -25,7 +25,7 @@ describe('one refresh at a time', () => {
     expect(rotating.seen).toEqual({ refreshes: 1, revocations: 0 });
   });
 
-  test('O1: 50 workers that all met a 401 renew once between them', async () => {
+  test('50 workers that all met a 401 renew once between them', async () => {
     const { server, worker } = await open();
     const rotating = rotatingTokens();
     server.onToken = rotating.onToken;
@@ -68,7 +68,7 @@ describe('one refresh at a time', () => {
 });
 
 describe('what was received is stored before anybody uses it', () => {
-  test('O2: a store that fails after the answer gets the rotated token later, and nobody was given it before', async () => {
+  test('a store that fails after the answer gets the rotated token later, and nobody was given it before', async () => {
     let failures = 3;
     const { server, worker } = await open({
       wrapStore: (store) => ({
@@ -91,7 +91,7 @@ describe('what was received is stored before anybody uses it', () => {
     );
   });
 
-  test('O2: when the store stays away the token is kept, and stored by a later refresh instead of asking again', async () => {
+  test('when the store stays away the token is kept, and stored by a later refresh instead of asking again', async () => {
     let isAway = true;
     const { server, worker } = await open({
       wrapStore: (store) => ({
@@ -112,7 +112,7 @@ describe('what was received is stored before anybody uses it', () => {
     expect(rotating.seen).toEqual({ refreshes: 1, revocations: 0 });
   });
 
-  test('O2: nothing is asked of the provider while the store is away', async () => {
+  test('nothing is asked of the provider while the store is away', async () => {
     const { server, worker } = await open({
       wrapStore: (store) => ({
         ...store,
@@ -126,7 +126,7 @@ describe('what was received is stored before anybody uses it', () => {
     expect(server.posted).toEqual([]);
   });
 
-  test('O2: a crash between receipt and commit ends the login on a strict server, and the reason says what happened', async () => {
+  test('a crash between receipt and commit ends the login on a strict server, and the reason says what happened', async () => {
     const crashed = await open({
       wrapStore: (store) => ({
         ...store,
@@ -213,7 +213,7 @@ describe('what was received is stored before anybody uses it', () => {
 });
 
 describe('answers of the token endpoint', () => {
-  test('O3: an answer without a refresh token keeps the old one', async () => {
+  test('an answer without a refresh token keeps the old one', async () => {
     const { server, worker } = await open();
     server.onToken = () => ({ body: { access_token: 'access-1', token_type: 'Bearer', expires_in: 3_600 } });
     await connect(worker, { refreshExpiresAt: 5_000_000_000_000 });
@@ -232,7 +232,7 @@ describe('answers of the token endpoint', () => {
     ['a word', 'soon'],
     ['an empty text', ''],
   ])(
-    'O6: expires_in %s: the token is used until it is refused, without refreshing again and again',
+    'expires_in %s: the token is used until it is refused, without refreshing again and again',
     async (_name, expires_in) => {
       const { server, worker } = await open();
       server.onToken = () => ({ body: { ...tokensNamed(1), expires_in } });
@@ -243,7 +243,7 @@ describe('answers of the token endpoint', () => {
     },
   );
 
-  test('O6: expires_in as a text is a number of seconds', async () => {
+  test('expires_in as a text is a number of seconds', async () => {
     const { server, worker } = await open();
     server.onToken = () => ({ body: { ...tokensNamed(1), expires_in: '3600' } });
     await connect(worker);
@@ -255,7 +255,7 @@ describe('answers of the token endpoint', () => {
   });
 
   test.each([-10, 10])(
-    'O7: a server whose clock is %i minutes off changes nothing: lives are counted by our own clock',
+    'a server whose clock is %i minutes off changes nothing: lives are counted by our own clock',
     async (minutes) => {
       const { server, worker } = await open();
       const off = () => Date.now() + minutes * 60_000;
@@ -280,7 +280,7 @@ describe('answers of the token endpoint', () => {
     },
   );
 
-  test('O8: a scope that the provider takes away at a refresh is noticed and told', async () => {
+  test('a scope that the provider takes away at a refresh is noticed and told', async () => {
     const { server, worker } = await open();
     server.onToken = () => ({ body: { ...tokensNamed(1), expires_in: 3_600, scope: 'openid svc.agenda' } });
     await connect(worker);
@@ -316,7 +316,7 @@ describe('answers of the token endpoint', () => {
 });
 
 describe('when the refresh fails', () => {
-  test('O4: invalid_grant after another worker rotated: the store is read again, the login lives', async () => {
+  test('invalid_grant after another worker rotated: the store is read again, the login lives', async () => {
     const { server, worker } = await open();
     const peer = openWorker({ redis: redis.connect(), issuer: server.url });
     server.onToken = async () => {
@@ -339,7 +339,7 @@ describe('when the refresh fails', () => {
     expect((await worker.credentials.read('clinic'))?.state).toBe('connected');
   });
 
-  test('O4: invalid_grant while a peer holds the lease declares nothing dead: it may just be storing its answer', async () => {
+  test('invalid_grant while a peer holds the lease declares nothing dead: it may just be storing its answer', async () => {
     const { server, worker } = await open();
     const peer = openWorker({ redis: redis.connect(), issuer: server.url });
     server.onToken = async () => {
@@ -352,7 +352,7 @@ describe('when the refresh fails', () => {
     expect((await worker.credentials.read('clinic'))?.state).toBe('connected');
   });
 
-  test('O4: invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept', async () => {
+  test('invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept', async () => {
     const { server, worker } = await open();
     server.onToken = () => oauthError('invalid_grant');
     await connect(worker);
@@ -380,7 +380,7 @@ describe('when the refresh fails', () => {
     ['a cut connection', 'cut', 2],
     ['no answer', 'silent', 2],
   ])(
-    'O5: %s: the old token is used until its end, nothing is deleted, the server is left in peace',
+    '%s: the old token is used until its end, nothing is deleted, the server is left in peace',
     async (_name, answer, calls) => {
       let now = Date.now();
       const { server, worker } = await open({ clock: () => now, requestTimeoutMs: 300 });
@@ -409,7 +409,7 @@ describe('when the refresh fails', () => {
     },
   );
 
-  test('O5: the reason stands beside the login while it lasts', async () => {
+  test('the reason stands beside the login while it lasts', async () => {
     const { server, worker } = await open();
     server.onToken = () => ({ status: 503, body: 'busy' });
     await connect(worker);

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type SalesforceSandboxOptions, startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { salesforceProvider } from '../../src/oauth/crm-providers.ts';
 import { audienceOf, createSalesforceAppAuthorizer } from '../../src/oauth/salesforce-app.ts';
 import { NEVER } from './connection.ts';
@@ -30,7 +30,7 @@ async function openSalesforce(options: SalesforceSandboxOptions = {}) {
       clientId: clientId ?? sandbox.application.clientId,
       clientSecret: clientSecret === undefined ? (sandbox.application.clientSecret ?? null) : clientSecret,
     });
-    const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: 2_000 });
+    const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000 });
     return createSalesforceAppAuthorizer({ connection: 'crm', certificate: own, subject }, { provider, http, clock });
   };
   const register = () => {
@@ -123,7 +123,7 @@ describe('a login by certificate', () => {
     expect(`${(thrown as Error).stack} ${JSON.stringify(thrown)}`).not.toMatch(/integration@|inactive user|consumer/);
   });
 
-  test("O7: a clock ten minutes off: the assertion is dated again by Salesforce's", async () => {
+  test("a clock ten minutes off: the assertion is dated again by Salesforce's", async () => {
     const { sandbox, authorizer, register, reads } = await openSalesforce();
     register();
     const login = authorizer({ subject: USER }, () => Date.now() - 600_000);

@@ -99,7 +99,7 @@ describe('a session at Salesforce', () => {
     expect(sandbox.counts.refreshes - before).toBe(1);
   });
 
-  test('O1: 20 workers share one refresh of a rotating token', async () => {
+  test('20 workers share one refresh of a rotating token', async () => {
     const { sandbox, login, newWorker } = await openSalesforce({ applications: [ROTATING] });
     await login();
     const before = sandbox.counts.refreshes;
@@ -110,7 +110,7 @@ describe('a session at Salesforce', () => {
     expect(sandbox.counts.refreshes - before).toBe(1);
   });
 
-  test('S9: a rotated refresh token is stored before anybody has the session', async () => {
+  test('a rotated refresh token is stored before anybody has the session', async () => {
     const { worker, newWorker, login } = await openSalesforce({ applications: [ROTATING] });
     await login();
     const before = await worker.credentials.read('clinic');
@@ -120,7 +120,7 @@ describe('a session at Salesforce', () => {
     expect(after?.tokens.refreshToken).not.toBe(before?.tokens.refreshToken);
   });
 
-  test('S9: an answer that is lost after the rotation ends the login, and says so', async () => {
+  test('an answer that is lost after the rotation ends the login, and says so', async () => {
     const { sandbox, worker, login } = await openSalesforce({ applications: [ROTATING] });
     await login();
     sandbox.faults.add({ match: { path: '/oauth2/token' }, times: 1, fault: { kind: 'lost-answer' } });
@@ -138,7 +138,7 @@ describe('a session at Salesforce', () => {
 
 describe('an organisation that moves', () => {
   test.each(['unauthorized', 'closed'] as const)(
-    'S13: is found at its new address by the next refresh, in every process; the old one: %s',
+    'is found at its new address by the next refresh, in every process; the old one: %s',
     async (old) => {
       const { sandbox, worker, newWorker, login } = await openSalesforce();
       await login();

@@ -94,7 +94,7 @@ describe('against the authorization server of the clinic sandbox', () => {
     expect(await disconnect(worker.place, worker.server, silentLogger, NEVER)).toBe('not-supported');
   });
 
-  test('O1: 20 workers renew the rotating token at once: one call, and the family lives', async () => {
+  test('20 workers renew the rotating token at once: one call, and the family lives', async () => {
     const { clinic, login, newWorker, userinfo } = await openClinic();
     await login();
     const before = clinic.counts.requests({ method: 'POST', route: '/connect/token' });

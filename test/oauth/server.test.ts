@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { clinicProvider } from '../../src/oauth/providers.ts';
@@ -14,7 +14,7 @@ async function open(take: () => Promise<void> = async () => {}) {
   const clock = () => time.now;
   const paused: number[] = [];
   const labels: string[] = [];
-  const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: 2_000, observe: (label) => labels.push(label) });
+  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000, observe: (label) => labels.push(label) });
   const server = createAuthorizationServer({
     provider: clinicProvider({ authUrl: scripted.url, clientId: 'client-1', clientSecret: null }),
     http,
@@ -90,7 +90,7 @@ test('a configured device endpoint goes before what the discovery document says'
   const client = { clientId: 'client-1', clientSecret: 'secret' };
   const server = createAuthorizationServer({
     provider: clinicProvider({ authUrl: scripted.url, deviceEndpoint: `${scripted.url}/device`, ...client }),
-    http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'test', clock: Date.now }),
     clock: Date.now,
   });
   expect(await server.beginDevice(['svc.agenda'], NEVER)).toMatchObject({ user_code: 'u', expires_in: 600 });

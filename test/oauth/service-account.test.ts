@@ -1,7 +1,7 @@
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGoogleSandbox } from '../../sandbox/google/index.ts';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { quotaUserOf } from '../../src/oauth/authorizer.ts';
 import { createServiceAccountAuthorizer } from '../../src/oauth/service-account.ts';
 import { NEVER } from './connection.ts';
@@ -12,7 +12,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 function authorizerOf(keyFile: object | string, clock: () => number = Date.now) {
-  const http = createHttpDoor({ userAgent: 'test', clock, timeoutMs: 2_000 });
+  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000 });
   const settings = {
     connection: 'google',
     keyFile: typeof keyFile === 'string' ? keyFile : JSON.stringify(keyFile),
@@ -80,7 +80,7 @@ describe('a service account', () => {
     expect(authorizer.quotaUser).toMatch(/^[\w-]{32}$/);
   });
 
-  test('O7: a clock ten minutes off: the assertion is dated again by the server clock, also from then on', async () => {
+  test('a clock ten minutes off: the assertion is dated again by the server clock, also from then on', async () => {
     const { server, authorizer } = await openScripted();
     const serverNow = () => Date.now() - 600_000;
     server.dateHeader = () => new Date(serverNow()).toUTCString();

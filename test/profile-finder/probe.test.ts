@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import { createClinicClient } from '../../src/clinic/index.ts';
-import type { HttpDoor, HttpRequest } from '../../src/http/door.ts';
+import type { HttpClient, HttpRequest } from '../../src/http/client.ts';
 import { type Probe, probeClinic } from '../../src/profile-finder/probe.ts';
 import { MOST_REQUESTS } from '../../src/profile-finder/probing/asking.ts';
 import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
@@ -19,8 +19,8 @@ const DAY_MS = 86_400_000;
 const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };
 const DOCUMENTED = clinicProfileSchema.parse({});
 
-/** A door that remembers what went through it. */
-function watched(http: HttpDoor, seen: HttpRequest[]): HttpDoor {
+/** A HTTP client that remembers what went through it. */
+function watched(http: HttpClient, seen: HttpRequest[]): HttpClient {
   return {
     ...http,
     send(request) {

@@ -57,7 +57,7 @@ const turns: fc.Arbitrary<Turn> = fc.record({
   passed: fc.oneof(fc.constant(0), fc.nat(6)),
 });
 
-test('D1, D2, D3: under any schedule of absences, over days, a target loses no more than the bound in any seven days', async () => {
+test('under any schedule of absences, over days, a target loses no more than the bound in any seven days', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(60), fc.array(turns, { minLength: 1, maxLength: 30 }), async (size, schedule) => {
       const world = await openWorld(size);
@@ -90,7 +90,7 @@ test('D1, D2, D3: under any schedule of absences, over days, a target loses no m
   );
 }, 60_000);
 
-describe.each([8, 40, 200, 2_000])('D1, D2: of %i records', (size) => {
+describe.each([8, 40, 200, 2_000])('of %i records', (size) => {
   test.each(Object.keys(PATTERNS))('losing %s, no more than the bound is deleted before a hold', async (pattern) => {
     const world = await openWorld(size, CYCLE_MS / 2);
     const lose = PATTERNS[pattern]?.(size, NOW, Math.random);
@@ -103,7 +103,7 @@ describe.each([8, 40, 200, 2_000])('D1, D2: of %i records', (size) => {
   });
 });
 
-test('D1: a clinic’s own work nags nobody: a doctor’s day is cleared, some vanish each day, the rest passes', async () => {
+test('a clinic’s own work nags nobody: a doctor’s day is cleared, some vanish each day, the rest passes', async () => {
   // 300 ahead, 30 a day; each day 30 pass and 30 are booked, four are deleted; on the third day a doctor's fifteen.
   const world = await openWorld(300);
   let now = NOW;

@@ -30,7 +30,7 @@ type Step =
   | { do: 'plan'; seen: number | null; unanswered: string[]; crash: boolean }
   /** `crash`: the process dies after so many operations. */
   | { do: 'push'; fates: Fate[]; crash: number }
-  /** A plan and all of its writes, without trouble. */
+  /** A plan and all of its writes, without failure. */
   | { do: 'cycle' }
   | { do: 'lose-links' };
 
@@ -160,7 +160,7 @@ function compare(world: World, { records, vanished }: ReturnType<typeof survey>)
     window: windowOf(world),
     rule(appointment) {
       const item = itemOf(appointment);
-      return item === null ? { leaveOut: 'status' } : { item };
+      return item === null ? { exclude: 'status' } : { item };
     },
     onStopped: (id) => stopped.push(id),
     restores: () => true,

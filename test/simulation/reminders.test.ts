@@ -17,7 +17,7 @@ async function simulate(script: string, own: { seed: number; kills: number; pull
     appointments,
     firstDay: '2026-03-26',
     days: 5,
-    troubles: { lostAnswers: 0.04, throttled: 0.04 },
+    failures: { lostAnswers: 0.04, throttled: 0.04 },
     redisUrl: redis.url,
     redis: connection,
     script: fileURLToPath(new URL(script, import.meta.url)),

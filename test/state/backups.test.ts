@@ -24,7 +24,7 @@ const backup: TenantBackup = {
   pins: { doctor: { 'record-canary': 1_790_000_000_000 } },
 };
 
-describe('D12: a backup', () => {
+describe('a backup', () => {
   test('opens as it was sealed, and shows nothing before', () => {
     const text = sealBackup(sealer, backup);
     expect(text).not.toMatch(/canary/);

@@ -91,7 +91,7 @@ describe('a budget', () => {
   });
 });
 
-describe('D9: whoever waits for a budget', () => {
+describe('whoever waits for a budget', () => {
   test('goes in the order of asking, and nobody who comes later passes', async () => {
     const { ask, pass, granted } = budget();
     const order = ['first', 'd', 'b', 'c', 'a'];
@@ -320,7 +320,7 @@ describe('a person who waits', () => {
   });
 });
 
-describe('D10: a pause that the other side asked for', () => {
+describe('a pause that the other side asked for', () => {
   const WIDE = { requestsPerMinute: 60_000, burst: 1_000 };
 
   test('is for whoever was told, in both classes, and for nobody else', async () => {
@@ -364,7 +364,7 @@ describe('D10: a pause that the other side asked for', () => {
     expect(failed).toHaveLength(1);
   });
 
-  test('D9: is sat through to its end by a cycle, which would have to read its pages again, and not by a person', async () => {
+  test('is sat through to its end by a cycle, which would have to read its pages again, and not by a person', async () => {
     const { connect, ask, pass, granted, failed } = budget(WIDE);
     const cycle = openBudgetShare(connect(), 'client-1', 'told', WIDE, 'background', { pauseWaitMs: 15 * MINUTE });
     await cycle.refused(60 * MINUTE);

@@ -201,7 +201,7 @@ describe('writing', () => {
 });
 
 describe('the sealing key', () => {
-  test('O13: a credential sealed with an old key is sealed again when it is read', async () => {
+  test('a credential sealed with an old key is sealed again when it is read', async () => {
     const connection = redis.connect();
     await openStore(connection, [OLD_KEY]).write(await takeLease(connection), 'clinic', null, credential());
     expect(await openStore(connection, [NEW_KEY, OLD_KEY]).read('clinic')).toEqual(credential());

@@ -80,7 +80,7 @@ function openEpoch(client: Redis, replicas: number | null, clock = Date.now) {
   });
 }
 
-describe.each([null, 1])('D12: with %s as the number of replicas that must know a decision', (replicas) => {
+describe.each([null, 1])('with %s as the number of replicas that must know a decision', (replicas) => {
   test('it is durable when the replica that is connected has it', async () => {
     const writer = redis.connect();
     await writer.set('decided', 'yes');
@@ -99,7 +99,7 @@ describe.each([null, 1])('D12: with %s as the number of replicas that must know 
   });
 });
 
-describe('D12: a replica that is gone', () => {
+describe('a replica that is gone', () => {
   test('is not waited for unless its number is configured', async () => {
     const writer = redis.connect();
     await part();
@@ -109,7 +109,7 @@ describe('D12: a replica that is gone', () => {
   });
 });
 
-describe('D12: a replica that takes over', () => {
+describe('a replica that takes over', () => {
   test('knows every decision that was answered for', async () => {
     const epoch = openEpoch(redis.connect(), 1);
     expect(await epoch.settle()).toBe(0);

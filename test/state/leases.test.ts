@@ -99,7 +99,7 @@ describe('whoever waits for a lease', () => {
     expect(await leases.tryTake('plan')).not.toBeNull();
   });
 
-  test('D18: waits no longer when it is told to stop, not to the end of a pause either', async () => {
+  test('waits no longer when it is told to stop, not to the end of a pause either', async () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     await leases.tryTake('plan');
     useFakeTime();
@@ -259,7 +259,7 @@ describe("a lease's deadline", () => {
     return lease;
   }
 
-  test('D18: is that of the last renewal that was sent and answered, with a tenth of its time to spare', async () => {
+  test('is that of the last renewal that was sent and answered, with a tenth of its time to spare', async () => {
     const time = useFakeTime();
     const { client, count } = countEvals();
     const lease = await hold(client);
@@ -277,7 +277,7 @@ describe("a lease's deadline", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('D18: counts from when the take was sent, not from when it was answered', async () => {
+  test('counts from when the take was sent, not from when it was answered', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const run = client.eval.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -294,7 +294,7 @@ describe("a lease's deadline", () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  test('D18: counts from when a renewal was sent, not from when it was answered', async () => {
+  test('counts from when a renewal was sent, not from when it was answered', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const lease = await hold(client);
@@ -311,7 +311,7 @@ describe("a lease's deadline", () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  test('D18: stops a call that is under way, though nobody looks at the lease meanwhile', async () => {
+  test('stops a call that is under way, though nobody looks at the lease meanwhile', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const renewed = async () => {
@@ -339,7 +339,7 @@ describe("a lease's deadline", () => {
     expect(twice.signal.aborted).toBe(true);
   });
 
-  test('D18: is seen by a process that stood still, before any of its timers rings', async () => {
+  test('is seen by a process that stood still, before any of its timers rings', async () => {
     const time = useFakeTime();
     const lease = await hold();
     const before = lease.signal;
@@ -350,7 +350,7 @@ describe("a lease's deadline", () => {
     expect(before.aborted).toBe(true);
   });
 
-  test('D18: holds through renewals that fail: each is tried again after a ninth of its time', async () => {
+  test('holds through renewals that fail: each is tried again after a ninth of its time', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const lease = await hold(client);
@@ -406,7 +406,7 @@ describe("a lease's deadline", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('D18: a release never throws, though Redis is gone', async () => {
+  test('a release never throws, though Redis is gone', async () => {
     const client = redis.connect();
     const lease = await hold(client);
     client.disconnect();

@@ -74,7 +74,9 @@ const someLinks = fc.uniqueArray(
         remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
         drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
         revision: fc.integer({ min: 1, max: 1e12 }),
-        ...Object.fromEntries(['echo', 'found'].map((name) => [name, fc.stringMatching(/^[\w.-]{22}$/)])),
+        ...Object.fromEntries(
+          ['storedFingerprint', 'observedFingerprint'].map((name) => [name, fc.stringMatching(/^[\w.-]{22}$/)]),
+        ),
       },
       { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'lengthMs', 'epoch', 'remoteId', 'drift'] },
     )
@@ -101,7 +103,7 @@ describe('links', () => {
     );
   });
 
-  test('of versions before are read: without echo, mark and revision, with other spellings of times and tags', async () => {
+  test('of versions before are read: without storedFingerprint, mark and revision, with other spellings of times and tags', async () => {
     const { connection, links } = await open();
     const key = `cm:{${TENANT}}:links:doctor:0:0`;
     const f = 'f'.repeat(22);
@@ -127,7 +129,11 @@ describe('links', () => {
   test('that are marked are found without reading the others, and only while they are', async () => {
     const { links, lease } = await open();
     expect(await links.marked('doctor')).toEqual([]);
-    const edited = linkOf('a', { drift: 'edited', found: 'g'.repeat(22), echo: 'h'.repeat(22) });
+    const edited = linkOf('a', {
+      drift: 'edited',
+      observedFingerprint: 'g'.repeat(22),
+      storedFingerprint: 'h'.repeat(22),
+    });
     const removed = linkOf('b', { drift: 'removed' });
     await links.nameMarked('doctor', new Set(['a', 'b', 'c', 'nobody-has-this']));
     await links.writeAll('doctor', [edited, removed, linkOf('c')], lease);
@@ -148,11 +154,11 @@ describe('links', () => {
     expect(await links.count('doctor')).toBe(3);
   });
 
-  test('D8: take the time of their record as it is now, unless they tell of another item by then', async () => {
+  test('take the time of their record as it is now, unless they tell of another item by then', async () => {
     const { connection, links, lease } = await open();
     const old = `${'f'.repeat(22)}\ttd0n80\t1\t"3"\tremote`;
     await connection.hset(`cm:{${TENANT}}:links:doctor:0:0`, { old });
-    const drifted = linkOf('drifted', { drift: 'edited', found: 'g'.repeat(22) });
+    const drifted = linkOf('drifted', { drift: 'edited', observedFingerprint: 'g'.repeat(22) });
     const other = linkOf('other', { fingerprint: 'o'.repeat(22) });
     await links.writeAll('doctor', [drifted, other], lease);
     const time = { startAt: NOW + 60_000, endAt: NOW + 30 * 86_400_000 };

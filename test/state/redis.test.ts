@@ -87,7 +87,7 @@ describe('a Redis without an append-only file', () => {
   });
 });
 
-describe('D19: a Redis that falls silent without closing its connections', () => {
+describe('a Redis that falls silent without closing its connections', () => {
   const redis = useRedis();
 
   async function open(connect: (url: string) => RedisClient = connectRedis) {
@@ -154,23 +154,23 @@ describe('D19: a Redis that falls silent without closing its connections', () =>
     onTestFinished(() => watch.stop());
     for (let second = 0; second < 20; second += 2) {
       await untilSeen(() => answers() === second / 2 + 1, 'the answer');
-      expect(watch.trouble()).toBeNull();
+      expect(watch.failure()).toBeNull();
       await time.pass(2_000);
     }
     await untilSeen(() => answers() === 11, 'the answer');
     proxy.fallSilent();
     await time.pass(7_000);
-    expect(watch.trouble()).toBeNull();
+    expect(watch.failure()).toBeNull();
     expect(lines).toEqual([]);
     await time.pass(1_000);
-    expect(watch.trouble()).toBe('no answer for 8 s');
+    expect(watch.failure()).toBe('no answer for 8 s');
     await time.pass(30_000);
-    expect(watch.trouble()).not.toBeNull();
+    expect(watch.failure()).not.toBeNull();
     expect(lines).toEqual([['error', 'Redis does not answer, no new work begins', 8_000]]);
     proxy.speak();
     await untilSeen(async () => {
       await time.pass(500);
-      return watch.trouble() === null;
+      return watch.failure() === null;
     }, 'Redis to be reached again');
     expect(lines.slice(1)).toEqual([['info', 'Redis answers again', expect.any(Number)]]);
     expect(lines[1]?.[2]).toBeGreaterThan(37_000);

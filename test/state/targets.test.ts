@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
-import { createTargetStore, type TargetRecord } from '../../src/state/targets.ts';
+import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
-const UNTOUCHED: TargetRecord = {
+const UNTOUCHED: StoredTarget = {
   container: null,
   adoptedAt: null,
   wentBackAt: null,
@@ -17,7 +17,7 @@ const UNTOUCHED: TargetRecord = {
   plannedUnder: null,
   comparableUnder: null,
   firstRunApprovedAt: null,
-  trouble: null,
+  failure: null,
   gaps: null,
   drift: null,
   cursor: null,
@@ -39,20 +39,20 @@ describe('what is known of a target', () => {
 
   test('reads as it was written, and null clears a field', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi');
-    const trouble = { code: 'login-refused', actor: 'authorization', message: 'm', remedy: null, sinceAt: NOW };
+    const failure = { code: 'login-refused', actor: 'authorization', message: 'm', remedy: null, sinceAt: NOW };
     const fields = {
       container: 'c1',
       adoptedAt: 1,
       plannedAsOf: 2,
       settledAsOf: 3,
       firstRunApprovedAt: 4,
-      trouble,
+      failure,
       pausedUntil: 5,
     };
     await targets.write('doctor', fields);
     expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, ...fields });
-    await targets.write('doctor', { container: null, trouble: null });
-    expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, ...fields, container: null, trouble: null });
+    await targets.write('doctor', { container: null, failure: null });
+    expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, ...fields, container: null, failure: null });
     expect(await targets.read('nurse')).toEqual(UNTOUCHED);
   });
 
@@ -67,7 +67,7 @@ describe('what is known of a target', () => {
 describe('what left a target', () => {
   const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
 
-  test('D3: is counted by reason, a record that comes and goes each time, for an hour and for seven days', async () => {
+  test('is counted by reason, a record that comes and goes each time, for an hour and for seven days', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi');
     await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
     await targets.noteGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
@@ -106,7 +106,7 @@ describe('what left a target', () => {
   });
 });
 
-test('D4: first misses are kept by stream until they are replaced, forgotten for a patient, or old', async () => {
+test('first misses are kept by stream until they are replaced, forgotten for a patient, or old', async () => {
   const connection = redis.connect();
   const targets = createTargetStore(connection, 'studio-rossi');
   await targets.keepMisses('appointments', new Map([['1', NOW]]));

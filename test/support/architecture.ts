@@ -25,20 +25,20 @@ export function sourceFile(path: string, source: string): SourceFile {
   };
 }
 
-/** The rooms of src/, from below. A room imports from lower lines only. */
+/** The modules of src/, from below. A room imports from lower lines only. */
 const LEVELS: readonly (readonly string[])[] = [
   ['model', 'settings', 'log'],
   ['http'],
   ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers'],
   ['jobs'],
   ['control', 'profile-finder'],
-  ['admin', 'cli'],
+  ['http-server', 'cli'],
   ['composition'],
   ['main.ts'],
   ['cli.ts'],
 ];
 
-/** Rooms that lie above the network's door and still never use it. */
+/** Modules that lie above the network's httpClient and still never use it. */
 const WITHOUT_NETWORK = ['sync', 'state'];
 
 /** The folders beside src/ that each top folder never imports. */
@@ -48,7 +48,7 @@ const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   demo: ['test'],
 };
 
-/** Which rooms of src/ know a package. */
+/** Which modules of src/ know a package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = { bullmq: ['jobs'], ioredis: ['state', 'jobs'] };
 
 const PURE_ROOMS = ['sync', 'model', 'triggers'];
@@ -280,7 +280,7 @@ function mayImport(from: string, to: string): boolean {
 }
 
 function levelOf(room: string): number {
-  return LEVELS.findIndex((rooms) => rooms.includes(room));
+  return LEVELS.findIndex((modules) => modules.includes(room));
 }
 
 function topFolder(path: string): string {

@@ -18,10 +18,17 @@ const adopted = (...given: Parameters<typeof adopt>) => atOnce(adopt(...given));
 
 function remote(recordId: string, changes: Partial<RemoteItem> = {}): RemoteItem {
   const key = identity.key(recordId, 0);
-  return { key, locator: identity.locator(recordId), remoteId: key, versionTag: 'v1', item: ITEM, ...changes };
+  return {
+    key,
+    sealedRecordId: identity.sealedRecordId(recordId),
+    remoteId: key,
+    versionTag: 'v1',
+    item: ITEM,
+    ...changes,
+  };
 }
 
-describe('an object with our mark', () => {
+describe('an object with our owner tag', () => {
   test('gives back the link that was lost', () => {
     expect(adopted([remote('1')], identity, 0)).toStrictEqual({
       links: [
@@ -61,11 +68,13 @@ describe('an object with our mark', () => {
   });
 
   test.each([
-    ['lost its locator', remote('1', { locator: null })],
-    ['carries a locator that is not ours', remote('1', { locator: 'x'.repeat(60) })],
+    ['lost its locator', remote('1', { sealedRecordId: null })],
+    ['carries a sealedRecordId that is not ours', remote('1', { sealedRecordId: 'x'.repeat(60) })],
     [
-      'carries the locator of another target',
-      remote('1', { locator: createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'nurse').locator('1') }),
+      'carries the sealedRecordId of another target',
+      remote('1', {
+        sealedRecordId: createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'nurse').sealedRecordId('1'),
+      }),
     ],
     ['has a key that is not of its record: a copy that a person made', remote('1', { key: identity.key('2', 0) })],
     ['has a key beyond the epochs that are tried', remote('1', { key: identity.key('1', 9) })],
@@ -74,18 +83,18 @@ describe('an object with our mark', () => {
   });
 
   test('never matches by time or title alone', () => {
-    const same = remote('1', { locator: null });
+    const same = remote('1', { sealedRecordId: null });
     const { links } = adopted([same, remote('2')], identity, 0);
     expect(links.map(({ recordId }) => recordId)).toEqual(['2']);
   });
 });
 
-test('D16: of several objects for one record the last written is linked, and the highest revision is told', () => {
+test('of several objects for one record the last written is linked, and the highest revision is told', () => {
   const twins = [4, 7, 6].map((revision, epoch) => ({
     ...remote('1', { key: identity.key('1', epoch), remoteId: `r${epoch}` }),
     revision,
   }));
-  const strange = { ...remote('2', { locator: null }), revision: 12 };
+  const strange = { ...remote('2', { sealedRecordId: null }), revision: 12 };
   expect(adopted([...twins, strange], identity, 0)).toMatchObject({
     links: [{ recordId: '1', epoch: 1, revision: 7 }],
     ambiguous: 2,

@@ -39,7 +39,14 @@ function link(recordId: string, changes: Partial<Link> = {}): Link {
 function remote(recordId: string, changes: Partial<RemoteItem> & { epoch?: number } = {}): RemoteItem {
   const { epoch = 0, ...rest } = changes;
   const key = identity.key(recordId, epoch);
-  return { key, locator: identity.locator(recordId), remoteId: key, versionTag: 'v1', item: ITEM, ...rest };
+  return {
+    key,
+    sealedRecordId: identity.sealedRecordId(recordId),
+    remoteId: key,
+    versionTag: 'v1',
+    item: ITEM,
+    ...rest,
+  };
 }
 
 /** An object that a person gave other content. */
@@ -122,7 +129,7 @@ describe('an object with a link', () => {
 
   test('that the provider spells differently is no edit while its version is ours, nor when that moves later', () => {
     const item = { ...ITEM, title: 'appointment ', description: null };
-    const learned = { ...link('1'), echo: identity.fingerprint(item) };
+    const learned = { ...link('1'), storedFingerprint: identity.fingerprint(item) };
     expect(compare([remote('1', { item })], [link('1')])).toEqual({ checked: 1, ...NOTHING, changed: [learned] });
     expect(compare([remote('1', { item })], [learned])).toEqual({ checked: 1, ...NOTHING });
     const moved = compare([remote('1', { item, versionTag: 'v2' })], [learned]);
@@ -131,7 +138,7 @@ describe('an object with a link', () => {
 
   test('that the provider spells differently and a person edited is told by the fields that the person changed', () => {
     const item = { ...ITEM, title: 'appointment ' };
-    const learned = { ...link('1'), echo: identity.fingerprint(item) };
+    const learned = { ...link('1'), storedFingerprint: identity.fingerprint(item) };
     const found = compare([remote('1', { item: { ...item, busy: false }, versionTag: 'v2' })], [learned]);
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['busy']);
   });
@@ -150,7 +157,12 @@ describe('an object with a link', () => {
   ])('whose %s was edited is told by the name of that field', ([field, change]) => {
     const before = link('1');
     const found = compare([edited('1', change)], [before]);
-    const after = { ...before, versionTag: 'v2', drift: 'edited', found: identity.fingerprint({ ...ITEM, ...change }) };
+    const after = {
+      ...before,
+      versionTag: 'v2',
+      drift: 'edited',
+      observedFingerprint: identity.fingerprint({ ...ITEM, ...change }),
+    };
     expect(found).toEqual({ checked: 1, ...NOTHING, edited: [after], touched: [after], changed: [after] });
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual([field]);
   });
@@ -165,26 +177,26 @@ describe('an object with a link', () => {
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['title']);
   });
 
-  test('D24: that was changed beyond reading is told by a field that is not known', () => {
+  test('that was changed beyond reading is told by a field that is not known', () => {
     const found = compare([remote('1', { versionTag: 'v2', item: null })], [link('1')]);
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['unknown']);
-    expect(found.edited[0]).not.toHaveProperty('found');
+    expect(found.edited[0]).not.toHaveProperty('observedFingerprint');
   });
 
   test('that can’t be read and is of our version is as the target made it, and teaches nothing', () => {
     expect(compare([remote('1', { item: null })], [link('1')])).toEqual({ checked: 1, ...NOTHING });
   });
 
-  test('D24: that was written by version 0.1.0 is no edit, and is told more exactly from then on', () => {
+  test('that was written by version 0.1.0 is no edit, and is told more exactly from then on', () => {
     const before = link('1', { fingerprint: asOfFirstVersion(link('1').fingerprint) });
     expect(compare([remote('1')], [before])).toEqual({ checked: 1, ...NOTHING, changed: [link('1')] });
     expect(compare([edited('1', { location: null })], [before])).toMatchObject({ edited: [{ recordId: '1' }] });
 
     const item = { ...ITEM, title: 'appointment ' };
-    const echo = identity.fingerprint(item);
-    const respelt = { ...before, echo: asOfFirstVersion(echo) };
+    const storedFingerprint = identity.fingerprint(item);
+    const respelt = { ...before, storedFingerprint: asOfFirstVersion(storedFingerprint) };
     const seen = compare([remote('1', { item, versionTag: 'v2' })], [respelt]);
-    expect(seen).toEqual({ checked: 1, ...NOTHING, changed: [{ ...before, echo, versionTag: 'v2' }] });
+    expect(seen).toEqual({ checked: 1, ...NOTHING, changed: [{ ...before, storedFingerprint, versionTag: 'v2' }] });
   });
 
   test('that was dragged out of the window is edited, and its link keeps the start that was written', () => {
@@ -198,8 +210,8 @@ describe('an object with a link', () => {
     expect(compare([remote('1')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING, ...marked });
   });
 
-  test('that lost its locator was removed, and is counted as nobody can tell whose', () => {
-    const found = compare([remote('1', { locator: null })], [link('1')]);
+  test('that lost its sealed record id was removed, and is counted as nobody can tell whose', () => {
+    const found = compare([remote('1', { sealedRecordId: null })], [link('1')]);
     expect(found).toMatchObject({ removed: [{ recordId: '1' }], ambiguous: 1 });
   });
 
@@ -229,7 +241,7 @@ describe('an object with a link', () => {
     },
   );
 
-  test('D8: that began before the window is missed while it reaches into it; in a CRM, which shows starts alone, it is not', () => {
+  test('that began before the window is missed while it reaches into it; in a CRM, which shows starts alone, it is not', () => {
     const links = [link('1', { startAt: WINDOW.fromAt - DAY_MS, endAt: WINDOW.fromAt + 1 })];
     expect(missingFrom(inputOf([], links))).toEqual(links);
     const crm = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'crm', crmForm('appointments', ['title']));
@@ -257,10 +269,10 @@ describe('marks', () => {
 });
 
 test('what a person did is told by fields, or as a removal, and as nothing where nobody did anything', () => {
-  const found = identity.fingerprint({ ...ITEM, title: 'Lunch' });
-  expect(fieldsByHand(link('1', { found }), identity)).toEqual([]);
-  expect(fieldsByHand(link('1', { drift: 'removed', found }), identity)).toEqual(['removed']);
-  expect(fieldsByHand(link('1', { drift: 'edited', found }), identity)).toEqual(['title']);
+  const observedFingerprint = identity.fingerprint({ ...ITEM, title: 'Lunch' });
+  expect(fieldsByHand(link('1', { observedFingerprint }), identity)).toEqual([]);
+  expect(fieldsByHand(link('1', { drift: 'removed', observedFingerprint }), identity)).toEqual(['removed']);
+  expect(fieldsByHand(link('1', { drift: 'edited', observedFingerprint }), identity)).toEqual(['title']);
 });
 
 describe('an object that another one took the place of', () => {
@@ -347,7 +359,7 @@ describe('an object without a link', () => {
     expect(compare(both, [])).toEqual({ checked: 0, ...NOTHING, unlinked: [link('1')], ambiguous: 1, surplus });
   });
 
-  test('D8: that began before the window and reaches into it is to be planned too', () => {
+  test('that began before the window and reaches into it is to be planned too', () => {
     const time = { kind: 'all-day', startDate: '2026-06-01', endDate: '2026-06-10' } as const;
     expect(compare([edited('1', { time })], []).unlinked).toMatchObject([{ recordId: '1' }]);
   });
@@ -361,7 +373,7 @@ describe('an object that names no record for certain', () => {
   test('is counted and never taken for drift', () => {
     const others = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'another');
     const copied = remote('1', { key: 'someotherkey', remoteId: 'someotherkey', item: { ...ITEM, title: 'Copy' } });
-    const foreign = remote('2', { locator: others.locator('2') });
+    const foreign = remote('2', { sealedRecordId: others.sealedRecordId('2') });
     expect(compare([copied, foreign, remote('1')], [link('1')])).toEqual({ checked: 1, ...NOTHING, ambiguous: 2 });
   });
 
@@ -374,7 +386,7 @@ describe('an object that names no record for certain', () => {
     expect(found.surplus).toMatchObject([{ recordId: '1', epoch: 0, versionTag: old.versionTag }]);
   });
 
-  test('D14: of two without a link the one that was written last counts, and a feed calls none surplus', () => {
+  test('of two without a link the one that was written last counts, and a feed calls none surplus', () => {
     const [early, late] = [remote('1', { epoch: 1, revision: 3 }), remote('1', { revision: 5 })];
     for (const read of [
       [early, late],
@@ -389,7 +401,7 @@ describe('an object that names no record for certain', () => {
   });
 });
 
-describe('D16: an object that carries another revision than its link', () => {
+describe('an object that carries another revision than its link', () => {
   const ofWrite = (revision: number, changes: Partial<CalendarItem> = {}) => ({
     ...edited('1', changes),
     revision,
@@ -400,7 +412,7 @@ describe('D16: an object that carries another revision than its link', () => {
     ['newer: the state was lost since', 8, 8],
   ] as const)('%s, is what the target was given last, and no edit', ([, revision, highest]) => {
     const lateWrite = ofWrite(revision, { title: 'Late' });
-    const found = compare([lateWrite], [link('1', { revision: 5, echo: 'echo' })]);
+    const found = compare([lateWrite], [link('1', { revision: 5, storedFingerprint: 'storedFingerprint' })]);
     expect(found).toMatchObject({ checked: 1, edited: [], touched: [], overwritten: 1 });
     const fingerprint = identity.fingerprint(lateWrite.item!);
     const { versionTag } = lateWrite;
@@ -441,7 +453,7 @@ describe('D16: an object that carries another revision than its link', () => {
   });
 
   test('the highest one is told, whatever the object', () => {
-    const items = [ofWrite(3), { ...remote('2', { locator: null }), revision: 9 }];
+    const items = [ofWrite(3), { ...remote('2', { sealedRecordId: null }), revision: 9 }];
     expect(atOnce(audit(inputOf(items, [link('1')]))).revision).toBe(9);
   });
 });
@@ -496,8 +508,8 @@ describe('for any target', () => {
       fc.property(records, (given) => {
         const remoteItems = given.map(({ id, other }) => remote(id, { item: other, versionTag: 'v2' }));
         const links = given.map(({ id, item }) => link(id, { fingerprint: identity.fingerprint(item) }));
-        const written = stored(links, compare(remoteItems, links)).map(({ found, ...each }): Link => {
-          return { ...each, fingerprint: found ?? each.fingerprint, drift: null };
+        const written = stored(links, compare(remoteItems, links)).map(({ observedFingerprint, ...each }): Link => {
+          return { ...each, fingerprint: observedFingerprint ?? each.fingerprint, drift: null };
         });
         expect(compare(remoteItems, written)).toEqual({ checked: given.length, ...NOTHING });
       }),

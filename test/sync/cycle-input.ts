@@ -207,11 +207,11 @@ function stateAfter(changes: readonly PlannedChange[], written: CycleChoice['wri
 }
 
 function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string, TargetInput['state']>): CycleInput {
-  const survey = shown(world, choice);
+  const clinicReading = shown(world, choice);
   const opened = openTargets(choice).map((target) => {
     const state = states.get(target.id) ?? { links: new Map(), pending: new Map() };
     const pinned = new Set(target.crm === null ? choice.pinned : []);
-    const absent = choice.reach === 'near' ? [] : missingFrom(survey, target, state, pinned);
+    const absent = choice.reach === 'near' ? [] : missingFrom(clinicReading, target, state, pinned);
     return { target, state, pinned, absent };
   });
   const missingOf = (stream: StreamName) =>
@@ -239,7 +239,12 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
   const isResting = ({ target }: ContactsInput) => choice.isResting && target.id === 'contacts';
   const times = { linkCount: 9, createdAt: NOW - DAY_MS, decidedAt: null, expiresAt: NOW + DAY_MS };
   return {
-    ...{ survey, confirmations, now: survey.startedAt, byAgenda: indexByAgenda(survey.snapshot.records.values()) },
+    ...{
+      clinicReading,
+      confirmations,
+      now: clinicReading.startedAt,
+      byAgenda: indexByAgenda(clinicReading.snapshot.records.values()),
+    },
     isForgotten: (patientId) => choice.forgotten.includes(patientId),
     isDoubted: choice.isDoubted,
     generation: { number: 2, isOurs: true },

@@ -3,10 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../../src/model/time.ts';
-import { createLedger, type DerivedFields, type LedgerInvoice, type LedgerRules } from '../../src/sync/derive.ts';
+import {
+  createPatientHistory,
+  type DerivedFields,
+  type HistoryInvoice,
+  type HistoryRules,
+} from '../../src/sync/derive.ts';
 import { appointmentOf, NOW, STATUSES } from './arbitraries.ts';
 
-const RULES: LedgerRules = {
+const RULES: HistoryRules = {
   zone: 'Europe/Rome',
   historyDays: 30,
   periodDays: 10,
@@ -34,7 +39,7 @@ function timed(id: string, startAt: Instant, minutes: number, changes: Partial<A
   return appointmentOf(id, { time: { kind: 'timed', startAt, endAt: startAt + minutes * MINUTE_MS }, ...changes });
 }
 
-function invoiceOf(id: string, changes: Partial<LedgerInvoice> = {}): LedgerInvoice {
+function invoiceOf(id: string, changes: Partial<HistoryInvoice> = {}): HistoryInvoice {
   return {
     id,
     patientId: 'p1',
@@ -48,14 +53,14 @@ function invoiceOf(id: string, changes: Partial<LedgerInvoice> = {}): LedgerInvo
   };
 }
 
-function derived(appointments: Appointment[], now = NOW, rules: Partial<LedgerRules> = {}): DerivedFields {
-  const ledger = createLedger({ ...RULES, ...rules });
+function derived(appointments: Appointment[], now = NOW, rules: Partial<HistoryRules> = {}): DerivedFields {
+  const ledger = createPatientHistory({ ...RULES, ...rules });
   for (const appointment of appointments) ledger.put(appointment);
   return ledger.of('p1', now);
 }
 
-function billed(invoices: LedgerInvoice[], rules: Partial<LedgerRules> = {}) {
-  const ledger = createLedger({ ...RULES, ...rules });
+function billed(invoices: HistoryInvoice[], rules: Partial<HistoryRules> = {}) {
+  const ledger = createPatientHistory({ ...RULES, ...rules });
   for (const invoice of invoices) ledger.putInvoice(invoice);
   const { invoiced, paid } = ledger.of('p1', NOW);
   return { invoiced, paid };
@@ -111,7 +116,7 @@ describe('an appointment of today', () => {
   });
 
   test('that nobody marked is no visit before midnight, and its patient has not lapsed meanwhile', () => {
-    const ledger = createLedger(RULES);
+    const ledger = createPatientHistory(RULES);
     ledger.put(timed('1', ahead, 30));
     const midnight = TODAY + DAY_MS;
     expect(ledger.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
@@ -177,7 +182,7 @@ describe('a day at the edge', () => {
     const rules = { ...RULES, zone, historyDays: 1 };
     for (let day = 0; day < 365; day += 1) {
       const now = Date.UTC(2026, 0, 1, 12) + day * DAY_MS;
-      const edge = createLedger(rules).historyFrom(now);
+      const edge = createPatientHistory(rules).historyFrom(now);
       const date = daysBefore(localDate(zone, now), 1);
       expect([localDate(zone, edge - 1) < date, localDate(zone, edge)]).toEqual([true, date]);
     }
@@ -202,7 +207,7 @@ describe('standing', () => {
 });
 
 describe('amounts', () => {
-  test.each<[string, Partial<LedgerInvoice>[], invoiced: number | null, paid: number | null]>([
+  test.each<[string, Partial<HistoryInvoice>[], invoiced: number | null, paid: number | null]>([
     ['are nothing without a document', [], 0, 0],
     ['are exact to the cent', [{ totalAmount: '0.1' }, { totalAmount: '0.20', paidAmount: '0.3' }], 0.3, 0.3],
     ['count receipts', [{ documentType: 'Receipt', totalAmount: '80', paidAmount: '80.00' }], 80, 80],
@@ -244,14 +249,14 @@ describe('a complete reading', () => {
   const tomorrow: TimeWindow = { fromAt: NOW + HOUR_MS, toAt: NOW + 2 * DAY_MS };
 
   test('forgets what it does not show, and nothing beside its window', () => {
-    const ledger = createLedger(RULES);
+    const ledger = createPatientHistory(RULES);
     for (const days of [-1, 1, 3]) ledger.put(day(days));
     atOnce(ledger.replaceWindow(tomorrow, []));
     expect(ledger.of('p1', NOW)).toMatchObject({ visits: 1, nextAppointmentAt: NOW + 3 * DAY_MS });
   });
 
   test('speaks of what overlaps its window: it ends after the beginning, or begins there, and begins before the end', () => {
-    const ledger = createLedger(RULES);
+    const ledger = createPatientHistory(RULES);
     const { fromAt, toAt } = tomorrow;
     ledger.put(timed('before', fromAt - 30 * MINUTE_MS, 30, { patientId: 'before' }));
     ledger.put(timed('into', fromAt - 29 * MINUTE_MS, 30, { patientId: 'into' }));
@@ -264,14 +269,14 @@ describe('a complete reading', () => {
   });
 
   test('keeps what is known of rows that are there and cannot be used', () => {
-    const ledger = createLedger(RULES);
+    const ledger = createPatientHistory(RULES);
     ledger.put(day(1));
     atOnce(ledger.replaceWindow(tomorrow, [], new Set(['in-1'])));
     expect(ledger.of('p1', NOW).nextAppointmentAt).toBe(NOW + DAY_MS);
   });
 
   test('covers the history only when readings reach from its beginning to now without a gap', () => {
-    const ledger = createLedger({ ...RULES, countsInvoices: false });
+    const ledger = createPatientHistory({ ...RULES, countsInvoices: false });
     const from = ledger.historyFrom(NOW);
     const read = (fromAt: Instant, toAt: Instant) => atOnce(ledger.replaceWindow({ fromAt, toAt }, []));
     expect(ledger.covers(NOW)).toBe(false);
@@ -287,7 +292,7 @@ describe('a complete reading', () => {
   });
 
   test('covers a history with invoices only when they were read from its first day on', () => {
-    const ledger = createLedger(RULES);
+    const ledger = createPatientHistory(RULES);
     atOnce(ledger.replaceWindow({ fromAt: ledger.historyFrom(NOW), toAt: NOW }, []));
     expect(ledger.covers(NOW)).toBe(false);
     atOnce(ledger.replaceInvoices('2026-05-17', []));
@@ -298,7 +303,7 @@ describe('a complete reading', () => {
   });
 
   test('of invoices forgets what it does not show of its time', () => {
-    const ledger = createLedger(RULES);
+    const ledger = createPatientHistory(RULES);
     ledger.putInvoice(invoiceOf('old', { issueDate: '2026-05-31', totalAmount: '1' }));
     ledger.putInvoice(invoiceOf('gone', { issueDate: '2026-06-01', totalAmount: '10' }));
     ledger.putInvoice(invoiceOf('odd', { issueDate: '2026-06-02', totalAmount: '100' }));
@@ -310,7 +315,7 @@ describe('a complete reading', () => {
 });
 
 test('what was pruned changes no later answer, and what was removed leaves nothing', () => {
-  const ledger = createLedger(RULES);
+  const ledger = createPatientHistory(RULES);
   ledger.put(timed('old', NOW - 31 * DAY_MS, 30));
   ledger.put(timed('long', NOW - 31 * DAY_MS, 33 * 24 * 60));
   ledger.put(timed('kept', NOW - 29 * DAY_MS, 30));
@@ -323,7 +328,7 @@ test('what was pruned changes no later answer, and what was removed leaves nothi
   for (const id of ['long', 'kept', 'kept']) ledger.remove(id);
   ledger.removeInvoice('kept');
   expect(ledger.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
-  expect(ledger.of('p1', NOW)).toEqual(createLedger(RULES).of('p1', NOW));
+  expect(ledger.of('p1', NOW)).toEqual(createPatientHistory(RULES).of('p1', NOW));
 });
 
 // From here on: random histories against a recomputation from the definitions, with calendar dates as texts.
@@ -346,10 +351,10 @@ function daysBefore(date: string, days: number): string {
 
 interface World {
   appointments: Map<string, Appointment>;
-  invoices: Map<string, LedgerInvoice>;
+  invoices: Map<string, HistoryInvoice>;
 }
 
-function recomputed(world: World, rules: LedgerRules, patientId: string, now: Instant): DerivedFields {
+function recomputed(world: World, rules: HistoryRules, patientId: string, now: Instant): DerivedFields {
   const today = localDate(rules.zone, now);
   const own = [...world.appointments.values()]
     .filter((appointment) => appointment.patientId === patientId)
@@ -388,7 +393,7 @@ function recomputed(world: World, rules: LedgerRules, patientId: string, now: In
   };
 }
 
-function recomputedAmounts(world: World, { countsInvoices }: LedgerRules, patientId: string, fromDate: string) {
+function recomputedAmounts(world: World, { countsInvoices }: HistoryRules, patientId: string, fromDate: string) {
   const own = [...world.invoices.values()].filter(
     (invoice) =>
       invoice.patientId === patientId &&
@@ -396,7 +401,7 @@ function recomputedAmounts(world: World, { countsInvoices }: LedgerRules, patien
       (invoice.issueDate === null || invoice.issueDate >= fromDate),
   );
   const isMixed = new Set(own.flatMap(({ currency }) => (currency === null ? [] : [currency]))).size > 1;
-  const total = (amountOf: (invoice: LedgerInvoice) => string | null) => {
+  const total = (amountOf: (invoice: HistoryInvoice) => string | null) => {
     const amounts = own.map((invoice) => {
       const amount = amountOf(invoice);
       const cents = amount === null ? Number.NaN : Math.round(Number(amount) * 100);
@@ -432,7 +437,7 @@ const somePatients = fc.constantFrom('p1', 'p2', 'p3');
 function instantsAround(zone: string, now: Instant): fc.Arbitrary<Instant> {
   const anywhere = fc.integer({ min: -40 * 96, max: 40 * 96 }).map((quarter) => now + quarter * QUARTER_MS);
   const edges = fc.tuple(fc.integer({ min: -3, max: 40 }), fc.constantFrom(-1, 0, 1)).map(([days, beside]) => {
-    return createLedger({ ...RULES, zone, historyDays: days }).historyFrom(now) + beside;
+    return createPatientHistory({ ...RULES, zone, historyDays: days }).historyFrom(now) + beside;
   });
   return fc.oneof({ weight: 3, arbitrary: anywhere }, { weight: 1, arbitrary: edges });
 }
@@ -454,7 +459,7 @@ const decimals = fc
   .tuple(fc.integer({ min: -500_000, max: 500_000 }), fc.constantFrom(1, 2))
   .map(([cents, digits]) => (digits === 1 ? (Math.round(cents / 10) / 10).toFixed(1) : (cents / 100).toFixed(2)));
 
-function invoicesAround(zone: string, now: Instant): fc.Arbitrary<LedgerInvoice> {
+function invoicesAround(zone: string, now: Instant): fc.Arbitrary<HistoryInvoice> {
   return fc.record({
     id: someIds,
     patientId: fc.option(somePatients, { freq: 8 }),
@@ -473,10 +478,10 @@ function invoicesAround(zone: string, now: Instant): fc.Arbitrary<LedgerInvoice>
   });
 }
 
-type Ledger = ReturnType<typeof createLedger>;
+type PatientHistory = ReturnType<typeof createPatientHistory>;
 
 /** One thing that happens, to the ledger and to the plain lists beside it. */
-type Step = (ledger: Ledger, world: World) => void;
+type Step = (ledger: PatientHistory, world: World) => void;
 
 function putting(appointment: Appointment): Step {
   return (ledger, { appointments }) => {
@@ -513,8 +518,8 @@ function reading(window: TimeWindow, shown: Appointment[], present: Set<string>)
   };
 }
 
-function readingInvoices(fromDate: string | null, shown: LedgerInvoice[]): Step {
-  const isMeant = ({ issueDate }: LedgerInvoice) => fromDate === null || (issueDate !== null && issueDate >= fromDate);
+function readingInvoices(fromDate: string | null, shown: HistoryInvoice[]): Step {
+  const isMeant = ({ issueDate }: HistoryInvoice) => fromDate === null || (issueDate !== null && issueDate >= fromDate);
   const read = shown.filter(isMeant);
   return (ledger, { invoices }) => {
     atOnce(ledger.replaceInvoices(fromDate, read));
@@ -591,7 +596,7 @@ describe('a ledger', () => {
     );
     fc.assert(
       fc.property(histories, ([{ rules, now, hoursLater }, steps]) => {
-        const ledger = createLedger(rules);
+        const ledger = createPatientHistory(rules);
         const world: World = { appointments: new Map(), invoices: new Map() };
         const check = (at: Instant) => {
           for (const patientId of ['p1', 'p2', 'p3', 'nobody']) {
@@ -619,11 +624,11 @@ describe('a ledger', () => {
     });
     fc.assert(
       fc.property(histories, fc.func(fc.nat()), ([{ rules, now }, appointments, invoices], rank) => {
-        const one = createLedger(rules);
-        const other = createLedger(rules);
+        const one = createPatientHistory(rules);
+        const other = createPatientHistory(rules);
         const puts = [
-          ...appointments.map((each) => (ledger: Ledger) => ledger.put(each)),
-          ...invoices.map((each) => (ledger: Ledger) => ledger.putInvoice(each)),
+          ...appointments.map((each) => (ledger: PatientHistory) => ledger.put(each)),
+          ...invoices.map((each) => (ledger: PatientHistory) => ledger.putInvoice(each)),
         ];
         const shuffled = puts
           .map((put, index) => ({ put, rank: rank(index) }))
@@ -648,7 +653,7 @@ describe('a ledger', () => {
       fc.property(histories, ([{ rules, now }, appointments, minutes]) => {
         const later = now + minutes * MINUTE_MS;
         fc.pre(localDate(rules.zone, now) === localDate(rules.zone, later));
-        const ledger = createLedger(rules);
+        const ledger = createPatientHistory(rules);
         for (const appointment of appointments) ledger.put(appointment);
         const before = ledger.of('p1', now);
         const after = ledger.of('p1', later);

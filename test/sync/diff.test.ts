@@ -27,14 +27,14 @@ function compare(
     vanished: new Set(),
     window: WINDOW,
     rule(appointment, key) {
-      if (appointment.agendaId !== 'a1') return { leaveOut: 'agenda' };
+      if (appointment.agendaId !== 'a1') return { exclude: 'agenda' };
       const item = project(
         appointment,
         { title: 'code', fields: ['status'], statuses: SHOWN, language: 'en', zone: 'Europe/Rome' },
         EMPTY_DIRECTORY,
         key,
       );
-      return item === null ? { leaveOut: 'status' } : { item };
+      return item === null ? { exclude: 'status' } : { item };
     },
     restores: () => true,
     identity,
@@ -124,7 +124,7 @@ describe('an appointment', () => {
   });
 
   test('of a patient who is to be forgotten is removed for that reason', () => {
-    const rule = () => ({ leaveOut: 'forgotten' });
+    const rule = () => ({ exclude: 'forgotten' });
     for (const status of ['booked', 'cancelled'] as const) {
       const { changes } = compare([appointmentOf('1', { status })], { links: written(appointmentOf('1')) }, { rule });
       expect(changes).toMatchObject([{ reason: 'forgotten', wanted: { want: 'absent' } }]);
@@ -215,7 +215,7 @@ describe('the window', () => {
     expect([reasons(gone.changes), gone.released]).toEqual([['1 vanished'], []]);
   });
 
-  test('D8: is left by a block of a month when its end leaves, not with its start', () => {
+  test('is left by a block of a month when its end leaves, not with its start', () => {
     const time = { kind: 'timed', startAt: NOW, endAt: NOW + 30 * DAY_MS } as const;
     const links = written(appointmentOf('1', { time }));
     const windowIn = (days: number) => ({ fromAt: NOW + (days - 7) * DAY_MS, toAt: NOW + (days + 30) * DAY_MS });
@@ -229,7 +229,7 @@ describe('the window', () => {
     expect(compare([], { links }, { window: windowIn(37) }).released).toEqual(['1']);
   });
 
-  test('D8: is asked with the time of today, also where a link told none or an object does not show it', () => {
+  test('is asked with the time of today, also where a link told none or an object does not show it', () => {
     const appointment = appointmentOf('1');
     const { startAt, endAt } = appointment.time;
     const [[, link]] = [...written(appointment)] as [[string, Link]];
@@ -280,11 +280,11 @@ describe('what version 0.1.0 wrote', () => {
     ]),
   );
 
-  test('D24: is not written again for the sake of a longer fingerprint', () => {
+  test('is not written again for the sake of a longer fingerprint', () => {
     expect(compare([appointmentOf('1'), appointmentOf('2')], { links })).toMatchObject({ changes: [], unchanged: 2 });
   });
 
-  test('D24: is written again when it changes, and the field is told', () => {
+  test('is written again when it changes, and the field is told', () => {
     const { changes } = compare([appointmentOf('1', { inHours: 30 }), appointmentOf('2')], { links });
     expect(changes).toMatchObject([{ recordId: '1', reason: 'content-changed', fields: ['time'] }]);
   });
@@ -293,7 +293,7 @@ describe('what version 0.1.0 wrote', () => {
 describe('what rules keep as it is', () => {
   const told = (state: Partial<TargetState>, stopsWriting?: boolean) => {
     const stopped: string[] = [];
-    const keep = stopsWriting === undefined ? { keep: 'later' } : { keep: 'later', stopsWriting };
+    const keep = stopsWriting === undefined ? { retain: 'later' } : { retain: 'later', stopsWriting };
     const { changes } = compare([appointmentOf('1')], state, { rule: () => keep, onStopped: (id) => stopped.push(id) });
     expect(changes).toEqual([]);
     return stopped;
@@ -312,7 +312,7 @@ describe('what rules keep as it is', () => {
 
   test('stays as it is though nobody wants to be told', () => {
     const pending = waiting(compare([appointmentOf('1')]).changes);
-    const rule = () => ({ keep: 'later', stopsWriting: true });
+    const rule = () => ({ retain: 'later', stopsWriting: true });
     expect(compare([appointmentOf('1')], { pending }, { rule }).changes).toEqual([]);
     const before = appointmentOf('1', { inHours: -8 * 24 });
     const inPast = new Map([['1', { ...pending.get('1')!, ...before.time }]]);
@@ -332,7 +332,7 @@ describe('what lies outside the window', () => {
     return [recordId, { ...waits!, startAt, endAt: startAt + 1, fingerprint, ...changes }];
   };
 
-  test('D8: is to be looked at beyond the far end, and wherever something waits', () => {
+  test('is to be looked at beyond the far end, and wherever something waits', () => {
     const links = new Map([at('past', fromAt - 2), at('in', fromAt), at('last', toAt - 1), at('beyond', toAt)]);
     const pending = new Map([
       entry('waits before', fromAt - 2),
@@ -347,7 +347,7 @@ describe('what lies outside the window', () => {
     expect(outlying({ links: both, pending }, WINDOW)).toEqual(outside);
   });
 
-  test('D21: is not begun any more, and brought to its end where it was', () => {
+  test('is not begun any more, and brought to its end where it was', () => {
     const before = appointmentOf('1', { inHours: -8 * 24 });
     const compared = (state: Partial<TargetState>, appointment = before) => {
       const stopped: string[] = [];
@@ -374,9 +374,9 @@ describe('what lies outside the window', () => {
 });
 
 describe('what a person did to an object', () => {
-  const touched = (drift: 'edited' | 'removed', found?: string) => {
+  const touched = (drift: 'edited' | 'removed', observedFingerprint?: string) => {
     const [link] = [...written(appointmentOf('1')).values()];
-    return new Map([['1', { ...link!, drift, ...(found === undefined ? {} : { found }) }]]);
+    return new Map([['1', { ...link!, drift, ...(observedFingerprint === undefined ? {} : { observedFingerprint }) }]]);
   };
   const other = identity.fingerprint({
     title: 'Lunch',
@@ -562,7 +562,7 @@ describe('fingerprints that are known', () => {
     const under = memory();
     const [one, pinned] = [appointmentOf('one'), appointmentOf('pinned')];
     const links = written(one, pinned);
-    const rule = vi.fn(() => ({ leaveOut: 'nothing is ruled here' }));
+    const rule = vi.fn(() => ({ exclude: 'nothing is ruled here' }));
     const ruled = (appointments: Appointment[], context?: string) => {
       rule.mockClear();
       compare(appointments, { links }, { rule, fingerprints: under(context) });

@@ -53,17 +53,17 @@ test.each([
     givesUp: true,
   },
 ])(
-  'D21: $what is given up: $givesUp, when this cycle knows nothing of its record',
+  '$what is given up: $givesUp, when this cycle knows nothing of its record',
   ({ changes, missing = false, givesUp }) => {
     expect(isGivenUp(changes, { isMissing: () => missing })).toBe(givesUp);
   },
 );
 
-test('D21: what this cycle learned something of is not given up: the plan decides', () => {
+test('what this cycle learned something of is not given up: the plan decides', () => {
   for (const changes of [OLD, { ...LEFT, ...OLD }]) expect(isGivenUp(changes, { speaksOf: () => true })).toBe(false);
 });
 
-test('D21: each record is judged by itself', () => {
+test('each record is judged by itself', () => {
   const pending = ['fresh', 'missing', 'seen'].map((recordId) => waiting({ recordId }));
   const knowledge = {
     window: WINDOW,

@@ -89,7 +89,7 @@ describe('deletions', () => {
     expect(cancelled(15).held.cancelled).toHaveLength(15);
   });
 
-  test('D1: spread over days are held as if they came at once, as far as the clinic is silent about them', () => {
+  test('spread over days are held as if they came at once, as far as the clinic is silent about them', () => {
     const week = { vanished: 20 };
     expect(weigh({ changes: removals(4), gone: left({}, week) }).passed).toHaveLength(4);
     expect(weigh({ changes: removals(5), gone: left({}, week) }).held.vanished).toHaveLength(5);
@@ -98,13 +98,13 @@ describe('deletions', () => {
     expect(weigh({ changes: removals(60, 'cancelled'), gone: left({}, { cancelled: 60 }) }).passed).toHaveLength(60);
   });
 
-  test('D1: over days are a share of all that the target held in them', () => {
+  test('over days are a share of all that the target held in them', () => {
     const busy = { released: 60, cancelled: 20, excluded: 20 };
     expect(weigh({ changes: removals(20), gone: left({}, { ...busy, vanished: 20 }) }).passed).toHaveLength(20);
     expect(weigh({ changes: removals(20), gone: left({}, { vanished: 20 }) }).held.vanished).toHaveLength(20);
   });
 
-  test('D2: a small calendar is emptied neither at once nor day by day, unless its share allows half of it', () => {
+  test('a small calendar is emptied neither at once nor day by day, unless its share allows half of it', () => {
     expect(weigh({ changes: removals(3), linkCount: 8 }).passed).toHaveLength(3);
     expect(weigh({ changes: removals(1), linkCount: 5, gone: left({}, { vanished: 3 }) }).held.vanished).toHaveLength(
       1,
@@ -162,7 +162,7 @@ describe('deletions', () => {
   });
 });
 
-describe('D1: absent records', () => {
+describe('absent records', () => {
   /** The first so many are proven gone, the next were missed once, the rest was not asked for. */
   const known = (proven: number, once: number, asked: number, gone: number): GuardInput['absence'] => {
     const ids = removals(proven + once).map(({ recordId }) => recordId);
@@ -237,7 +237,7 @@ describe('D1: absent records', () => {
   });
 });
 
-test('D2: where another target doubts the reading, every undecided removal is held but what the clinic cancelled', () => {
+test('where another target doubts the reading, every undecided removal is held but what the clinic cancelled', () => {
   const removed = [removal('gone'), removal('elsewhere', 'excluded')];
   const [decided, open, written, off] = [
     removal('decided'),
@@ -255,7 +255,7 @@ test('D2: where another target doubts the reading, every undecided removal is he
   expect(kept.postponed).toEqual([]);
 });
 
-test('D2: where another target doubts the reading, what a person approved goes on waiting for its proof', () => {
+test('where another target doubts the reading, what a person approved goes on waiting for its proof', () => {
   const changes = [removal('approved'), removal('open')];
   const approved = new Set(['approved']);
   const absence = { ...ALL_PROVEN, isProven: () => false };

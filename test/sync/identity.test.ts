@@ -46,48 +46,48 @@ describe('a key', () => {
 
   test('does not change from one release to the next: names in calendars must be found again', () => {
     expect(identity.key('4711', 0)).toBe('0aqf731vmnjt0kdcfmsb31midnuvdon3');
-    expect(identity.mark).toBe('tpemt5h6cigpps6l');
-    expect(identity.locator('4711')).toBe('wtCoobtX-Pe9TkX8svfghZqwJhgXaHpx1jPOTHxKXSY');
+    expect(identity.ownerTag).toBe('tpemt5h6cigpps6l');
+    expect(identity.sealedRecordId('4711')).toBe('wtCoobtX-Pe9TkX8svfghZqwJhgXaHpx1jPOTHxKXSY');
   });
 
-  test('and the mark tell apart what a separator in a name would confuse', () => {
+  test('and the owner tag tell apart what a separator in a name would confuse', () => {
     const one = createTargetIdentity(IDENTITY_KEY, 'a', 'b-c');
     const two = createTargetIdentity(IDENTITY_KEY, 'a-b', 'c');
-    expect(one.mark).not.toBe(two.mark);
+    expect(one.ownerTag).not.toBe(two.ownerTag);
     expect(one.key('1', 0)).not.toBe(two.key('1', 0));
   });
 });
 
-test('a mark has sixteen characters, one for each target', () => {
-  const marks = [identity, ...Object.values(others)].map(({ mark }) => mark);
-  for (const mark of marks) expect(mark).toMatch(/^[0-9a-v]{16}$/);
-  expect(new Set(marks).size).toBe(marks.length);
+test('an owner tag has sixteen characters, one for each target', () => {
+  const ownerTags = [identity, ...Object.values(others)].map(({ ownerTag }) => ownerTag);
+  for (const ownerTag of ownerTags) expect(ownerTag).toMatch(/^[0-9a-v]{16}$/);
+  expect(new Set(ownerTags).size).toBe(ownerTags.length);
 });
 
 describe('a locator', () => {
   test('gives back its record id, and looks the same each time', () => {
     fc.assert(
       fc.property(recordIds, (recordId) => {
-        const locator = identity.locator(recordId);
-        expect(identity.recordIdOf(locator)).toBe(recordId);
-        expect(identity.locator(recordId)).toBe(locator);
-        expect(locator).toMatch(/^[A-Za-z0-9_-]+$/);
+        const sealedRecordId = identity.sealedRecordId(recordId);
+        expect(identity.recordIdOf(sealedRecordId)).toBe(recordId);
+        expect(identity.sealedRecordId(recordId)).toBe(sealedRecordId);
+        expect(sealedRecordId).toMatch(/^[A-Za-z0-9_-]+$/);
       }),
     );
   });
 
   test('shows nothing of the record id', () => {
-    expect(Buffer.from(identity.locator('patient-4711'), 'base64url').toString('latin1')).not.toContain('4711');
+    expect(Buffer.from(identity.sealedRecordId('patient-4711'), 'base64url').toString('latin1')).not.toContain('4711');
   });
 
   test.each(Object.entries(others))('of %s is refused', (_, other) => {
-    fc.assert(fc.property(recordIds, (recordId) => identity.recordIdOf(other.locator(recordId)) === null));
+    fc.assert(fc.property(recordIds, (recordId) => identity.recordIdOf(other.sealedRecordId(recordId)) === null));
   });
 
   test('that was changed in one place is refused', () => {
     fc.assert(
       fc.property(recordIds, fc.nat(), fc.integer({ min: 1, max: 255 }), (recordId, place, difference) => {
-        const bytes = Buffer.from(identity.locator(recordId), 'base64url');
+        const bytes = Buffer.from(identity.sealedRecordId(recordId), 'base64url');
         const index = place % bytes.length;
         bytes[index] = (bytes[index] ?? 0) ^ difference;
         expect(identity.recordIdOf(bytes.toString('base64url'))).toBeNull();
@@ -144,12 +144,12 @@ describe('a fingerprint', () => {
     for (const change of changes) expect(differing(ITEM, { ...ITEM, ...change })).toEqual(Object.keys(change));
   });
 
-  test('D24: hints at the field that changed whatever it was changed to', () => {
+  test('hints at the field that changed whatever it was changed to', () => {
     const titles = Array.from({ length: 1_000 }, (_, index) => `Appointment ${index}`);
     expect(titles.filter((title) => differing(ITEM, { ...ITEM, title })[0] !== 'title')).toEqual([]);
   });
 
-  test('D24: names fields that differ for items that differ, and nothing for equal ones', () => {
+  test('names fields that differ for items that differ, and nothing for equal ones', () => {
     fc.assert(
       fc.property(items, items, (one, two) => {
         const differs = (field: string) => text(one, field) !== text(two, field);
@@ -161,11 +161,11 @@ describe('a fingerprint', () => {
     );
   });
 
-  test('D24: whose hints are all those of another says that the field is not known', () => {
+  test('whose hints are all those of another says that the field is not known', () => {
     expect(identity.differingFields('aaaaaa.tttdddlllwwwbbb', 'aaaaab.tttdddlllwwwbbb')).toEqual(['unknown']);
   });
 
-  test('D24: says so too of an item that is not known, and of one of another form', () => {
+  test('says so too of an item that is not known, and of one of another form', () => {
     const { fingerprint } = createTargetIdentity(
       IDENTITY_KEY,
       'studio-rossi',

@@ -29,7 +29,7 @@ const facts: fc.Arbitrary<ReadingFacts> = fc
     rewritten: Math.floor((shown * share) / 100),
   }));
 
-describe('D5: ids are replaced', () => {
+describe('ids are replaced', () => {
   test.each<[known: number, unlisted: number, added: number, isReplaced: boolean]>([
     [5, 5, 5, true],
     [5, 5, 4, false],
@@ -76,7 +76,7 @@ describe('D5: ids are replaced', () => {
   });
 });
 
-describe('D5: contents are replaced', () => {
+describe('contents are replaced', () => {
   test.each<[known: number, unlisted: number, rewritten: number, isReplaced: boolean]>([
     [10, 0, 10, true],
     [9, 0, 9, false],
@@ -105,7 +105,7 @@ describe('D5: contents are replaced', () => {
   });
 });
 
-describe('D5: a change makes another thing of a record', () => {
+describe('a change makes another thing of a record', () => {
   const change = (reason: PlannedChange['reason'], ...fields: string[]) =>
     ({ reason, fields }) as unknown as PlannedChange;
 

@@ -14,7 +14,7 @@ import { CALDAV, child, childrenOf, DAV, escapeXml, type XmlElement } from './xm
 export interface CalendarSearch {
   session: DavSession;
   settings: CaldavSettings;
-  mark: string;
+  ownerTag: string;
   owner: Owner | null;
   signal: AbortSignal;
 }
@@ -24,8 +24,8 @@ const CALENDAR_PROPERTIES =
   '<C:supported-calendar-component-set/><C:calendar-description/></D:prop></D:propfind>';
 
 /**
- * The address of the target's calendar: the configured one, else the one of ours that is remembered, found by mark, or
- * created at a name derived from the mark, so that two who create make one; never at the name of one that was deleted.
+ * The address of the target's calendar: the configured one, else the one of ours that is remembered, found by owner tag, or
+ * created at a name derived from the owner tag, so that two who create make one; never at the name of one that was deleted.
  * @throws MirrorError `settings` when there is none, it may not be written or it is no calendar
  */
 export async function prepareCalendar(search: CalendarSearch, known: string | null): Promise<URL> {
@@ -56,7 +56,7 @@ async function homeOf({ session, settings, signal }: CalendarSearch, home: strin
 
 async function locateIn(search: CalendarSearch, home: URL): Promise<URL | null> {
   const all = await calendarsIn(search, home);
-  const ours = oursOf(all, search.mark);
+  const ours = oursOf(all, search.ownerTag);
   if (ours !== undefined) return checked(ours);
   if (search.owner !== null) refuseOtherKey(all.map(descriptionOf), search.owner);
   return null;
@@ -113,10 +113,10 @@ function descriptionOf({ properties }: DavMember): string {
 }
 
 /** A calendar of ours: by the description that it was given, or by its name; the first by name of several. */
-function oursOf(calendars: readonly DavMember[], mark: string): DavMember | undefined {
-  const names = new Set(calendarNames(mark));
+function oursOf(calendars: readonly DavMember[], ownerTag: string): DavMember | undefined {
+  const names = new Set(calendarNames(ownerTag));
   return calendars
-    .filter((one) => descriptionOf(one).includes(markedDescription(mark)) || names.has(collectionName(one.url)))
+    .filter((one) => descriptionOf(one).includes(markedDescription(ownerTag)) || names.has(collectionName(one.url)))
     .sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
 }
 
@@ -127,7 +127,7 @@ async function createCalendar(
   displayName: string,
   known: string | null,
 ): Promise<URL> {
-  for (const name of calendarNames(search.mark)) {
+  for (const name of calendarNames(search.ownerTag)) {
     const url = new URL(`${name}/`, home);
     if (known !== null && comparablePath(url) === comparablePath(new URL(known))) continue;
     const answer = await search.session.send(
@@ -135,7 +135,7 @@ async function createCalendar(
       search.signal,
     );
     // Whatever the answer, what counts is what is there: somebody else may have created it a moment ago.
-    const created = (await describe(search, url)) ?? oursOf(await calendarsIn(search, home), search.mark);
+    const created = (await describe(search, url)) ?? oursOf(await calendarsIn(search, home), search.ownerTag);
     if (created !== undefined) return checked(created);
     if (!isNameTaken(answer.status)) throw creationRefused(answer.status);
   }
@@ -149,8 +149,8 @@ function isNameTaken(status: number): boolean {
   return status === 405 || status === 409 || status === 412;
 }
 
-function calendarNames(mark: string): string[] {
-  const first = `clinic-mirror-${mark}`;
+function calendarNames(ownerTag: string): string[] {
+  const first = `clinic-mirror-${ownerTag}`;
   return Array.from({ length: MAX_CALENDAR_NAMES }, (_, index) => (index === 0 ? first : `${first}-${index + 1}`));
 }
 
@@ -159,12 +159,13 @@ function collectionName(url: URL): string {
 }
 
 /** For a person to read and for us to find: servers may put the calendar elsewhere than asked. */
-function markedDescription(mark: string): string {
-  return `clinic-mirror ${mark}`;
+function markedDescription(ownerTag: string): string {
+  return `clinic-mirror ${ownerTag}`;
 }
 
-function calendarBody(displayName: string, { mark, owner }: Pick<CalendarSearch, 'mark' | 'owner'>): string {
-  const description = owner === null ? markedDescription(mark) : `${markedDescription(mark)} ${ownerText(owner)}`;
+function calendarBody(displayName: string, { ownerTag, owner }: Pick<CalendarSearch, 'ownerTag' | 'owner'>): string {
+  const description =
+    owner === null ? markedDescription(ownerTag) : `${markedDescription(ownerTag)} ${ownerText(owner)}`;
   return (
     `<C:mkcalendar ${NAMESPACES}><D:set><D:prop><D:displayname>${escapeXml(displayName)}</D:displayname>` +
     `<C:calendar-description>${description}</C:calendar-description>` +

@@ -35,7 +35,7 @@ export async function changesOf(
   const found = await multiget(collection, changed);
   const items = toRemoteItems(collection, found.values());
   const ours = new Set(items.map(({ remoteId }) => remoteId));
-  // An object without our mark is none of ours any more.
+  // An object without our owner tag is none of ours any more.
   const gone = [...removed, ...changed].map(nameOfObject).filter((remoteId) => !ours.has(remoteId));
   return { scope: 'since', items, removed: gone, cursor: next };
 }

@@ -7,9 +7,9 @@ import { fromCalendarObject, MARK_PROPERTY_NAME, type ObjectContent } from './fr
 import { MULTIGET_SIZE } from './limits.ts';
 import { readRefused } from './refusals.ts';
 import {
-  type DavAnswer,
   type DavMember,
   type DavRequest,
+  type DavResponse,
   type DavSession,
   isMultistatus,
   type Multistatus,
@@ -21,8 +21,8 @@ import { CALDAV, DAV, escapeXml } from './xml.ts';
 export interface Collection {
   session: DavSession;
   url: URL;
-  /** Objects that carry another mark, or none, are not ours. */
-  mark: string;
+  /** Objects that carry another owner tag, or none, are not ours. */
+  ownerTag: string;
   clock: Clock;
   signal: AbortSignal;
 }
@@ -56,15 +56,15 @@ export function remoteIdOf(url: URL, key: ItemKey): string {
   return name === `${key}.ics` ? key : name;
 }
 
-/** Whether an object is one that we wrote: our mark, and a key of ours as UID. A copy that a person made has another UID. */
-export function isOurs(content: ObjectContent | null, mark: string): content is ObjectContent & { uid: ItemKey } {
-  return content !== null && content.mark === mark && content.uid !== null && KEY.test(content.uid);
+/** Whether an object is one that we wrote: our owner tag, and a key of ours as UID. A copy that a person made has another UID. */
+export function isOurs(content: ObjectContent | null, ownerTag: string): content is ObjectContent & { uid: ItemKey } {
+  return content !== null && content.ownerTag === ownerTag && content.uid !== null && KEY.test(content.uid);
 }
 
 /** An object of ours in the words of the contract. */
 export function toRemoteItem(url: URL, etag: string | null, content: ObjectContent & { uid: ItemKey }): RemoteItem {
-  const { uid: key, locator, item, revision } = content;
-  return { key, locator, remoteId: remoteIdOf(url, key), versionTag: etag, item, ...withRevision(revision) };
+  const { uid: key, sealedRecordId, item, revision } = content;
+  return { key, sealedRecordId, remoteId: remoteIdOf(url, key), versionTag: etag, item, ...withRevision(revision) };
 }
 
 /**
@@ -107,9 +107,9 @@ export async function findByProperty(
   return await report(collection, queryBody(`${range}<C:prop-filter name="${name}">${match}</C:prop-filter>`));
 }
 
-/** Addresses of the events that carry our mark. */
+/** Addresses of the events that carry our owner tag. */
 export async function findByMark(collection: Collection, range = ''): Promise<Multistatus> {
-  return await findByProperty(collection, MARK_PROPERTY_NAME, collection.mark, range);
+  return await findByProperty(collection, MARK_PROPERTY_NAME, collection.ownerTag, range);
 }
 
 /**
@@ -126,7 +126,7 @@ async function report(collection: Collection, body: string): Promise<Multistatus
 export async function askCollection(
   collection: Collection,
   request: Omit<DavRequest, 'url'>,
-): Promise<Multistatus | DavAnswer> {
+): Promise<Multistatus | DavResponse> {
   const answer = await collection.session.ask({ ...request, url: collection.url }, collection.signal);
   if (!isMultistatus(answer) && (answer.status === 404 || answer.status === 410))
     throw errors.make('calendar-gone', { status: answer.status });

@@ -14,16 +14,16 @@ import { carryOut, type Seen } from './writing.ts';
 /** Opens one calendar target. */
 export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector {
   const session = new DavSession(context, baseAddress(context.settings));
-  const { mark, owner = null, clock, settings } = context;
+  const { ownerTag, owner = null, clock, settings } = context;
   function collectionAt(container: string, signal: AbortSignal): Collection {
-    return { session, url: asCollection(new URL(container)), mark, clock, signal };
+    return { session, url: asCollection(new URL(container)), ownerTag, clock, signal };
   }
   return {
     async prepare(known, signal) {
-      return (await prepareCalendar({ session, settings, mark, owner, signal }, known)).href;
+      return (await prepareCalendar({ session, settings, ownerTag, owner, signal }, known)).href;
     },
     async locate(signal) {
-      return (await locateCalendar({ session, settings, mark, owner, signal }))?.href ?? null;
+      return (await locateCalendar({ session, settings, ownerTag, owner, signal }))?.href ?? null;
     },
     apply: (container, operations, signal) => applyAll(collectionAt(container, signal), operations),
     read: (container, window, signal) => readOurs(collectionAt(container, signal), window),
@@ -76,7 +76,7 @@ async function readBack(
   return outcomes.map((outcome) => {
     const url = urls.get(outcome.recordId);
     const stored = url === undefined ? undefined : found.get(comparablePath(url));
-    if (!isUntagged(outcome) || stored === undefined || !isOurs(stored.content, collection.mark)) return outcome;
+    if (!isUntagged(outcome) || stored === undefined || !isOurs(stored.content, collection.ownerTag)) return outcome;
     const { item } = stored.content;
     return { ...outcome, versionTag: stored.etag, ...(item === null ? {} : { stored: item }) };
   });

@@ -10,8 +10,8 @@ import { SEQUENCE_EPOCH_AT } from './limits.ts';
 export interface ObjectToWrite {
   key: ItemKey;
   /** Says whose it is. */
-  mark: string;
-  locator: string;
+  ownerTag: string;
+  sealedRecordId: string;
   revision: number;
   item: CalendarItem;
   writtenAt: Instant;
@@ -22,8 +22,8 @@ export interface ObjectToWrite {
 /** A calendar object as it is stored. */
 export interface ObjectContent {
   uid: string | null;
-  mark: string | null;
-  locator: string | null;
+  ownerTag: string | null;
+  sealedRecordId: string | null;
   /** The stamped revision of the write that made it so. */
   revision?: number;
   sequence: number;
@@ -56,8 +56,8 @@ export function toCalendarObject(object: ObjectToWrite): string {
   if (item.location !== null) addText(event, 'location', carriable(item.location));
   addText(event, 'class', 'PRIVATE');
   addText(event, 'transp', item.busy ? 'OPAQUE' : 'TRANSPARENT');
-  addText(event, MARK_PROPERTY, object.mark);
-  addText(event, LOCATOR_PROPERTY, object.locator);
+  addText(event, MARK_PROPERTY, object.ownerTag);
+  addText(event, LOCATOR_PROPERTY, object.sealedRecordId);
   addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
   const parts = timeZone === null ? [event.toString()] : [timeZone, event.toString()];
   return [...HEAD, ...parts, 'END:VCALENDAR', ''].join('\r\n');
@@ -80,8 +80,8 @@ export function fromCalendarObject(text: string): ObjectContent | null {
   if (calendar === null || event === undefined) return null;
   return {
     uid: textOf(event, 'uid'),
-    mark: textOf(event, MARK_PROPERTY),
-    locator: textOf(event, LOCATOR_PROPERTY),
+    ownerTag: textOf(event, MARK_PROPERTY),
+    sealedRecordId: textOf(event, LOCATOR_PROPERTY),
     ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
     item: events.length === 1 ? readItem(calendar, event) : null,

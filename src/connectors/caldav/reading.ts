@@ -28,7 +28,7 @@ export async function* readOurs(collection: Collection, window: TimeWindow | nul
 }
 
 /**
- * Addresses of what may be ours: what the server's filter finds by our mark. A server that can't search for properties of
+ * Addresses of what may be ours: what the server's filter finds by our owner tag. A server that can't search for properties of
  * others refuses, finds nothing or leaves out; then everything in the calendar is a candidate.
  */
 async function candidates(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
@@ -79,7 +79,7 @@ export async function findOurs(collection: Collection, keys: readonly ItemKey[])
  * server's search knows nothing of UIDs, all that may be ours under such names is read.
  */
 export async function findRenamed(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
-  const bearsKey = ({ content }: StoredObject) => isOurs(content, collection.mark) && content.uid === key;
+  const bearsKey = ({ content }: StoredObject) => isOurs(content, collection.ownerTag) && content.uid === key;
   for (const search of [
     () => matching(() => findByProperty(collection, 'UID', key)),
     () => candidates(collection, null),
@@ -100,7 +100,7 @@ function isOwnName(url: URL): boolean {
 export function toRemoteItems(collection: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
   const items: RemoteItem[] = [];
   for (const { url, etag, content } of objects) {
-    if (isOurs(content, collection.mark)) items.push(toRemoteItem(url, etag, content));
+    if (isOurs(content, collection.ownerTag)) items.push(toRemoteItem(url, etag, content));
   }
   return items;
 }

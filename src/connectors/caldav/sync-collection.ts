@@ -2,7 +2,7 @@ import { comparablePath, isMember } from './addresses.ts';
 import { askCollection, type Collection, NAMESPACES } from './collection.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
 import { readProblem, readRefused } from './refusals.ts';
-import { type DavAnswer, isMultistatus, type Multistatus } from './webdav.ts';
+import { type DavResponse, isMultistatus, type Multistatus } from './webdav.ts';
 import { escapeXml } from './xml.ts';
 
 /** What changed in a collection since a token, or all that is in it. */
@@ -46,7 +46,7 @@ async function followReports(collection: Collection, token: string | null): Prom
   return null;
 }
 
-async function askForChanges(collection: Collection, token: string | null): Promise<Multistatus | DavAnswer> {
+async function askForChanges(collection: Collection, token: string | null): Promise<Multistatus | DavResponse> {
   const body =
     `<D:sync-collection ${NAMESPACES}><D:sync-token>${escapeXml(token ?? '')}</D:sync-token>` +
     '<D:sync-level>1</D:sync-level><D:prop><D:getetag/></D:prop></D:sync-collection>';
@@ -54,7 +54,7 @@ async function askForChanges(collection: Collection, token: string | null): Prom
 }
 
 /** An invalid token comes as 403 or 409 with `valid-sync-token`, and from some servers as 400 or 5xx; 507 as a whole answer. */
-function refused(answer: DavAnswer): null {
+function refused(answer: DavResponse): null {
   const isToken = readProblem(answer.body).conditions.includes('valid-sync-token');
   if (isToken || answer.status >= 400) return null;
   throw readRefused(answer.status);

@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../http/door.ts';
+import type { HttpResponse } from '../../http/client.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { comparablePath, isSameSite, resolveHref } from './addresses.ts';
 import { errors } from './errors.ts';
@@ -14,7 +14,7 @@ export interface DavRequest {
 }
 
 /** An answer, after redirects; `url` is where it came from. */
-export interface DavAnswer {
+export interface DavResponse {
   url: URL;
   status: number;
   headers: Headers;
@@ -58,7 +58,7 @@ export class DavSession {
    * resource are answers.
    * @throws MirrorError what concerns the whole target: login refused, throttled, no CalDAV server at the other end
    */
-  async send(request: DavRequest, signal: AbortSignal): Promise<DavAnswer> {
+  async send(request: DavRequest, signal: AbortSignal): Promise<DavResponse> {
     let url = request.url;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       if (!isSameSite(this.#base, url)) throw errors.make('redirected-elsewhere');
@@ -74,7 +74,7 @@ export class DavSession {
    * Sends a PROPFIND or REPORT.
    * @returns the 207, or the answer when it has another status
    */
-  async ask(request: DavRequest, signal: AbortSignal): Promise<Multistatus | DavAnswer> {
+  async ask(request: DavRequest, signal: AbortSignal): Promise<Multistatus | DavResponse> {
     const answer = await this.send(withXml(request), signal);
     return answer.status === 207 ? readMultistatus(answer) : answer;
   }
@@ -102,7 +102,7 @@ export class DavSession {
 }
 
 /** Whether `ask` brought a 207. */
-export function isMultistatus(answer: Multistatus | DavAnswer): answer is Multistatus {
+export function isMultistatus(answer: Multistatus | DavResponse): answer is Multistatus {
   return 'members' in answer;
 }
 
@@ -110,7 +110,7 @@ function withXml(request: DavRequest): DavRequest {
   return { ...request, headers: { 'content-type': 'application/xml; charset=utf-8', ...request.headers } };
 }
 
-function judged(request: DavRequest, url: URL, response: HttpResponse): DavAnswer {
+function judged(request: DavRequest, url: URL, response: HttpResponse): DavResponse {
   const { status, headers, retryAfterMs } = response;
   const ambiguous = WRITES.has(request.method);
   if (status === 429) throw errors.make('rate-limited', { status, retryAfterMs });
@@ -123,7 +123,7 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavAnswe
 }
 
 /** Whether an answer is a 207, or has the body of one. */
-export function isMultistatusText({ status, body }: DavAnswer): boolean {
+export function isMultistatusText({ status, body }: DavResponse): boolean {
   return status === 207 || (status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(body));
 }
 
@@ -131,7 +131,7 @@ export function isMultistatusText({ status, body }: DavAnswer): boolean {
  * Reads a 207 (RFC 4918 section 13).
  * @throws MirrorError `contract`, code `bad-xml`
  */
-export function readMultistatus(answer: DavAnswer): Multistatus {
+export function readMultistatus(answer: DavResponse): Multistatus {
   const root = parseXml(answer.body);
   const members = childrenOf(root, `${DAV}response`).flatMap((response) => membersOf(answer.url, response));
   const collectionPath = comparablePath(answer.url);

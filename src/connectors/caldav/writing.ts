@@ -16,7 +16,7 @@ import { errors } from './errors.ts';
 import { isSameItem, toCalendarObject } from './from-model.ts';
 import { findRenamed } from './reading.ts';
 import { type DavProblem, isUidConflict, readProblem, refusal } from './refusals.ts';
-import { type DavAnswer, isMultistatusText, readMultistatus, strongTag } from './webdav.ts';
+import { type DavResponse, isMultistatusText, readMultistatus, strongTag } from './webdav.ts';
 
 type Write = Extract<Operation, { kind: 'create' | 'update' }>;
 type Delete = Extract<Operation, { kind: 'delete' }>;
@@ -33,7 +33,7 @@ export type Seen = StoredObject | null | undefined;
 
 /**
  * Carries out one operation with the fewest requests: one PUT or DELETE under a precondition. Only when that fails is
- * looked at what is there, decided by mark and key, and tried once more.
+ * looked at what is there, decided by owner tag and key, and tried once more.
  * @throws MirrorError why this operation, or everything, could not be done
  */
 export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<Settled> {
@@ -109,13 +109,13 @@ async function overwrite(
   effect: Effect,
 ): Promise<Settled> {
   const { content, url, etag } = stored;
-  const { recordId, key, locator, item, revision } = operation;
-  if (!isOurs(content, collection.mark) || content.uid !== key) {
+  const { recordId, key, sealedRecordId, item, revision } = operation;
+  if (!isOurs(content, collection.ownerTag) || content.uid !== key) {
     return { outcome: { recordId, result: 'key-burnt' }, url: null };
   }
   const superseded = supersededBy(operation, toRemoteItem(url, etag, content));
   if (superseded !== null) return { outcome: superseded, url: null };
-  if (content.locator === locator && content.revision === revision && isSameItem(content.item, item)) {
+  if (content.sealedRecordId === sealedRecordId && content.revision === revision && isSameItem(content.item, item)) {
     return { outcome: { recordId, result: 'written', effect, versionTag: etag, remoteId: foreignName(url, key) }, url };
   }
   const answer = await put(collection, operation, url, ifMatch(etag), content.sequence);
@@ -136,8 +136,8 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
     stored = await lookUp(collection, url);
   }
   if (stored === null && operation.isTwin !== true) stored = await findRenamed(collection, operation.key);
-  // What carries our name and not our mark is somebody else's by now; ours is gone.
-  if (stored === null || !isOurs(stored.content, collection.mark)) return deleted(operation, 'already-gone');
+  // What carries our name and not our owner tag is somebody else's by now; ours is gone.
+  if (stored === null || !isOurs(stored.content, collection.ownerTag)) return deleted(operation, 'already-gone');
   if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');
   const superseded = supersededBy(operation, toRemoteItem(stored.url, stored.etag, stored.content));
   if (superseded !== null) return { outcome: superseded, url: null };
@@ -162,7 +162,7 @@ async function emptied(
     kind: 'update',
     recordId,
     key,
-    locator: '',
+    sealedRecordId: '',
     item: BLANK_ITEM,
     revision,
     versionTag: null,
@@ -176,25 +176,25 @@ async function emptied(
 
 async function put(
   collection: Collection,
-  { key, locator, item, revision }: Write,
+  { key, sealedRecordId, item, revision }: Write,
   url: URL,
   condition: Record<string, string>,
   storedSequence = -1,
-): Promise<DavAnswer> {
-  const { mark, clock } = collection;
-  const body = toCalendarObject({ key, mark, locator, revision, item, writtenAt: clock(), storedSequence });
+): Promise<DavResponse> {
+  const { ownerTag, clock } = collection;
+  const body = toCalendarObject({ key, ownerTag, sealedRecordId, revision, item, writtenAt: clock(), storedSequence });
   const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
   const answer = await collection.session.send({ method: 'PUT', url, headers, body }, collection.signal);
   if (!isUnproved(answer)) return answer;
   const stored = await lookUp(collection, url);
   const content = stored?.content ?? null;
-  const isThere = isOurs(content, mark) && content.uid === key && content.revision === revision;
+  const isThere = isOurs(content, ownerTag) && content.uid === key && content.revision === revision;
   if (!isThere || !isSameItem(content.item, item)) throw unproved(answer);
   const etag: Record<string, string> = stored?.etag == null ? {} : { etag: stored.etag };
   return { ...answer, status: 204, headers: new Headers(etag) };
 }
 
-async function sendDelete(collection: Collection, url: URL, etag: string | null): Promise<DavAnswer> {
+async function sendDelete(collection: Collection, url: URL, etag: string | null): Promise<DavResponse> {
   const answer = await collection.session.send({ method: 'DELETE', url, headers: ifMatch(etag) }, collection.signal);
   // A 207 names what could not be deleted (RFC 4918 section 9.6.1). Some servers say so with 200.
   if (isMultistatusText(answer)) {
@@ -206,12 +206,12 @@ async function sendDelete(collection: Collection, url: URL, etag: string | null)
 }
 
 /** A success that says nothing of what was done: whoever stands before the server answers so as well. */
-function isUnproved({ status }: DavAnswer): boolean {
+function isUnproved({ status }: DavResponse): boolean {
   return isDone({ status }) && status !== 201 && status !== 204;
 }
 
 /** Something else seems to have answered in the server's place. */
-function unproved({ status }: DavAnswer): MirrorError {
+function unproved({ status }: DavResponse): MirrorError {
   return errors.make('not-a-caldav-answer', { status, ambiguous: true });
 }
 
@@ -220,22 +220,22 @@ function ifMatch(etag: string | null): Record<string, string> {
   return etag === null ? {} : { 'if-match': etag };
 }
 
-function isDone({ status }: Pick<DavAnswer, 'status'>): boolean {
+function isDone({ status }: Pick<DavResponse, 'status'>): boolean {
   return status >= 200 && status <= 204;
 }
 
-function isMissingOrChanged({ status }: DavAnswer): boolean {
+function isMissingOrChanged({ status }: DavResponse): boolean {
   return status === 404 || status === 410 || status === 412;
 }
 
 /** The error of a refused write; where it may mean that the calendar is gone, the calendar is asked first. */
-async function explained(collection: Collection, url: URL, answer: DavAnswer): Promise<Error> {
+async function explained(collection: Collection, url: URL, answer: DavResponse): Promise<Error> {
   const problem = readProblem(answer.body);
   if ([404, 409, 410].includes(answer.status) && problem.conditions.length === 0) await lookUp(collection, url);
   return refusal(answer.status, problem);
 }
 
-function written(operation: Write, effect: Effect, asked: URL, answer: DavAnswer, collection: URL): Settled {
+function written(operation: Write, effect: Effect, asked: URL, answer: DavResponse, collection: URL): Settled {
   const url = namedByServer(asked, answer, collection);
   const versionTag = strongTag(answer.headers.get('etag'));
   const { recordId, key } = operation;
@@ -243,7 +243,7 @@ function written(operation: Write, effect: Effect, asked: URL, answer: DavAnswer
 }
 
 /** Some servers put a new object under a name of their own and say so in Location. */
-function namedByServer(asked: URL, answer: DavAnswer, collection: URL): URL {
+function namedByServer(asked: URL, answer: DavResponse, collection: URL): URL {
   const location = answer.status === 201 ? answer.headers.get('location') : null;
   const url = location === null ? asked : resolveHref(asked, location);
   return isMember(collection, url) ? url : asked;

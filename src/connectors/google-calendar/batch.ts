@@ -1,5 +1,5 @@
 import { retryAfterMs } from '../../http/retry-after.ts';
-import type { WireAnswer, WireCall } from '../wire.ts';
+import type { WireCall, WireResponse } from '../wire.ts';
 
 /** A multipart body and the content type that names its boundary. */
 export interface BatchRequest {
@@ -36,10 +36,10 @@ function buildCall(call: WireCall): string {
  * unreadable is not in the map.
  * @returns null when the answer is no multipart at all
  */
-export function parseBatch(contentType: string | null, body: string, nowMs: number): Map<number, WireAnswer> | null {
+export function parseBatch(contentType: string | null, body: string, nowMs: number): Map<number, WireResponse> | null {
   const boundary = /^multipart\/mixed\s*;.*?boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType ?? '');
   if (boundary === null) return null;
-  const answers = new Map<number, WireAnswer>();
+  const answers = new Map<number, WireResponse>();
   const delimiter = `--${boundary[1] ?? boundary[2]}`;
   for (const part of body.split(delimiter).slice(1)) {
     if (part.startsWith('--')) break;
@@ -49,7 +49,7 @@ export function parseBatch(contentType: string | null, body: string, nowMs: numb
   return answers;
 }
 
-function parsePart(part: string, nowMs: number): { index: number; answer: WireAnswer } | null {
+function parsePart(part: string, nowMs: number): { index: number; answer: WireResponse } | null {
   const outer = splitHead(part.replace(/^[ \t]*\r?\n/, ''));
   const index = /^content-id:\s*<?response-(\d+)>?\s*$/im.exec(outer.head);
   if (index === null) return null;

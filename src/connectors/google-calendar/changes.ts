@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { readOwnEvent } from './from-model.ts';
 import { CHANGES_READ_SINGLY } from './limits.ts';
@@ -10,9 +10,9 @@ import { eventHeadSchema, eventsPageSchema } from './schemas.ts';
 
 /** What reading changes needs of a target. */
 export interface ChangesCalls {
-  mark: string;
+  ownerTag: string;
   /** One page of the feed, or of the way to its beginning. */
-  list(syncToken: string | null, pageToken: string | null): Promise<WireAnswer>;
+  list(syncToken: string | null, pageToken: string | null): Promise<WireResponse>;
   /** Everything of ours in the window, in pages. */
   readAll(): AsyncIterable<RemoteItem[]>;
   /** Those of the keys that are there and ours. */
@@ -50,13 +50,13 @@ export async function readChanges(
 /** A round through the feed, by id; of an event that is named twice the last counts. */
 interface Feed {
   ours: ItemKey[];
-  /** Cancelled, without our mark, or somebody else's all along. */
+  /** Cancelled, without our owner tag, or somebody else's all along. */
   others: string[];
   nextSyncToken: string | null;
 }
 
 /** Null when Google does not take the token any more, or never gave it. */
-async function follow({ list, mark }: ChangesCalls, syncToken: string | null): Promise<Feed | null> {
+async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null): Promise<Feed | null> {
   const isOurs = new Map<string, boolean>();
   let pageToken: string | null = null;
   for (;;) {
@@ -68,7 +68,7 @@ async function follow({ list, mark }: ChangesCalls, syncToken: string | null): P
     if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');
     for (const event of page.data.items) {
       const head = eventHeadSchema.safeParse(event);
-      if (head.success) isOurs.set(head.data.id, readOwnEvent(event, mark)?.cancelled === false);
+      if (head.success) isOurs.set(head.data.id, readOwnEvent(event, ownerTag)?.cancelled === false);
     }
     pageToken = page.data.nextPageToken ?? null;
     if (pageToken === null) return { ...toFeed(isOurs), nextSyncToken: page.data.nextSyncToken ?? null };

@@ -1,22 +1,22 @@
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
-import type { HttpDoor } from '../../http/door.ts';
+import type { HttpClient } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
-import type { ChannelRequest } from '../connector.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { SubscriptionRequest } from '../connector.ts';
+import type { WireResponse } from '../wire.ts';
 import { CALENDARS_PAGE_SIZE, EVENT_FIELDS, EVENTS_PAGE_SIZE, HEAD_FIELDS, MARK_PROPERTY } from './limits.ts';
 
 /** The calls that go one by one; each gives the answer whatever its status. Throws MirrorError when no answer came. */
 export interface CalendarClient {
-  getCalendar(id: string, call: CallOptions): Promise<WireAnswer>;
-  insertCalendar(content: { summary: string; description: string }, call: CallOptions): Promise<WireAnswer>;
-  listCalendars(pageToken: string | null, call: CallOptions): Promise<WireAnswer>;
-  listEvents(query: EventsQuery, call: CallOptions): Promise<WireAnswer>;
-  listChanges(query: ChangesQuery, call: CallOptions): Promise<WireAnswer>;
-  watchEvents(query: WatchQuery, call: CallOptions): Promise<WireAnswer>;
-  stopChannel(channel: { id: string; resourceId: string }, call: CallOptions): Promise<WireAnswer>;
+  getCalendar(id: string, call: CallOptions): Promise<WireResponse>;
+  insertCalendar(content: { summary: string; description: string }, call: CallOptions): Promise<WireResponse>;
+  listCalendars(pageToken: string | null, call: CallOptions): Promise<WireResponse>;
+  listEvents(query: EventsQuery, call: CallOptions): Promise<WireResponse>;
+  listChanges(query: ChangesQuery, call: CallOptions): Promise<WireResponse>;
+  watchEvents(query: WatchQuery, call: CallOptions): Promise<WireResponse>;
+  stopChannel(channel: { id: string; resourceId: string }, call: CallOptions): Promise<WireResponse>;
 }
 
 /** What every call needs. */
@@ -25,10 +25,10 @@ export interface CallOptions {
   signal: AbortSignal;
 }
 
-/** A page of the events that carry a mark. */
+/** A page of the events that carry a owner tag. */
 export interface EventsQuery {
   calendarId: string;
-  mark: string;
+  ownerTag: string;
   window: TimeWindow | null;
   pageToken: string | null;
 }
@@ -41,13 +41,13 @@ export interface ChangesQuery {
 }
 
 /** A channel that is asked for. */
-export interface WatchQuery extends ChannelRequest {
+export interface WatchQuery extends SubscriptionRequest {
   calendarId: string;
 }
 
-/** Google's own client behind our door. Its retries, its login and its errors are switched off: ours take their place. */
+/** Google's own client behind our HTTP client. Its retries, its login and its errors are switched off: ours take their place. */
 export function createCalendarClient(
-  http: HttpDoor,
+  http: HttpClient,
   clock: Clock,
   rootUrl: string,
   quotaUser: string | null,
@@ -99,10 +99,10 @@ function page(pageToken: string | null): { pageToken?: string } {
   return pageToken === null ? {} : { pageToken };
 }
 
-function eventsParameters({ calendarId, mark, window, pageToken }: EventsQuery) {
+function eventsParameters({ calendarId, ownerTag, window, pageToken }: EventsQuery) {
   return {
     calendarId,
-    privateExtendedProperty: [`${MARK_PROPERTY}=${mark}`],
+    privateExtendedProperty: [`${MARK_PROPERTY}=${ownerTag}`],
     maxResults: EVENTS_PAGE_SIZE,
     fields: `nextPageToken,items(${EVENT_FIELDS})`,
     ...(window === null ? {} : { timeMin: rfc3339(window.fromAt), timeMax: rfc3339(window.toAt) }),
@@ -130,9 +130,9 @@ function rfc3339(at: number): string {
   return new Date(at).toISOString();
 }
 
-async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send>): Promise<WireAnswer> {
+async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send>): Promise<WireResponse> {
   const answer = await send().catch((error: unknown) => {
-    throw doorError(error);
+    throw clientError(error);
   });
   const { status, data } = answer;
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
@@ -151,8 +151,8 @@ function bodyOf(label: string, status: number, headers: Headers, text: string): 
   }
 }
 
-/** The client wraps what the door throws, together with the request and its headers, which must not get any further. */
-function doorError(error: unknown): MirrorError {
+/** The client wraps what the HTTP client throws, together with the request and its headers, which must not get any further. */
+function clientError(error: unknown): MirrorError {
   for (let current = error; current instanceof Error; current = current.cause) {
     if (current instanceof MirrorError) return current;
   }

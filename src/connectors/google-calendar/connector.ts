@@ -3,40 +3,41 @@ import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges } from './changes.ts';
-import { createGoogleChannels } from './channels.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, locateCalendar, prepareCalendar } from './container.ts';
 import { errors } from './errors.ts';
 import { findFlow, operationFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
+import { createGoogleSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
 
 /** Opens one Google calendar target. */
 export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {
-  const { settings, mark, owner = null, authorizer, http, clock } = context;
+  const { settings, ownerTag, owner = null, authorizer, http, clock } = context;
   const { rootUrl } = settings;
   const client = createCalendarClient(http, clock, rootUrl, authorizer.quotaUser);
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl });
-  const scopeOf = (calendarId: string) => ({ calendarId, mark, quotaUser: authorizer.quotaUser });
-  const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) =>
+  const scopeOf = (calendarId: string) => ({ calendarId, ownerTag, quotaUser: authorizer.quotaUser });
+  const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) =>
     withLogin({ authorizer, loginRefused: errors.of }, signal, (authorization) => send({ authorization, signal }));
   const read = (container: string, window: TimeWindow | null, signal: AbortSignal) =>
     readPages(
       (pageToken) =>
-        call(signal, (options) => client.listEvents({ calendarId: container, mark, window, pageToken }, options)),
-      mark,
+        call(signal, (options) => client.listEvents({ calendarId: container, ownerTag, window, pageToken }, options)),
+      ownerTag,
     );
   const find = async (container: string, keys: readonly ItemKey[], signal: AbortSignal) => {
     const flows = keys.map((key) => findFlow(scopeOf(container), key));
     return findByFlows(flows, batches(signal));
   };
   return {
-    prepare: (known, signal) => prepareCalendar(containerCalls(client, call, signal), settings, { mark, owner }, known),
+    prepare: (known, signal) =>
+      prepareCalendar(containerCalls(client, call, signal), settings, { ownerTag, owner }, known),
     ...('create' in settings.calendar
-      ? { locate: (signal: AbortSignal) => locateCalendar(containerCalls(client, call, signal), mark, owner) }
+      ? { locate: (signal: AbortSignal) => locateCalendar(containerCalls(client, call, signal), ownerTag, owner) }
       : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
@@ -48,13 +49,13 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
       const list = (syncToken: string | null, pageToken: string | null) =>
         call(signal, (options) => client.listChanges({ calendarId: container, syncToken, pageToken }, options));
       const readAll = () => read(container, window, signal);
-      return readChanges({ mark, list, readAll, find: (keys) => find(container, keys, signal) }, container, cursor);
+      return readChanges({ ownerTag, list, readAll, find: (keys) => find(container, keys, signal) }, container, cursor);
     },
-    channels: createGoogleChannels(client, call),
+    subscriptions: createGoogleSubscriptions(client, call),
   };
 }
 
-type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) => Promise<WireAnswer>;
+type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) => Promise<WireResponse>;
 
 function containerCalls(client: CalendarClient, call: Call, signal: AbortSignal): ContainerCalls {
   return {
@@ -65,8 +66,8 @@ function containerCalls(client: CalendarClient, call: Call, signal: AbortSignal)
 }
 
 async function* readPages(
-  list: (pageToken: string | null) => Promise<WireAnswer>,
-  mark: string,
+  list: (pageToken: string | null) => Promise<WireResponse>,
+  ownerTag: string,
 ): AsyncGenerator<RemoteItem[]> {
   let pageToken: string | null = null;
   do {
@@ -75,7 +76,7 @@ async function* readPages(
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
     if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');
-    const events = page.data.items.flatMap((event) => readOwnEvent(event, mark) ?? []);
+    const events = page.data.items.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);
     pageToken = page.data.nextPageToken ?? null;

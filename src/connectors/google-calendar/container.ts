@@ -1,14 +1,14 @@
 import type { z } from 'zod';
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { calendarSchema, calendarsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
 
 /** The calls that preparing needs, login included. */
 export interface ContainerCalls {
-  get(id: string): Promise<WireAnswer>;
-  insert(content: { summary: string; description: string }): Promise<WireAnswer>;
-  list(pageToken: string | null): Promise<WireAnswer>;
+  get(id: string): Promise<WireResponse>;
+  insert(content: { summary: string; description: string }): Promise<WireResponse>;
+  list(pageToken: string | null): Promise<WireResponse>;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface ContainerCalls {
 export async function prepareCalendar(
   calls: ContainerCalls,
   { calendar }: GoogleCalendarSettings,
-  { mark, owner }: { mark: string; owner: Owner | null },
+  { ownerTag, owner }: { ownerTag: string; owner: Owner | null },
   known: string | null,
 ): Promise<string> {
   if ('id' in calendar) {
@@ -32,16 +32,20 @@ export async function prepareCalendar(
     const id = await check(calls, known);
     if (id !== null) return id;
   }
-  return (await locateCalendar(calls, mark, owner)) ?? (await create(calls, calendar.create, mark, owner));
+  return (await locateCalendar(calls, ownerTag, owner)) ?? (await create(calls, calendar.create, ownerTag, owner));
 }
 
 /**
  * The calendar of ours that is there already.
  * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key
  */
-export async function locateCalendar(calls: ContainerCalls, mark: string, owner: Owner | null): Promise<string | null> {
+export async function locateCalendar(
+  calls: ContainerCalls,
+  ownerTag: string,
+  owner: Owner | null,
+): Promise<string | null> {
   const entries = await listCalendars(calls);
-  const [ours = null] = markedIn(entries, mark);
+  const [ours = null] = markedIn(entries, ownerTag);
   if (ours === null && owner !== null)
     refuseOtherKey(
       entries.map(({ description }) => description),
@@ -54,11 +58,11 @@ export async function locateCalendar(calls: ContainerCalls, mark: string, owner:
  * Google has no conditional creation of calendars. Two workers that create at the same moment see both calendars afterwards and
  * agree on the one with the lowest id; the other stays empty, for a person to remove.
  */
-async function create(calls: ContainerCalls, summary: string, mark: string, owner: Owner | null): Promise<string> {
-  const answer = await calls.insert({ summary, description: descriptionWith(mark, owner) });
+async function create(calls: ContainerCalls, summary: string, ownerTag: string, owner: Owner | null): Promise<string> {
+  const answer = await calls.insert({ summary, description: descriptionWith(ownerTag, owner) });
   if (!isSuccess(answer)) throw errors.of(answer);
   const { id } = parse(calendarSchema, answer, true);
-  return markedIn(await listCalendars(calls), mark)[0] ?? id;
+  return markedIn(await listCalendars(calls), ownerTag)[0] ?? id;
 }
 
 async function check(calls: ContainerCalls, id: string): Promise<string | null> {
@@ -70,10 +74,10 @@ async function check(calls: ContainerCalls, id: string): Promise<string | null> 
 
 type Entry = z.output<typeof calendarsPageSchema>['items'][number];
 
-/** Ids of the calendars that carry our mark, lowest first. */
-function markedIn(entries: readonly Entry[], mark: string): string[] {
+/** Ids of the calendars that carry our owner tag, lowest first. */
+function markedIn(entries: readonly Entry[], ownerTag: string): string[] {
   return entries
-    .filter(({ description }) => description?.includes(markLine(mark)))
+    .filter(({ description }) => description?.includes(markLine(ownerTag)))
     .map(({ id }) => id)
     .sort();
 }
@@ -92,20 +96,20 @@ async function listCalendars(calls: ContainerCalls): Promise<Entry[]> {
   return entries;
 }
 
-function descriptionWith(mark: string, owner: Owner | null): string {
-  const lines = ['Kept by clinic-mirror, which finds this calendar by the next line.', markLine(mark)];
+function descriptionWith(ownerTag: string, owner: Owner | null): string {
+  const lines = ['Kept by clinic-mirror, which finds this calendar by the next line.', markLine(ownerTag)];
   return [...lines, ...(owner === null ? [] : [ownerText(owner)])].join('\n');
 }
 
-function markLine(mark: string): string {
-  return `[clinic-mirror ${mark}]`;
+function markLine(ownerTag: string): string {
+  return `[clinic-mirror ${ownerTag}]`;
 }
 
 interface Schema<Parsed> {
   safeParse(value: unknown): { success: true; data: Parsed } | { success: false };
 }
 
-function parse<Parsed>(schema: Schema<Parsed>, answer: WireAnswer, ambiguous: boolean): Parsed {
+function parse<Parsed>(schema: Schema<Parsed>, answer: WireResponse, ambiguous: boolean): Parsed {
   const parsed = schema.safeParse(answer.body);
   if (!parsed.success) throw errors.make('unexpected-answer', { ambiguous });
   return parsed.data;

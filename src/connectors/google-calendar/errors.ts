@@ -1,6 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors } from '../errors.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import { RATE_LIMIT_PAUSE_MS, USAGE_LIMIT_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
 
@@ -98,19 +98,19 @@ export const errors = defineErrors('Google', wordsOf, {
   },
 });
 
-function wordsOf({ body }: Pick<WireAnswer, 'body'>): string[] {
+function wordsOf({ body }: Pick<WireResponse, 'body'>): string[] {
   const parsed = errorBodySchema.safeParse(body);
   const { reason, domain } = (parsed.success ? parsed.data.error.errors?.[0] : undefined) ?? {};
   return [reason, domain].filter((word) => word !== undefined);
 }
 
 /** Whether Google gives a reason for a refusal, such as `duplicate`. */
-export function hasReason(answer: WireAnswer, reason: string): boolean {
+export function hasReason(answer: WireResponse, reason: string): boolean {
   return wordsOf(answer).includes(reason);
 }
 
 /** Google does not tell of changes, for a reason that it gives, or for one that we don't know. */
-export function notificationsRefused(answer: WireAnswer): MirrorError {
+export function notificationsRefused(answer: WireResponse): MirrorError {
   if (errors.kindOf(answer) !== 'refused') return errors.of(answer);
   return errors.make('notifications-refused', { status: answer.status });
 }

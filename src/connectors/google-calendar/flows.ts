@@ -2,7 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
-import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
+import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { errors, hasReason } from './errors.ts';
 import { holds, isBlank, type OwnEvent, readOwnEvent, toBlankEvent, toEvent, toRemoteItem } from './from-model.ts';
 import { EVENT_FIELDS } from './limits.ts';
@@ -14,7 +14,7 @@ type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 /** What the flows of one target have in common. */
 export interface FlowScope {
   calendarId: string;
-  mark: string;
+  ownerTag: string;
   /** Charged for the calls when set. */
   quotaUser: string | null;
 }
@@ -122,7 +122,7 @@ function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 }
 
 /** 404 means "no such event" as well as "no such calendar": only the first is a success. */
-function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireAnswer): Flow<Outcome> {
+function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireResponse): Flow<Outcome> {
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
   if (!isGone(answer)) throw errors.of(answer);
   if (answer.status === 404) yield* expectCalendar(scope);
@@ -130,7 +130,7 @@ function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireAnswer):
 }
 
 /** A call that Google could not carry out beside the others of its batch is sent once more, alone. */
-function* write(call: WireCall): Flow<WireAnswer> {
+function* write(call: WireCall): Flow<WireResponse> {
   const answer = yield call;
   if (answer.status !== 409 || !hasReason(answer, 'conflict')) return answer;
   return yield { ...call, alone: true };
@@ -142,7 +142,7 @@ function* expectCalendar(scope: FlowScope): Flow<void> {
   if (!isSuccess(answer)) throw errors.of(answer);
 }
 
-function isGone(answer: WireAnswer): boolean {
+function isGone(answer: WireResponse): boolean {
   return answer.status === 404 || answer.status === 410;
 }
 
@@ -151,25 +151,25 @@ function isRefusedRevival(error: MirrorError): boolean {
   return error.actor === 'settings' || error.status === 404 || error.status === 410;
 }
 
-function readOwn(scope: FlowScope, answer: WireAnswer): OwnEvent | null {
+function readOwn(scope: FlowScope, answer: WireResponse): OwnEvent | null {
   if (!isSuccess(answer)) throw errors.of(answer);
   if (typeof answer.body !== 'object') throw errors.make('unexpected-answer');
-  return readOwnEvent(answer.body, scope.mark);
+  return readOwnEvent(answer.body, scope.ownerTag);
 }
 
 function written(
-  { mark }: FlowScope,
+  { ownerTag }: FlowScope,
   { recordId }: Write,
   effect: Effect,
-  answer: WireAnswer,
+  answer: WireResponse,
   remoteId: string | null,
 ): Outcome {
-  const stored = readOwnEvent(answer.body, mark)?.item ?? null;
+  const stored = readOwnEvent(answer.body, ownerTag)?.item ?? null;
   const outcome: Outcome = { recordId, result: 'written', effect, versionTag: etagOf(answer), remoteId };
   return stored === null ? outcome : { ...outcome, stored };
 }
 
-function etagOf({ body }: WireAnswer): string | null {
+function etagOf({ body }: WireResponse): string | null {
   if (typeof body !== 'object' || body === null || !('etag' in body)) return null;
   return typeof body.etag === 'string' ? body.etag : null;
 }
@@ -186,12 +186,12 @@ function putCall(scope: FlowScope, operation: Write, id: string, ifMatch: string
   return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body: contentOf(scope, operation) };
 }
 
-function contentOf({ mark }: FlowScope, { item, locator, revision }: Write): object {
-  return toEvent(item, { mark, locator, revision });
+function contentOf({ ownerTag }: FlowScope, { item, sealedRecordId, revision }: Write): object {
+  return toEvent(item, { ownerTag, sealedRecordId, revision });
 }
 
 function blankCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {
-  return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body: toBlankEvent(scope.mark) };
+  return { method: 'PUT', path: eventPath(scope, id, WRITE_QUERY), ifMatch, body: toBlankEvent(scope.ownerTag) };
 }
 
 function deleteCall(scope: FlowScope, id: string, ifMatch: string | null): WireCall {

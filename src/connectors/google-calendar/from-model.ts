@@ -12,7 +12,7 @@ export interface OwnEvent {
   id: string;
   etag: string | null;
   cancelled: boolean;
-  locator: string | null;
+  sealedRecordId: string | null;
   /** The stamped revision of the write that made it so. */
   revision?: number;
   /** Null when it can't be read as an item. */
@@ -21,8 +21,8 @@ export interface OwnEvent {
 
 /** What an event is stamped with. */
 export interface Stamp {
-  mark: string;
-  locator: string;
+  ownerTag: string;
+  sealedRecordId: string;
   revision: number;
 }
 
@@ -31,7 +31,7 @@ export interface Stamp {
  * that nobody gets a mail and nobody's phone rings; status `confirmed` brings a deleted event back.
  * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
  */
-export function toEvent(item: CalendarItem, { mark, locator, revision }: Stamp): object {
+export function toEvent(item: CalendarItem, { ownerTag, sealedRecordId, revision }: Stamp): object {
   return {
     status: 'confirmed',
     summary: wellFormed(item.title),
@@ -43,51 +43,51 @@ export function toEvent(item: CalendarItem, { mark, locator, revision }: Stamp):
     reminders: { useDefault: false, overrides: [] },
     extendedProperties: {
       private: {
-        [MARK_PROPERTY]: mark,
-        [LOCATOR_PROPERTY]: locator,
+        [MARK_PROPERTY]: ownerTag,
+        [LOCATOR_PROPERTY]: sealedRecordId,
         [REVISION_PROPERTY]: toRevisionText(revision),
       },
     },
   };
 }
 
-/** An event that says nothing and carries the mark alone, so that it is still ours when the deletion after it has to be repeated. */
-export function toBlankEvent(mark: string): object {
+/** An event that says nothing and carries the owner tag alone, so that it is still ours when the deletion after it has to be repeated. */
+export function toBlankEvent(ownerTag: string): object {
   return {
-    ...toEvent(BLANK_ITEM, { mark, locator: '', revision: 0 }),
-    extendedProperties: { private: { [MARK_PROPERTY]: mark } },
+    ...toEvent(BLANK_ITEM, { ownerTag, sealedRecordId: '', revision: 0 }),
+    extendedProperties: { private: { [MARK_PROPERTY]: ownerTag } },
   };
 }
 
-/** Whether an event of ours was emptied: all others carry a locator. */
-export function isBlank({ locator }: OwnEvent): boolean {
-  return locator === null;
+/** Whether an event of ours was emptied: all others carry a sealed record id. */
+export function isBlank({ sealedRecordId }: OwnEvent): boolean {
+  return sealedRecordId === null;
 }
 
-/** An event that carries our mark; null for any other, and for what is no event. */
-export function readOwnEvent(event: unknown, mark: string): OwnEvent | null {
+/** An event that carries our owner tag; null for any other, and for what is no event. */
+export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;
   const properties = head.data.extendedProperties?.private ?? {};
-  if (properties[MARK_PROPERTY] !== mark) return null;
+  if (properties[MARK_PROPERTY] !== ownerTag) return null;
   return {
     id: head.data.id,
     etag: head.data.etag ?? null,
     cancelled: head.data.status === 'cancelled',
-    locator: properties[LOCATOR_PROPERTY] ?? null,
+    sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,
     ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
     item: readItem(event),
   };
 }
 
 /** An event of ours in the words of the contract. The id is the key: we chose it. */
-export function toRemoteItem({ id, locator, etag, item, revision }: OwnEvent): RemoteItem {
-  return { key: id, locator, remoteId: id, versionTag: etag, item, ...withRevision(revision) };
+export function toRemoteItem({ id, sealedRecordId, etag, item, revision }: OwnEvent): RemoteItem {
+  return { key: id, sealedRecordId, remoteId: id, versionTag: etag, item, ...withRevision(revision) };
 }
 
 /** Whether the event is as this very operation leaves it, so that no write is needed. */
 export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
-  const isStamped = event.locator !== null && event.revision === revision;
+  const isStamped = event.sealedRecordId !== null && event.revision === revision;
   return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
 }
 

@@ -39,10 +39,10 @@ export const RATE_LIMIT_PAUSE_MS = MINUTE_MS;
  */
 export const USAGE_LIMIT_PAUSE_MS = HOUR_MS;
 
-/** Name of the private extended property that carries the mark (keys: at most 44 characters, values: 1,024). */
+/** Name of the private extended property that carries the owner tag (keys: at most 44 characters, values: 1,024). */
 export const MARK_PROPERTY = 'clinicMirror';
 
-/** Name of the private extended property that carries the locator. */
+/** Name of the private extended property that carries the sealed record id. */
 export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
 
 /** Name of the private extended property that carries the revision of the write. */

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import type { HttpDoor } from '../../http/door.ts';
+import type { HttpClient } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import type { SendCalls } from '../flow.ts';
-import type { WireAnswer, WireCall } from '../wire.ts';
+import type { WireCall, WireResponse } from '../wire.ts';
 import { buildBatch, parseBatch } from './batch.ts';
 import { errors } from './errors.ts';
 import { BATCH_SIZE } from './limits.ts';
 
 /** What batches are sent with. */
 export interface BatchTransportOptions {
-  http: HttpDoor;
+  http: HttpClient;
   authorizer: Authorizer;
   clock: Clock;
   rootUrl: string;
@@ -50,7 +50,7 @@ async function sendBatch(
     if (parts === null) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
     return { answers: calls.map((_, index) => parts.get(index) ?? null) };
   }
-  const whole: WireAnswer = { status: answer.status, body: parseJson(text), retryAfterMs: answer.retryAfterMs };
+  const whole: WireResponse = { status: answer.status, body: parseJson(text), retryAfterMs: answer.retryAfterMs };
   if (answer.status === 400 || answer.status === 401 || answer.status === 413) return { refused: whole };
   throw errors.of(whole);
 }

@@ -1,15 +1,15 @@
-import type { HttpDoor } from '../../http/door.ts';
+import type { HttpClient } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import { requireNothing, toMirrorError } from './errors.ts';
 
 /** What calls are sent with. */
 export interface ClientOptions {
-  http: HttpDoor;
+  http: HttpClient;
   authorizer: Authorizer;
   clock: Clock;
   apiUrl: string;
@@ -29,20 +29,20 @@ export interface HubSpotCall {
 /** Calls under one signal. */
 export interface HubSpotClient {
   /** Sends a call, after a 401 once more with a renewed login; gives the answer whatever its status. */
-  send(call: HubSpotCall): Promise<WireAnswer>;
+  send(call: HubSpotCall): Promise<WireResponse>;
   /** The same, for a call whose answer must be a success. @returns the body @throws MirrorError */
   demand(call: HubSpotCall): Promise<unknown>;
   /** The same, for a call that answers a success with 204 and nothing else. @throws MirrorError */
   demandNothing(call: HubSpotCall): Promise<void>;
   /** An answer that is not a success, as an error of the whole target. */
-  errorOf(answer: WireAnswer): MirrorError;
+  errorOf(answer: WireResponse): MirrorError;
 }
 
 /** Opens the way to the API for as long as a signal lasts. */
 export function createClient(options: ClientOptions, signal: AbortSignal): HubSpotClient {
   const { http, authorizer, clock, apiUrl, zone } = options;
-  const errorOf = (answer: WireAnswer) => toMirrorError(answer, { at: clock(), zone: zone() });
-  const sendOnce = async ({ label, method, path, body }: HubSpotCall, authorization: string): Promise<WireAnswer> => {
+  const errorOf = (answer: WireResponse) => toMirrorError(answer, { at: clock(), zone: zone() });
+  const sendOnce = async ({ label, method, path, body }: HubSpotCall, authorization: string): Promise<WireResponse> => {
     const answer = await http.send({
       label,
       method,

@@ -54,14 +54,14 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
   };
 }
 
-function scopeOf({ crm, settings, mark, log }: ConnectorContext<HubSpotSettings>): Scope {
+function scopeOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSettings>): Scope {
   if (crm === undefined) throw errors.make('crm-part-missing');
   const { keyProperty, stampProperty, propertyGroup, version } = settings;
   return {
     stream: crm.stream,
     object: OBJECT_OF_STREAM[crm.stream],
     properties: crm.properties,
-    mark,
+    ownerTag,
     keyProperty,
     stampProperty,
     propertyGroup,

@@ -3,7 +3,7 @@ import type { Instant } from '../../model/time.ts';
 import { DAY_MS } from '../../model/time.ts';
 import { offsetMs } from '../../model/zones.ts';
 import { COMMON, common, defineErrors } from '../errors.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import {
   DAILY_PAUSE_MS,
   LOCK_PAUSE_MS,
@@ -124,13 +124,13 @@ export interface AnswerTime {
   zone: string | null;
 }
 
-function wordsOf({ status, body }: Pick<WireAnswer, 'status' | 'body'>): string[] {
+function wordsOf({ status, body }: Pick<WireResponse, 'status' | 'body'>): string[] {
   const { category, policy } = readRefusal(status, body);
   return [`${status} ${category}`, `${status} ${policy}`];
 }
 
 /** An answer that is not a success, as an error of the whole target. */
-export function toMirrorError(answer: WireAnswer, { at, zone }: AnswerTime): MirrorError {
+export function toMirrorError(answer: WireResponse, { at, zone }: AnswerTime): MirrorError {
   const { status } = answer;
   const kind = errors.kindOf(answer);
   if (kind === 'scope-missing') return errors.make(kind, { status, names: readRefusal(status, answer.body).scopes });
@@ -169,6 +169,6 @@ export function namesIn(object: ObjectName, properties: readonly string[]): stri
 }
 
 /** @throws MirrorError for a success that is not the one of a call which answers with 204 and nothing else: HubSpot did not say so */
-export function requireNothing({ status }: WireAnswer): void {
+export function requireNothing({ status }: WireResponse): void {
   if (status !== 204) throw errors.make('unexpected-answer');
 }

@@ -27,13 +27,13 @@ export interface StoredRecord {
 }
 
 /** What of a write goes into a record. */
-type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'locator' | 'item' | 'revision'>;
+type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'sealedRecordId' | 'item' | 'revision'>;
 
 /**
  * What a record is given: every mapped property, our two, and for a meeting the times that its place in HubSpot needs, unless the
  * mapping fills them (developers.hubspot.com, engagements, meetings: `hs_timestamp` is required).
  */
-export function toValues(scope: Scope, { key, locator, item, revision }: Sent): Values {
+export function toValues(scope: Scope, { key, sealedRecordId, item, revision }: Sent): Values {
   const values: Values = {};
   for (const { name } of scope.properties) {
     const text = toText(item.properties[name] ?? null);
@@ -44,7 +44,7 @@ export function toValues(scope: Scope, { key, locator, item, revision }: Sent): 
     for (const name of ['hs_timestamp', 'hs_meeting_start_time']) values[name] ||= startAt;
   }
   values[scope.keyProperty] = key;
-  values[scope.stampProperty] = toStamp(scope.mark, { locator, ...belongingOf(item), revision });
+  values[scope.stampProperty] = toStamp(scope.ownerTag, { sealedRecordId, ...belongingOf(item), revision });
   return values;
 }
 
@@ -64,7 +64,7 @@ function numberText(value: number): string {
 
 /** Reads a record of any answer; null for what is none. */
 export function readRecord(
-  { keyProperty, stampProperty, mark }: Pick<Scope, 'keyProperty' | 'stampProperty' | 'mark'>,
+  { keyProperty, stampProperty, ownerTag }: Pick<Scope, 'keyProperty' | 'stampProperty' | 'ownerTag'>,
   answered: unknown,
 ): StoredRecord | null {
   const record = recordSchema.safeParse(answered).data;
@@ -73,12 +73,12 @@ export function readRecord(
     Object.entries(record.properties).map(([name, value]) => [name, typeof value === 'string' && value ? value : null]),
   );
   const stampText = values[stampProperty] ?? null;
-  const stamp = fromStamp(mark, stampText);
+  const stamp = fromStamp(ownerTag, stampText);
   return {
     id: record.id,
     key: values[keyProperty] ?? null,
     stamp,
-    isForeign: isStampOfAnother(mark, stampText),
+    isForeign: isStampOfAnother(ownerTag, stampText),
     values,
     isNew: record.new ?? null,
     traceId: record.objectWriteTraceId ?? null,
@@ -111,7 +111,7 @@ export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<Crm
   const isAlone = record.hasContact === false && stamp !== null && stamp.contactKey !== null;
   const item =
     stamp === null ? null : toItem(scope.properties, record, isAlone ? { ...stamp, contactGeneration: 0 } : stamp);
-  const known = { key: key ?? '', locator: stamp?.locator ?? null, remoteId, versionTag: null, item };
+  const known = { key: key ?? '', sealedRecordId: stamp?.sealedRecordId ?? null, remoteId, versionTag: null, item };
   return { ...known, ...withRevision(stamp?.revision) };
 }
 

@@ -23,7 +23,7 @@ export const settingsSchema = z.strictObject({
     ),
   stampProperty: internalName
     .default('clinic_mirror_stamp')
-    .describe('Property that holds our mark and the sealed record id; made when it is absent'),
+    .describe('Property that holds our owner tag and the sealed record id; made when it is absent'),
   propertyGroup: internalName
     .default('clinic_mirror')
     .describe('Group in which the two properties are made; made when it is absent'),

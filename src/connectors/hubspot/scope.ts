@@ -11,7 +11,7 @@ export interface Scope {
   object: ObjectName;
   /** Every property that the mapping fills. */
   properties: readonly MappedProperty[];
-  mark: string;
+  ownerTag: string;
   keyProperty: string;
   stampProperty: string;
   propertyGroup: string;

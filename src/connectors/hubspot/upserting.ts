@@ -1,6 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey } from '../../model/operations.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn, toRowError } from './errors.ts';
 import { readRecord, type StoredRecord, type Values } from './from-model.ts';
@@ -67,14 +67,14 @@ function upsertCall({ object, paths, keyProperty }: Scope, rows: readonly Row[])
 }
 
 /** @throws MirrorError `crm-property-missing` when HubSpot can't name records by our key any more */
-function wholeRefusal({ object, keyProperty }: Scope, { status, body }: WireAnswer): Refusal {
+function wholeRefusal({ object, keyProperty }: Scope, { status, body }: WireResponse): Refusal {
   const refusal = readRefusal(status, body);
   if (refusal.isKeyUnusable) throw errors.make('crm-property-missing', { names: namesIn(object, [keyProperty]) });
   return refusal;
 }
 
 /** All rows carry the same properties, so what one lacks they all lack. */
-function missingProperty(scope: Scope, { status, body }: WireAnswer): MirrorError {
+function missingProperty(scope: Scope, { status, body }: WireResponse): MirrorError {
   return toRowError(readRefusal(status, body), scope.object, namesSent(scope));
 }
 
@@ -83,7 +83,7 @@ function namesSent({ properties, keyProperty, stampProperty }: Scope): Set<strin
   return new Set([...properties.map(({ name }) => name), keyProperty, stampProperty, 'hs_timestamp']);
 }
 
-function readEnds(scope: Scope, rows: readonly Row[], { body }: WireAnswer, ends: Map<ItemKey, RowEnd>): void {
+function readEnds(scope: Scope, rows: readonly Row[], { body }: WireResponse, ends: Map<ItemKey, RowEnd>): void {
   const batch = batchSchema.safeParse(body);
   if (!batch.success) throw errors.make('unexpected-answer');
   const told = new Map<string, RowEnd>();

@@ -87,7 +87,7 @@ async function restoreKeys(
   const { records } = await readRecords(client, scope, wanted);
   const keyless = records.flatMap((record) => {
     const write = byId.get(record.id);
-    const isOurs = write !== undefined && record.key === null && record.stamp?.locator === write.locator;
+    const isOurs = write !== undefined && record.key === null && record.stamp?.sealedRecordId === write.sealedRecordId;
     return isOurs ? [{ record, key: write.key }] : [];
   });
   if (keyless.length > 0) {

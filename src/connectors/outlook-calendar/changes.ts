@@ -4,7 +4,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { Flow } from '../flow.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
@@ -17,7 +17,7 @@ import { namedSchema } from './schemas.ts';
 export interface ChangesCalls {
   scope: FlowScope;
   /** One page of a delta round. */
-  list(path: string): Promise<WireAnswer>;
+  list(path: string): Promise<WireResponse>;
   /** Everything of ours in the window, in pages. */
   readAll(): AsyncIterable<RemoteItem[]>;
   /** Those of the events that are in the calendar and ours. */
@@ -63,7 +63,7 @@ export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null>
   };
   if (isGone(answer)) return null;
   if (!isSuccess(answer)) throw errors.of(answer);
-  const event = readOwnEvent(answer.body, scope.mark, scope.wholeDayZone);
+  const event = readOwnEvent(answer.body, scope.ownerTag, scope.wholeDayZone);
   return event === null ? null : toRemoteItem(event);
 }
 

@@ -5,18 +5,18 @@ import {
   type Middleware,
   ResponseType,
 } from '@microsoft/microsoft-graph-client';
-import type { HttpDoor } from '../../http/door.ts';
+import type { HttpClient } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
-import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
+import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { bodyOrChallenge } from './errors.ts';
 import { API_VERSION, PREFER } from './limits.ts';
 
 /** What single calls are sent with. */
 export interface GraphClientOptions {
-  http: HttpDoor;
+  http: HttpClient;
   clock: Clock;
   rootUrl: string;
 }
@@ -33,13 +33,13 @@ export type SendCall = (
   call: GraphCall,
   authorization: string,
   signal: AbortSignal,
-) => Promise<WireAnswer>;
+) => Promise<WireResponse>;
 
-/** Microsoft's own client behind our door. Its login, its retries and its errors are left out: ours take their place. */
+/** Microsoft's own client behind our HTTP client. Its login, its retries and its errors are left out: ours take their place. */
 export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions): SendCall {
   return async (label, call, authorization, signal) => {
-    const door = new DoorMiddleware(http.asFetch(label));
-    const client = Client.initWithMiddleware({ middleware: door, baseUrl: rootUrl, defaultVersion: API_VERSION });
+    const httpClient = new HttpClientMiddleware(http.asFetch(label));
+    const client = Client.initWithMiddleware({ middleware: httpClient, baseUrl: rootUrl, defaultVersion: API_VERSION });
     const headers = {
       Authorization: authorization,
       Prefer: call.pageSize === undefined ? PREFER : `${PREFER}, odata.maxpagesize=${call.pageSize}`,
@@ -51,7 +51,8 @@ export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions):
       return await answerOf(label, response, clock);
     } catch (error) {
       throw (
-        door.failure ?? (error instanceof MirrorError ? error : asMirrorError(new Error('the Graph client failed')))
+        httpClient.failure ??
+        (error instanceof MirrorError ? error : asMirrorError(new Error('the Graph client failed')))
       );
     }
   };
@@ -65,14 +66,14 @@ const SEND: Readonly<Record<WireCall['method'], (request: GraphRequest, body: un
   DELETE: (request) => request.delete(),
 };
 
-/** The one link of the client's chain: the door, which follows no redirects and repeats nothing. */
-class DoorMiddleware implements Middleware {
-  /** What the door threw; the client wraps it in an error of its own, which loses it. */
+/** The one link of the client's chain: the HTTP client, which follows no redirects and repeats nothing. */
+class HttpClientMiddleware implements Middleware {
+  /** What the HTTP client threw; the client wraps it in an error of its own, which loses it. */
   failure: MirrorError | null = null;
   readonly #fetch: typeof fetch;
 
-  constructor(throughDoor: typeof fetch) {
-    this.#fetch = throughDoor;
+  constructor(throughClient: typeof fetch) {
+    this.#fetch = throughClient;
   }
 
   async execute(context: Context): Promise<void> {
@@ -85,7 +86,7 @@ class DoorMiddleware implements Middleware {
   }
 }
 
-async function answerOf(label: string, response: Response, clock: Clock): Promise<WireAnswer> {
+async function answerOf(label: string, response: Response, clock: Clock): Promise<WireResponse> {
   const { status, headers } = response;
   const body = Buffer.from(await response.arrayBuffer());
   const answer = {

@@ -3,10 +3,9 @@ import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
-import { Turns } from '../turns.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import { Mutex } from '../mutex.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
-import { createGraphChannels } from './channels.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
 import { locateCalendar, prepareCalendar } from './container.ts';
 import { errors, isGone } from './errors.ts';
@@ -16,20 +15,21 @@ import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
+import { createGraphSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
 
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
-  const { settings, mark, owner = null, authorizer, http, shared, clock } = context;
+  const { settings, ownerTag, owner = null, authorizer, http, shared, clock } = context;
   const { rootUrl, mailbox, deleteMode, wholeDayZone } = settings;
   // Outlook works on four requests of a mailbox at once, as many as one batch fills. Whose mailbox `me` is only the login knows.
-  const turns = shared.of(Turns, mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
+  const turns = shared.of(Mutex, mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
   const sendCall = createGraphClient({ http, clock, rootUrl });
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl, turns });
   const scopeOf = (calendarId: string): FlowScope => ({
     mailboxPath: mailboxPath(mailbox),
     calendarId,
-    mark,
+    ownerTag,
     deleteMode,
     wholeDayZone,
   });
@@ -43,11 +43,11 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   };
   return {
     prepare: (known, signal) =>
-      prepareCalendar((label, wire) => call(label, wire, signal), settings, { mark, owner }, known),
+      prepareCalendar((label, wire) => call(label, wire, signal), settings, { ownerTag, owner }, known),
     ...('create' in settings.calendar
       ? {
           locate: (signal: AbortSignal) =>
-            locateCalendar({ call: (label, wire) => call(label, wire, signal), mailbox, mark, owner }),
+            locateCalendar({ call: (label, wire) => call(label, wire, signal), mailbox, ownerTag, owner }),
         }
       : {}),
     async apply(container, operations, signal) {
@@ -76,23 +76,23 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       };
       return readChanges(calls, container, query);
     },
-    channels: createGraphChannels({ call, mailbox, clock }),
+    subscriptions: createGraphSubscriptions({ call, mailbox, clock }),
   };
 }
 
 async function* readPages(
-  list: (path: string) => Promise<WireAnswer>,
+  list: (path: string) => Promise<WireResponse>,
   scope: FlowScope,
   window: TimeWindow | null,
 ): AsyncGenerator<RemoteItem[]> {
-  const query = eventsQuery(PROPERTIES.mark, scope.mark, window === null ? [] : overlaps(window));
+  const query = eventsQuery(PROPERTIES.ownerTag, scope.ownerTag, window === null ? [] : overlaps(window));
   let path: string | null = withQuery(eventsPath(scope), query);
   while (path !== null) {
     const answer = await list(path);
     if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
-    const events = page.elements.flatMap((event) => readOwnEvent(event, scope.mark, scope.wholeDayZone) ?? []);
+    const events = page.elements.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
     if (events.length > 0) yield events.map(toRemoteItem);
     path = page.next;
   }

@@ -1,5 +1,5 @@
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
-import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
+import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { codesOf, errors, isGone } from './errors.ts';
 import { readProperties } from './from-model.ts';
 import { CALENDARS_PAGE_SIZE, NAME_TRIES, PROPERTIES } from './limits.ts';
@@ -8,13 +8,13 @@ import { expandProperties, mailboxPath, withQuery } from './paths.ts';
 import { calendarSchema, type OutlookCalendarSettings } from './schemas.ts';
 
 /** Sends one call of preparing, login included; `label` names it in metrics. */
-export type ContainerCall = (label: string, call: WireCall) => Promise<WireAnswer>;
+export type ContainerCall = (label: string, call: WireCall) => Promise<WireResponse>;
 
 /** What looking for a calendar takes. */
 export interface Preparing {
   call: ContainerCall;
   mailbox: string;
-  mark: string;
+  ownerTag: string;
   owner: Owner | null;
 }
 
@@ -27,10 +27,10 @@ export interface Preparing {
 export async function prepareCalendar(
   call: ContainerCall,
   { calendar, mailbox }: OutlookCalendarSettings,
-  { mark, owner }: { mark: string; owner: Owner | null },
+  { ownerTag, owner }: { ownerTag: string; owner: Owner | null },
   known: string | null,
 ): Promise<string> {
-  const preparing = { call, mailbox, mark, owner };
+  const preparing = { call, mailbox, ownerTag, owner };
   if ('id' in calendar) {
     const id = await check(preparing, calendar.id);
     if (id === null) throw errors.make('calendar-gone', { status: 404 });
@@ -49,7 +49,7 @@ export async function prepareCalendar(
  */
 export async function locateCalendar(preparing: Preparing): Promise<string | null> {
   const all = await listCalendars(preparing);
-  const [ours = null] = markedIn(all, preparing.mark);
+  const [ours = null] = markedIn(all, preparing.ownerTag);
   if (ours === null && preparing.owner !== null)
     refuseOtherKey(
       all.map(({ owner }) => owner),
@@ -70,14 +70,14 @@ async function create(preparing: Preparing, name: string): Promise<string> {
       body: {
         name: count === 1 ? name : `${name} (${count})`,
         singleValueExtendedProperties: [
-          { id: PROPERTIES.mark, value: preparing.mark },
+          { id: PROPERTIES.ownerTag, value: preparing.ownerTag },
           ...(preparing.owner === null ? [] : [{ id: PROPERTIES.owner, value: ownerText(preparing.owner) }]),
         ],
       },
     });
     const isTaken = answer.status === 409 || codesOf(answer).includes('ErrorFolderExists');
     if (!isSuccess(answer) && !isTaken) throw refusal(preparing, answer);
-    const ours = markedIn(await listCalendars(preparing), preparing.mark);
+    const ours = markedIn(await listCalendars(preparing), preparing.ownerTag);
     if (ours[0] !== undefined) return ours[0];
     if (isSuccess(answer)) return readId(answer, true);
   }
@@ -96,20 +96,20 @@ async function check(preparing: Preparing, id: string): Promise<string | null> {
 /** What our properties say of a calendar. */
 type Entry = { id: string } & ReturnType<typeof readProperties>;
 
-/** Ids of the calendars that carry our mark, lowest first. */
-function markedIn(calendars: readonly Entry[], mark: string): string[] {
+/** Ids of the calendars that carry our owner tag, lowest first. */
+function markedIn(calendars: readonly Entry[], ownerTag: string): string[] {
   return calendars
-    .filter((one) => one.mark === mark)
+    .filter((one) => one.ownerTag === ownerTag)
     .map(({ id }) => id)
     .sort();
 }
 
 async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
   const entries: Entry[] = [];
-  const query = { $expand: expandProperties([PROPERTIES.mark, PROPERTIES.owner]), $top: CALENDARS_PAGE_SIZE };
+  const query = { $expand: expandProperties([PROPERTIES.ownerTag, PROPERTIES.owner]), $top: CALENDARS_PAGE_SIZE };
   let path: string | null = withQuery(`${mailboxPath(mailbox)}/calendars`, query);
   while (path !== null) {
-    const answer: WireAnswer = await call('graph.calendars.list', { method: 'GET', path });
+    const answer: WireResponse = await call('graph.calendars.list', { method: 'GET', path });
     if (isGone(answer)) throw errors.make('mailbox-gone', { status: answer.status });
     if (!isSuccess(answer)) throw refusal({ mailbox }, answer);
     const page = readPage(answer, path);
@@ -123,11 +123,11 @@ async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
 }
 
 /** `/me` means nothing to an application's own login, which Graph answers as a bad request. */
-function refusal({ mailbox }: Pick<Preparing, 'mailbox'>, answer: WireAnswer) {
+function refusal({ mailbox }: Pick<Preparing, 'mailbox'>, answer: WireResponse) {
   return mailbox === 'me' && answer.status === 400 ? errors.make('mailbox-needed') : errors.of(answer);
 }
 
-function readId(answer: WireAnswer, ambiguous: boolean): string {
+function readId(answer: WireResponse, ambiguous: boolean): string {
   const calendar = calendarSchema.safeParse(answer.body);
   if (!calendar.success) throw errors.make('unexpected-answer', { ambiguous });
   return calendar.data.id;

@@ -1,6 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors } from '../errors.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import { MAILBOX_FULL_PAUSE_MS, RATE_LIMIT_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
 
@@ -140,7 +140,7 @@ const LINK_LOST_CODES: ReadonlySet<string> = new Set(['syncstatenotfound', 'sync
 const NO_FEED_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 410, 501]);
 
 /** The codes of an error, the innermost (most telling) first; none for another answer. */
-export function codesOf({ body }: Pick<WireAnswer, 'body'>): string[] {
+export function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
   const parsed = errorBodySchema.safeParse(body);
   if (!parsed.success) return [];
   const { code, innerError, innererror } = parsed.data.error;
@@ -152,24 +152,24 @@ export function codesOf({ body }: Pick<WireAnswer, 'body'>): string[] {
 }
 
 /** Whether the answer says that this event, calendar or id is not there, while the mailbox is. */
-export function isGone(answer: WireAnswer): boolean {
+export function isGone(answer: WireResponse): boolean {
   const codes = codesOf(answer);
   if (codes.some((code) => NOT_FOUND_CODES.has(code))) return true;
   return (answer.status === 404 || answer.status === 410) && errors.known(codes) === null;
 }
 
 /** Whether the key was used before as a `transactionId`; comes as 400 and as 409. */
-export function isDuplicate(answer: WireAnswer): boolean {
+export function isDuplicate(answer: WireResponse): boolean {
   return codesOf(answer).includes('ErrorDuplicateTransactionId');
 }
 
 /** Whether the event is not in the state that was expected; comes with and without a condition of ours. */
-export function isConflict(answer: WireAnswer): boolean {
+export function isConflict(answer: WireResponse): boolean {
   return answer.status === 412 || codesOf(answer).includes('ErrorIrresolvableConflict');
 }
 
 /** Whether a delta round can't be had with this link; what ails the whole target shows again when the calendar is listed. */
-export function isFeedRefused(answer: WireAnswer): boolean {
+export function isFeedRefused(answer: WireResponse): boolean {
   const isLost = codesOf(answer).some((code) => LINK_LOST_CODES.has(code.toLowerCase()));
   return isLost || NO_FEED_STATUSES.has(answer.status);
 }
@@ -181,7 +181,7 @@ export function bodyOrChallenge(status: number, headers: Headers, body: unknown)
 }
 
 /** The subscription is not made or prolonged. Microsoft's check of the address fails as `ValidationError`. */
-export function notificationsRefused(answer: WireAnswer): MirrorError {
+export function notificationsRefused(answer: WireResponse): MirrorError {
   const { status } = answer;
   const known = errors.known(codesOf(answer));
   if (status === 400 && codesOf(answer).includes('ValidationError'))

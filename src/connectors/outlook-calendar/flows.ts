@@ -2,7 +2,7 @@ import type { CalendarItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
-import { isSuccess, type WireAnswer, type WireCall } from '../wire.ts';
+import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { errors, isConflict, isDuplicate, isGone } from './errors.ts';
 import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
 import { PROPERTIES } from './limits.ts';
@@ -19,7 +19,7 @@ export interface FlowScope extends Pick<OutlookCalendarSettings, 'deleteMode' | 
   /** Path of the mailbox: `/me` or `/users/…`. */
   mailboxPath: string;
   calendarId: string;
-  mark: string;
+  ownerTag: string;
 }
 
 /** The flow of one operation: its calls, and its one outcome. It throws MirrorError for a failure. */
@@ -46,7 +46,7 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
 }
 
 /** An event whose id did not reach us can be found by its key, and must be: it carries the name that Outlook gave it. */
-function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireAnswer): Flow<Outcome> {
+function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireResponse): Flow<Outcome> {
   if (eventHeadSchema.safeParse(answer.body).success) return written(scope, operation, effect, answer);
   const settled = yield* reconcile(scope, operation, effect);
   if (settled === null) throw errors.make('unexpected-answer', { ambiguous: true });
@@ -106,17 +106,17 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 /**
  * Looks in the calendar for what carries a key. An empty list proves both: the calendar is there, the event is not. Of several,
  * as when a person copied an event, it is the one of the known id, else the one that we created.
- * @returns `foreign` when something carries the key and not our mark
+ * @returns `foreign` when something carries the key and not our owner tag
  */
 function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<OwnEvent | 'foreign' | null> {
   const events: (OwnEvent | null)[] = [];
   let path: string | null = withQuery(eventsPath(scope), eventsQuery(PROPERTIES.key, key));
   while (path !== null) {
-    const answer: WireAnswer = yield { method: 'GET', path };
+    const answer: WireResponse = yield { method: 'GET', path };
     if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
-    events.push(...page.elements.map((event) => readOwnEvent(event, scope.mark, scope.wholeDayZone)));
+    events.push(...page.elements.map((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone)));
     path = page.next;
   }
   const own = events.filter((event) => event !== null);
@@ -128,7 +128,7 @@ function written(
   scope: FlowScope,
   operation: Write,
   effect: Effect,
-  answer: WireAnswer,
+  answer: WireResponse,
   known: string | null = null,
 ): Outcome {
   const head = eventHeadSchema.safeParse(answer.body).data;
@@ -139,10 +139,10 @@ function written(
 }
 
 /** The event as the answer to a write shows it. Extended properties are not in it: they are those that were sent. */
-function storedItem(scope: FlowScope, operation: Write, { body }: WireAnswer): CalendarItem | null {
+function storedItem(scope: FlowScope, operation: Write, { body }: WireResponse): CalendarItem | null {
   const { singleValueExtendedProperties } = contentOf(scope, operation);
   const event = { ...(body as object | null | undefined), singleValueExtendedProperties };
-  return readOwnEvent(event, scope.mark, scope.wholeDayZone)?.item ?? null;
+  return readOwnEvent(event, scope.ownerTag, scope.wholeDayZone)?.item ?? null;
 }
 
 function insertCall(scope: FlowScope, operation: Write): WireCall {
@@ -164,8 +164,8 @@ function deleteCall(scope: FlowScope, { erase }: Deletion, id: string, ifMatch: 
   return { method: 'DELETE', path, ifMatch };
 }
 
-function contentOf({ mark, wholeDayZone }: FlowScope, { key, locator, item, revision }: Write) {
-  return toEvent(item, { mark, key, locator, revision }, wholeDayZone);
+function contentOf({ ownerTag, wholeDayZone }: FlowScope, { key, sealedRecordId, item, revision }: Write) {
+  return toEvent(item, { ownerTag, key, sealedRecordId, revision }, wholeDayZone);
 }
 
 /** The path of the calendar's events. */

@@ -10,20 +10,20 @@ import { eventContentSchema, eventHeadSchema } from './schemas.ts';
 
 /** What an event is stamped with. */
 export interface Stamp {
-  mark: string;
+  ownerTag: string;
   key: ItemKey;
-  locator: string;
+  sealedRecordId: string;
   revision: number;
 }
 
-/** An event that carries our mark, read far enough to decide what to do with it. */
+/** An event that carries our owner tag, read far enough to decide what to do with it. */
 export interface OwnEvent {
   id: string;
   etag: string | null;
   key: ItemKey | null;
   /** Null for one that we did not create under a key, such as a copy that a person made. */
   transactionId: string | null;
-  locator: string | null;
+  sealedRecordId: string | null;
   /** The stamped revision of the write that made it so. */
   revision?: number;
   hasGuests: boolean;
@@ -56,20 +56,20 @@ export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string) 
   };
 }
 
-/** An event that carries our mark; null for any other, and for what is no event. */
-export function readOwnEvent(event: unknown, mark: string, wholeDayZone: string): OwnEvent | null {
+/** An event that carries our owner tag; null for any other, and for what is no event. */
+export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;
   const { id, transactionId, attendees, singleValueExtendedProperties } = head.data;
   const values = readProperties(singleValueExtendedProperties ?? []);
-  if (values.mark !== mark) return null;
+  if (values.ownerTag !== ownerTag) return null;
   const hasGuests = (attendees ?? []).length > 0;
   return {
     id,
     etag: head.data['@odata.etag'] ?? null,
     key: values.key ?? null,
     transactionId: transactionId ?? null,
-    locator: values.locator ?? null,
+    sealedRecordId: values.sealedRecordId ?? null,
     ...withRevision(fromRevisionText(values.revision)),
     hasGuests,
     item: hasGuests ? null : readItem(event, values.zone ?? null, wholeDayZone),
@@ -79,7 +79,7 @@ export function readOwnEvent(event: unknown, mark: string, wholeDayZone: string)
 /** Our properties by their short names. Graph may write the set's GUID in the other case; names keep theirs. */
 export function readProperties(properties: readonly { id: string; value: string }[]) {
   const values: Partial<Record<keyof typeof PROPERTIES, string>> = {};
-  for (const name of ['mark', 'owner', 'key', 'locator', 'revision', 'zone'] as const) {
+  for (const name of ['ownerTag', 'owner', 'key', 'sealedRecordId', 'revision', 'zone'] as const) {
     const found = properties.find(({ id }) => id.toLowerCase() === PROPERTIES[name].toLowerCase());
     if (found !== undefined) values[name] = found.value;
   }
@@ -88,14 +88,14 @@ export function readProperties(properties: readonly { id: string; value: string 
 
 /** An event of ours in the words of the contract. */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, etag, key, transactionId, locator, item, revision } = event;
-  const known = { key: key ?? transactionId ?? '', locator, remoteId: id, versionTag: etag, item };
+  const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
+  const known = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag: etag, item };
   return { ...known, ...withRevision(revision) };
 }
 
 /** Whether the event is as this very operation leaves it, so that no write is needed. */
 export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem; revision: number }): boolean {
-  const isStamped = event.locator !== null && event.revision === revision;
+  const isStamped = event.sealedRecordId !== null && event.revision === revision;
   return isStamped && isDeepStrictEqual(event.item, normaliseItem(item));
 }
 

@@ -64,11 +64,11 @@ function propertyId(name: string): string {
  * key, which are lower case, are ever filtered by.
  */
 export const PROPERTIES = {
-  mark: propertyId('MirrorMark'),
+  ownerTag: propertyId('MirrorMark'),
   /** On calendars alone: tenant and target, and the fingerprint of the identity key. */
   owner: propertyId('MirrorOwner'),
   key: propertyId('MirrorKey'),
-  locator: propertyId('MirrorLocator'),
+  sealedRecordId: propertyId('MirrorLocator'),
   revision: propertyId('MirrorRevision'),
   /** The IANA zone of the appointment; its times are in UTC on the wire. */
   zone: propertyId('MirrorZone'),

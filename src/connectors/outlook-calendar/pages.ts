@@ -1,4 +1,4 @@
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { API_VERSION } from './limits.ts';
 import { pageSchema } from './schemas.ts';
@@ -16,7 +16,7 @@ export interface Page {
  * @param path the path that was asked for, so that a list can't lead back to where it was
  * @throws MirrorError `contract` for what is no page
  */
-export function readPage(answer: WireAnswer, path: string): Page {
+export function readPage(answer: WireResponse, path: string): Page {
   const page = pageSchema.safeParse(answer.body);
   if (!page.success) throw errors.make('unexpected-answer');
   const { value: elements, '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = page.data;

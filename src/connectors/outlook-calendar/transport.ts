@@ -1,23 +1,23 @@
-import type { HttpDoor, HttpResponse } from '../../http/door.ts';
+import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import type { SendCalls } from '../flow.ts';
-import type { Turns } from '../turns.ts';
-import type { WireAnswer, WireCall } from '../wire.ts';
+import type { Mutex } from '../mutex.ts';
+import type { WireCall, WireResponse } from '../wire.ts';
 import { bodyOrChallenge, errors } from './errors.ts';
 import { API_VERSION, BATCH_SIZE, PREFER } from './limits.ts';
 import { batchAnswerSchema, batchPartSchema } from './schemas.ts';
 
 /** What batches are sent with. */
 export interface BatchTransportOptions {
-  http: HttpDoor;
+  http: HttpClient;
   authorizer: Authorizer;
   clock: Clock;
   rootUrl: string;
-  turns: Turns;
+  turns: Mutex;
 }
 
 /** The connector's batches; see {@link createBatchSender}. */
@@ -64,10 +64,10 @@ function toPart({ method, path, ifMatch, body }: WireCall, index: number): objec
 }
 
 /** The parts by the index of their call: their order says nothing, and what is absent or unreadable is null. */
-function readParts(answer: HttpResponse, count: number, nowMs: number): (WireAnswer | null)[] {
+function readParts(answer: HttpResponse, count: number, nowMs: number): (WireResponse | null)[] {
   const batch = batchAnswerSchema.safeParse(parseJson(answer));
   if (!batch.success) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
-  const parts = new Map<string, WireAnswer>();
+  const parts = new Map<string, WireResponse>();
   for (const response of batch.data.responses) {
     const part = batchPartSchema.safeParse(response);
     if (!part.success) continue;
@@ -79,7 +79,7 @@ function readParts(answer: HttpResponse, count: number, nowMs: number): (WireAns
 }
 
 /** Parts that were throttled are tried again after the largest of their waits (learn.microsoft.com/graph/throttling). */
-function withLargestWait(answers: (WireAnswer | null)[]): (WireAnswer | null)[] {
+function withLargestWait(answers: (WireResponse | null)[]): (WireResponse | null)[] {
   const waits = answers.flatMap((answer) => (answer?.status === 429 ? (answer.retryAfterMs ?? []) : []));
   if (waits.length === 0) return answers;
   const largest = Math.max(...waits);

@@ -1,15 +1,15 @@
-import type { HttpDoor, HttpResponse } from '../../http/door.ts';
+import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { isHtml, readJson } from '../../http/json.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
 /** An answer that is a success, or one of the statuses that the call takes for "nothing". */
-export interface CrmAnswer extends WireAnswer {
+export interface CrmAnswer extends WireResponse {
   isNothing: boolean;
   /** The address that the answer's Link header gives as the next page (RFC 8288). */
   nextLink: string | null;
@@ -29,7 +29,7 @@ export interface CrmClient {
 
 /** What calls are sent with. */
 export interface CrmClientOptions {
-  http: HttpDoor;
+  http: HttpClient;
   authorizer: Authorizer;
   settings: RestCrmSettings;
 }

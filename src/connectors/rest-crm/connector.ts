@@ -16,14 +16,14 @@ import { carryOut } from './writing.ts';
 
 /** Opens one target in a CRM. */
 export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connector<CrmItem> {
-  const { settings, crm, mark, http, authorizer } = context;
+  const { settings, crm, ownerTag, http, authorizer } = context;
   const { description, baseUrl } = settings;
   const client = createCrmClient({ http, authorizer, settings });
   const scopeFor = (signal: AbortSignal): Scope => {
     const stream = crm?.stream ?? 'patients';
     const resource = description.streams[stream];
     if (resource === undefined) throw errors.make('stream-not-described');
-    return { client, description, resource, stream, properties: crm?.properties ?? [], mark, baseUrl, signal };
+    return { client, description, resource, stream, properties: crm?.properties ?? [], ownerTag, baseUrl, signal };
   };
   return {
     prepare: async (_known, signal) => await prepareTarget(scopeFor(signal)),

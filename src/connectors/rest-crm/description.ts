@@ -149,7 +149,7 @@ const resource = z.strictObject({
   erase: z.strictObject({ call: call('id', 'key').refine(...needs('id', 'key')) }).optional(),
   list: z
     .strictObject({
-      call: call('page', 'offset', 'size', 'cursor', 'mark', ...SELECT),
+      call: call('page', 'offset', 'size', 'cursor', 'ownerTag', ...SELECT),
       rows: path,
       size: whole(1, 2_000).default(100),
       paging,

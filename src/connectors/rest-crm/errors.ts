@@ -1,6 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors, NO_WORDS } from '../errors.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';
 import { valueAt } from './json-paths.ts';
 import { RATE_LIMIT_PAUSE_MS } from './limits.ts';
@@ -131,7 +131,7 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
  * What an answer means that is no success: by the description's table of codes, then by that of statuses, then by the status. What
  * the CRM says in words is not carried on: it may repeat a patient's data.
  */
-export function toMirrorError(answer: WireAnswer, described: CrmDescription['errors']): MirrorError {
+export function toMirrorError(answer: WireResponse, described: CrmDescription['errors']): MirrorError {
   const code = codeOf(answer.body, described) ?? '';
   return ofMeaning(described.codes[code] ?? described.statuses[String(answer.status)] ?? null, answer);
 }
@@ -143,7 +143,7 @@ export function rowRefused(row: unknown, described: CrmDescription['errors']): M
 }
 
 /** A meaning that does without the status yields to it where the status says more of the same. */
-function ofMeaning(meaning: Meaning | null, answer: WireAnswer): MirrorError {
+function ofMeaning(meaning: Meaning | null, answer: WireResponse): MirrorError {
   const byStatus = errors.kindOf(answer);
   const isTold =
     (meaning === 'refused' && byStatus === 'record-too-large') ||
@@ -154,7 +154,7 @@ function ofMeaning(meaning: Meaning | null, answer: WireAnswer): MirrorError {
 }
 
 /** Whether a successful status comes with an error in its body. */
-export function hasError({ body }: WireAnswer, described: CrmDescription['errors']): boolean {
+export function hasError({ body }: WireResponse, described: CrmDescription['errors']): boolean {
   return described.present.some((path) => {
     const value = valueAt(body, path);
     if (value === undefined || value === null || value === false || value === '') return false;

@@ -15,22 +15,22 @@ const KEY = /^[0-9a-v]{32}$/;
 export interface CrmRow {
   id: string;
   key: ItemKey | null;
-  /** `ours`: carries our mark; `bare`: no stamp, or none is kept; `foreign`: another's. */
+  /** `ours`: carries our owner tag; `bare`: no stamp, or none is kept; `foreign`: another's. */
   owner: 'ours' | 'bare' | 'foreign';
   remote: Omit<RemoteItem<CrmItem>, 'key'>;
   body: JsonObject;
 }
 
 /** What of a write goes into an object. */
-type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'locator' | 'item' | 'revision'>;
+type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'sealedRecordId' | 'item' | 'revision'>;
 
 /** What a write's templates are filled with. */
 export function writeValues(
   scope: Scope,
-  { key, locator, item, revision }: Sent,
+  { key, sealedRecordId, item, revision }: Sent,
   contactId: string | null,
 ): TemplateValues {
-  const { description, resource, properties, mark } = scope;
+  const { description, resource, properties, ownerTag } = scope;
   const { values, names } = description;
   const body = newObject();
   const put = (name: string, value: PropertyValue) => {
@@ -40,7 +40,7 @@ export function writeValues(
   for (const { name, kind } of properties) put(name, renderValue(item.properties[name] ?? null, kind, values));
   put(resource.keyField, key);
   if (resource.stampField !== undefined) {
-    put(resource.stampField, toStamp(mark, { locator, ...belongingOf(item), revision }));
+    put(resource.stampField, toStamp(ownerTag, { sealedRecordId, ...belongingOf(item), revision }));
   }
   const startAt = renderValue(new Date(item.startAt).toISOString(), 'instant', values);
   return { key, properties: body, contactId, startAt };
@@ -54,16 +54,16 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
   const read = (name: string) => (scope.description.names === 'nested' ? valueAt(row, name) : row[name]);
   const key = read(resource.keyField);
   const stampText = resource.stampField === undefined ? null : (read(resource.stampField) ?? null);
-  const stamp = fromStamp(scope.mark, stampText);
+  const stamp = fromStamp(scope.ownerTag, stampText);
   const tag = resource.row.versionTag === undefined ? null : (valueAt(row, resource.row.versionTag) ?? null);
   // Without a stamp only a contact is wholly there: nothing else is known of it.
   const isReadable = stamp !== null || (resource.stampField === undefined && scope.stream === 'patients');
   return {
     id,
     key: typeof key === 'string' && KEY.test(key) ? key : null,
-    owner: stamp !== null ? 'ours' : isStampOfAnother(scope.mark, stampText) ? 'foreign' : 'bare',
+    owner: stamp !== null ? 'ours' : isStampOfAnother(scope.ownerTag, stampText) ? 'foreign' : 'bare',
     remote: {
-      locator: stamp?.locator ?? null,
+      sealedRecordId: stamp?.sealedRecordId ?? null,
       remoteId: id,
       versionTag: tag === null ? null : String(tag),
       item: isReadable
@@ -85,9 +85,9 @@ export function idAt(body: unknown, path: string): string | null {
 }
 
 /** Whether an object is as this very write leaves it. */
-export function isSameItem(scope: Scope, row: CrmRow, { locator, item, revision }: Sent): boolean {
+export function isSameItem(scope: Scope, row: CrmRow, { sealedRecordId, item, revision }: Sent): boolean {
   const stored = row.remote.item;
-  const isStamped = row.remote.locator === locator && row.remote.revision === revision;
+  const isStamped = row.remote.sealedRecordId === sealedRecordId && row.remote.revision === revision;
   if (stored === null || (scope.resource.stampField !== undefined && !isStamped)) return false;
   return (
     stored.contactKey === item.contactKey &&

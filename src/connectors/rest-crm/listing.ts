@@ -10,7 +10,7 @@ import { rowsIn } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
 
 /**
- * Every object that carries our mark, page by page; of appointments and invoices those that begin in the window. Without a stamp
+ * Every object that carries our owner tag, page by page; of appointments and invoices those that begin in the window. Without a stamp
  * nothing is known as ours.
  */
 export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
@@ -54,7 +54,7 @@ async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
         ? await scope.client.send(
             'rest-crm.list',
             call,
-            { ...selection(scope, scope.resource), ...values, size, mark: scope.mark },
+            { ...selection(scope, scope.resource), ...values, size, ownerTag: scope.ownerTag },
             scope.signal,
           )
         : await scope.client.follow('rest-crm.list', call, url, scope.signal);

@@ -11,7 +11,7 @@ export interface Scope {
   resource: CrmResource;
   stream: StreamName;
   properties: readonly MappedProperty[];
-  mark: string;
+  ownerTag: string;
   baseUrl: string;
   signal: AbortSignal;
 }

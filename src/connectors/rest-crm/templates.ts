@@ -14,7 +14,7 @@ export const PLACEHOLDERS = [
   'startAt',
   'rows',
   'versionTag',
-  'mark',
+  'ownerTag',
   'page',
   'offset',
   'size',

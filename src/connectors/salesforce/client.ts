@@ -1,8 +1,8 @@
-import type { HttpResponse } from '../../http/door.ts';
+import type { HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { ConnectorContext } from '../connector.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import { errors, wholeRefusalOf } from './errors.ts';
 import { Org } from './org.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
@@ -31,7 +31,7 @@ export interface OrgClient {
    * Runs at most five parts one after the other, each for itself.
    * @returns answers in the parts' order, null for one that the answer lacks
    */
-  composite(label: string, parts: readonly Part[], signal: AbortSignal): Promise<(WireAnswer | null)[]>;
+  composite(label: string, parts: readonly Part[], signal: AbortSignal): Promise<(WireResponse | null)[]>;
   /** Path of a resource in the version that is asked for. */
   pathOf(resource: string): string;
 }
@@ -141,7 +141,7 @@ async function sendOnce(
 }
 
 /** The body matters where a success was promised; a refusal without one speaks by its status. */
-function toAnswer(response: HttpResponse): WireAnswer {
+function toAnswer(response: HttpResponse): WireResponse {
   const { status, retryAfterMs } = response;
   const body = parseJson(response);
   if (status === 200 && body === undefined)
@@ -158,10 +158,10 @@ function parseJson({ body }: HttpResponse): unknown {
 }
 
 /** The parts by the names that we gave them. */
-function toParts(body: unknown, count: number): (WireAnswer | null)[] {
+function toParts(body: unknown, count: number): (WireResponse | null)[] {
   const composite = compositeSchema.safeParse(body);
   if (!composite.success) throw errors.make('unexpected-answer', { ambiguous: true });
-  const parts = new Map<string, WireAnswer>();
+  const parts = new Map<string, WireResponse>();
   for (const each of composite.data.compositeResponse) {
     const part = partSchema.safeParse(each);
     if (!part.success) continue;

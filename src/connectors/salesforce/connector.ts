@@ -16,14 +16,14 @@ import { upsert } from './writing.ts';
 
 /** Opens one Salesforce target: an object of an org. Throws TypeError without the part `crm`, which every target of it has. */
 export function openSalesforce(context: ConnectorContext<SalesforceSettings>): Connector<CrmItem> {
-  const { settings, mark, crm } = context;
+  const { settings, ownerTag, crm } = context;
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
   const client = createOrgClient(context);
   let known: Description | null = null;
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     known ??= await describe(client, settings, crm, signal);
-    return { client, form: known.form, mark, pace };
+    return { client, form: known.form, ownerTag, pace };
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);

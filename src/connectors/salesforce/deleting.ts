@@ -4,7 +4,7 @@ import type { Operation, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { failed } from '../settle.ts';
 import { fromStamp, isStampOfAnother } from '../stamp.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';
 import type { RecordForm } from './description.ts';
 import { errors, isGone, isRace, rowErrorOf } from './errors.ts';
@@ -42,10 +42,10 @@ export async function remove(
 }
 
 /** What a deletion means: ids of records of ours, none when it is gone already, null when several carry its key. */
-function ownIds({ form, mark }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
-  const ours = records.filter((record) => fromStamp(mark, record[form.stampField]) !== null);
+function ownIds({ form, ownerTag }: Scope, records: readonly SeenRecord[]): (deletion: Deletion) => string[] | null {
+  const ours = records.filter((record) => fromStamp(ownerTag, record[form.stampField]) !== null);
   // Only we can make the key: a stamp that somebody damaged or emptied keeps nobody in the org.
-  const ofKeys = records.filter((record) => !isStampOfAnother(mark, record[form.stampField]));
+  const ofKeys = records.filter((record) => !isStampOfAnother(ownerTag, record[form.stampField]));
   const byKey = Map.groupBy(ofKeys, (record) => record[form.keyField]);
   const byId = new Map(ours.map((record) => [record.Id, record]));
   return ({ key, remoteId }) => {
@@ -70,7 +70,7 @@ type Results = Map<string, RowResult | MirrorError>;
 async function deleteIds({ client }: Scope, ids: readonly string[], signal: AbortSignal): Promise<Results> {
   const results: Results = new Map();
   for (const some of slices(slices(ids, COLLECTION_SIZE), COMPOSITE_PARTS)) {
-    let answers: (WireAnswer | null)[];
+    let answers: (WireResponse | null)[];
     try {
       answers = await client.composite('salesforce.delete', some.map(deletionPart), signal);
     } catch (error) {
@@ -90,7 +90,7 @@ function deletionPart(ids: readonly string[]): Part {
 }
 
 /** Results have no names, only places: with one too few nothing can be said of any. */
-function resultsOf(ids: readonly string[], answer: WireAnswer | null): [string, RowResult | MirrorError][] {
+function resultsOf(ids: readonly string[], answer: WireResponse | null): [string, RowResult | MirrorError][] {
   const same = (error: MirrorError) => ids.map((id): [string, MirrorError] => [id, error]);
   if (answer === null) return same(errors.make('answer-missing'));
   if (answer.status !== 200) return same(errors.of(answer));

@@ -1,7 +1,7 @@
 import type { PropertyKind } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { CrmContext } from '../connector.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { errors } from './errors.ts';
 import { KEY_LENGTH, STAMP_LENGTH } from './limits.ts';
@@ -108,13 +108,16 @@ export function requireFit({ faults }: Description): void {
 
 type Fields = ReadonlyMap<string, DescribedField>;
 
-function required(answer: WireAnswer | null | undefined): WireAnswer {
+function required(answer: WireResponse | null | undefined): WireResponse {
   if (!answer) throw errors.make('answer-missing');
   if (answer.status !== 200) throw errors.of(answer);
   return answer;
 }
 
-function describedFields(answer: WireAnswer | null | undefined, object: string): { byName: Fields; faults: string[] } {
+function describedFields(
+  answer: WireResponse | null | undefined,
+  object: string,
+): { byName: Fields; faults: string[] } {
   if (answer?.status === 404)
     throw errors.make('crm-setup-incomplete', { names: [`object ${object} is not there, or hidden from the login`] });
   const described = describeSchema.safeParse(required(answer).body);

@@ -1,6 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors, type ErrorKind } from '../errors.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import { API_LIMIT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
 import { type RowResult, refusalSchema } from './schemas.ts';
 
@@ -191,12 +191,12 @@ export const errors = defineErrors('Salesforce', codesOf, {
   refused: { ...COMMON.refused, message: 'Salesforce refused the record' },
 });
 
-function codesOf({ body }: Pick<WireAnswer, 'body'>): string[] {
+function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
   return (refusalSchema.safeParse(body).data ?? []).map(({ errorCode }) => errorCode);
 }
 
 /** A composite or query itself was refused. Its address exists in every version that is served, so 404 tells of the version. */
-export function wholeRefusalOf(answer: WireAnswer): MirrorError {
+export function wholeRefusalOf(answer: WireResponse): MirrorError {
   return answer.status === 404 ? errors.make('version-retired', { status: 404 }) : errors.of(answer);
 }
 

@@ -11,15 +11,15 @@ export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 /** A row of a collection: the key, the stamp, every mapped property, and the contact by its key, or none. */
 export function toRow(
   form: RecordForm,
-  mark: string,
-  { key, locator, item, revision }: Write,
+  ownerTag: string,
+  { key, sealedRecordId, item, revision }: Write,
 ): Record<string, unknown> {
   const { contactKey, properties } = item;
   const values = form.properties.map(({ name, kind }) => [name, toWire(kind, properties[name] ?? null)]);
   return {
     attributes: { type: form.object },
     [form.keyField]: key,
-    [form.stampField]: toStamp(mark, { locator, ...belongingOf(item), revision }),
+    [form.stampField]: toStamp(ownerTag, { sealedRecordId, ...belongingOf(item), revision }),
     ...Object.fromEntries(values),
     ...contactOf(form, contactKey),
   };
@@ -50,22 +50,22 @@ export function contactIdOf({ contact }: RecordForm, record: SeenRecord): string
 }
 
 /**
- * A record as an object of ours; null when it doesn't carry our mark.
+ * A record as an object of ours; null when it doesn't carry our owner tag.
  * @param contactKey key of the contact that it refers to
  */
 export function toRemoteItem(
   form: RecordForm,
-  mark: string,
+  ownerTag: string,
   record: SeenRecord,
   contactKey: string | null,
 ): RemoteItem<CrmItem> | null {
-  const stamp = fromStamp(mark, record[form.stampField]);
+  const stamp = fromStamp(ownerTag, record[form.stampField]);
   if (stamp === null) return null;
   const key = record[form.keyField];
   const properties = propertiesOf(form, record);
   return {
     key: typeof key === 'string' ? key : '',
-    locator: stamp.locator,
+    sealedRecordId: stamp.sealedRecordId,
     remoteId: record.Id,
     versionTag: null,
     item: properties === null ? null : { properties, ...belongingOf(stamp), contactKey },

@@ -1,5 +1,5 @@
 import type { Instant } from '../../model/time.ts';
-import { Turns } from '../turns.ts';
+import { Mutex } from '../mutex.ts';
 import { errors } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS } from './limits.ts';
 
@@ -9,7 +9,7 @@ export class Org {
   #addressSoughtAt: Instant | null = null;
 
   /** Writes that overlap would lock each other's parents out. */
-  readonly turns = new Turns();
+  readonly turns = new Mutex();
 
   /** Takes note of the org's count in `Sforce-Limit-Info` (REST API Developer Guide, Limit Info Header). */
   noteUsage(headers: Headers, now: Instant): void {

@@ -2,7 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
 import { errors } from './errors.ts';
@@ -14,20 +14,20 @@ import { pageSchema, type SeenRecord } from './schemas.ts';
 export interface Scope {
   client: OrgClient;
   form: RecordForm;
-  mark: string;
+  ownerTag: string;
   /** Rows that go into a collection. */
   pace: { rows: number };
 }
 
-/** Every record that carries our mark, page by page; contacts whenever, others by the time in their stamp. */
+/** Every record that carries our owner tag, page by page; contacts whenever, others by the time in their stamp. */
 export async function* readPages(
   scope: Scope,
   window: TimeWindow | null,
   signal: AbortSignal,
 ): AsyncGenerator<RemoteItem<CrmItem>[]> {
-  const { client, form, mark } = scope;
+  const { client, form, ownerTag } = scope;
   const contacts = new Map<string, string>();
-  const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.stampField} LIKE ${quoted(`${mark}.%`)}`;
+  const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.stampField} LIKE ${quoted(`${ownerTag}.%`)}`;
   let path: string | null = client.pathOf(queryPath(soql));
   for (let pages = 0; path !== null; pages += 1) {
     if (pages === MAX_PAGES) throw errors.make('unexpected-answer');
@@ -42,7 +42,7 @@ export async function* readPages(
   }
 }
 
-/** Those of the keys that are there and carry our mark. */
+/** Those of the keys that are there and carry our owner tag. */
 export async function findByKey(
   scope: Scope,
   keys: readonly ItemKey[],
@@ -83,7 +83,7 @@ export async function runQueries(
 }
 
 /** Every record that a query found. @throws MirrorError when the query was refused, or its result is not whole */
-export function wholeResult(answer: WireAnswer | null): SeenRecord[] {
+export function wholeResult(answer: WireResponse | null): SeenRecord[] {
   if (answer === null) throw errors.make('answer-missing');
   if (answer.status !== 200) throw errors.of(answer);
   const page = pageSchema.safeParse(answer.body);
@@ -111,7 +111,7 @@ function nextPath(client: OrgClient, address: string | undefined): string {
 
 /** Which contact a record belongs to is what it refers to, not what its stamp says: a person may have changed it. */
 async function toItems(
-  { client, form, mark }: Scope,
+  { client, form, ownerTag }: Scope,
   records: readonly SeenRecord[],
   contacts: Map<string, string>,
   signal: AbortSignal,
@@ -121,7 +121,7 @@ async function toItems(
   if (form.contact !== null) await learnContacts(client, form.contact, unknown, contacts, signal);
   return records.flatMap((record) => {
     const contactId = contactIdOf(form, record);
-    return toRemoteItem(form, mark, record, contactId === null ? null : (contacts.get(contactId) ?? '')) ?? [];
+    return toRemoteItem(form, ownerTag, record, contactId === null ? null : (contacts.get(contactId) ?? '')) ?? [];
   });
 }
 

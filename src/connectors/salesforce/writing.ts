@@ -3,7 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { failed } from '../settle.ts';
-import type { WireAnswer } from '../wire.ts';
+import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';
 import { errors, isContactMissing, isKeyInBin, isRace, rowErrorOf } from './errors.ts';
 import { toRemoteItem, toRow, type Write } from './from-model.ts';
@@ -68,7 +68,7 @@ class UpsertRun {
         ),
       ),
     ]);
-    let answers: (WireAnswer | null)[];
+    let answers: (WireResponse | null)[];
     try {
       answers = await client.composite('salesforce.upsert', parts, this.#signal);
     } catch (error) {
@@ -87,7 +87,7 @@ class UpsertRun {
     if (code === 'timeout') pace.rows = Math.max(LEAST_ROWS, Math.ceil(pace.rows / 2));
   }
 
-  #settle(rows: Row[], answer: WireAnswer | null, readBack: WireAnswer | null): void {
+  #settle(rows: Row[], answer: WireResponse | null, readBack: WireResponse | null): void {
     if (answer === null) {
       this.#giveUp(rows, errors.make('answer-missing'));
       return;
@@ -151,7 +151,11 @@ class UpsertRun {
 }
 
 /** What the org made of the rows: it trims, changes case, rounds, and runs triggers. Empty when it can't be read. */
-function storedItems({ form, mark }: Scope, rows: readonly Row[], readBack: WireAnswer | null): Map<ItemKey, CrmItem> {
+function storedItems(
+  { form, ownerTag }: Scope,
+  rows: readonly Row[],
+  readBack: WireResponse | null,
+): Map<ItemKey, CrmItem> {
   const contactKeys = new Map(rows.map(({ write }) => [write.key, write.item.contactKey]));
   const stored = new Map<ItemKey, CrmItem>();
   let records: ReturnType<typeof wholeResult>;
@@ -162,7 +166,7 @@ function storedItems({ form, mark }: Scope, rows: readonly Row[], readBack: Wire
   }
   for (const record of records) {
     const key = record[form.keyField];
-    const remote = toRemoteItem(form, mark, record, contactKeys.get(String(key)) ?? null);
+    const remote = toRemoteItem(form, ownerTag, record, contactKeys.get(String(key)) ?? null);
     if (remote !== null && remote.item !== null) stored.set(remote.key, remote.item);
   }
   return stored;
@@ -176,8 +180,8 @@ function collectionPart({ form }: Scope, rows: readonly Row[]): Part {
   };
 }
 
-function toSend({ form, mark }: Scope, write: Write): Row {
-  return { write, content: toRow(form, mark, write), isSecondTry: false };
+function toSend({ form, ownerTag }: Scope, write: Write): Row {
+  return { write, content: toRow(form, ownerTag, write), isSecondTry: false };
 }
 
 /** Contacts first by none: a parent's children stand together, in an order that is the same each time. */

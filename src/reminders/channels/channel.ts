@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { HttpDoor } from '../../http/door.ts';
+import type { HttpClient } from '../../http/client.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { SecretSchemas } from '../../settings/secret-reference.ts';
@@ -81,7 +81,7 @@ export interface ChannelContext<ChannelSettings> {
   tenant: string;
   /** Where the other side may report back; null without a public address. */
   callbackUrl: string | null;
-  http: HttpDoor;
+  http: HttpClient;
   log: Logger;
   clock: Clock;
 }

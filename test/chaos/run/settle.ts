@@ -154,7 +154,7 @@ function unsettledIn(
         const isRead = !readBack.has(`${tenant}/${one.target}`) || isRecent(one.drift?.checkedAt);
         return !watch.hasRun(tenant) || !isRead || one.state !== 'in-sync' || !isRecent(one.inSyncAsOf);
       })
-      .map(({ target, state, trouble }) => `${tenant}/${target} ${state} ${trouble?.code ?? ''}`.trim()),
+      .map(({ target, state, failure }) => `${tenant}/${target} ${state} ${failure?.code ?? ''}`.trim()),
   );
 }
 

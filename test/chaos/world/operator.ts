@@ -41,24 +41,24 @@ export function openOperator(world: World): Operator {
   let offsetMs = 0;
   const clock = () => Date.now() + offsetMs;
   let composition = open(world, clock);
-  const tenants = () => [...composition.estate.tenants.values()];
+  const tenants = () => [...composition.installation.tenants.values()];
   return {
-    status: () => status(composition.estate),
+    status: () => status(composition.installation),
     async wake() {
       for (const { id } of tenants()) await composition.queues.pullNow(id);
     },
     look: (tenant, target) => composition.queues.look(tenant, target, { delayMs: 0, whole: true }),
     logIn: (login) => logIn(world, composition, login),
-    holds: () => listHolds(composition.estate),
+    holds: () => listHolds(composition.installation),
     async decide(tenant, hold, decision) {
-      await decideHold(composition.estate, tenant, hold, decision);
+      await decideHold(composition.installation, tenant, hold, decision);
     },
     backup: (tenant) => openBackups(composition).backup(tenant),
     async restore(tenant, backup) {
       await openBackups(composition).restore(tenant, backup);
     },
     async acceptLoss(tenant) {
-      await acceptLoss(composition.estate, tenant);
+      await acceptLoss(composition.installation, tenant);
     },
     setClock(ms) {
       offsetMs = ms;

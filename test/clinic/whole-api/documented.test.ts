@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { describeReading } from './reading.ts';
-import { describeTrouble } from './trouble.ts';
+import { describeFailure } from './trouble.ts';
 import { useWorld } from './world.ts';
 import { describeWriting } from './writing.ts';
 
@@ -8,5 +8,5 @@ describe('the documented dialect', () => {
   const world = useWorld('documented');
   describeReading(world);
   describeWriting(world);
-  describeTrouble(world);
+  describeFailure(world);
 });

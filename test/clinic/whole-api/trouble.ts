@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { NOW } from '../../sandbox/clinic/support.ts';
 import { all, openApi } from '../open-api.ts';
 import { committedProfile, failureOf } from '../open-client.ts';
@@ -9,7 +9,7 @@ import { freeSlot, newInvoice, somePatient } from './writing.ts';
 const TODAY = '2026-03-20';
 
 /** What must go well in every dialect when something goes wrong. */
-export function describeTrouble(world: World): void {
+export function describeFailure(world: World): void {
   describe('a create whose answer was lost is made once:', () => {
     test('a patient, by name and date of birth', async () => {
       const { api, tenantId } = world;
@@ -207,7 +207,7 @@ export function describeTrouble(world: World): void {
 
   test('says that a download broke off', async () => {
     const { sandbox, tenantId, token, dialect } = world;
-    const http = createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now });
+    const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now });
     const api = openApi(sandbox.baseUrl, committedProfile(dialect), token, { http });
     const values = { patientId: (await somePatient(world)).id, title: 'Cut', reportDate: TODAY };
     const { id } = await api.medicalReports.create(tenantId, values, randomPdf(200_000), signal);

@@ -78,7 +78,7 @@ describe('a configured calendar', () => {
 });
 
 describe('a calendar of our own', () => {
-  test('is found by its name or by the mark in its description, whatever a person calls it', async () => {
+  test('is found by its name or by the owner tag in its description, whatever a person calls it', async () => {
     const homes: Record<string, string> = {
       '/byname/': found(`/byname/${NAME}/`, CALENDAR),
       '/bymark/': found(
@@ -94,7 +94,7 @@ describe('a calendar of our own', () => {
     expect(server.log().filter((line) => line.startsWith('MKCALENDAR'))).toEqual([]);
   });
 
-  test('is made under a name derived from the mark, for events, with its display name escaped', async () => {
+  test('is made under a name derived from the owner tag, for events, with its display name escaped', async () => {
     let isMade = false;
     const server = await serve(({ method, path }) => {
       if (method === 'MKCALENDAR') {

@@ -3,7 +3,7 @@ import type { Collection } from '../../../src/connectors/caldav/collection.ts';
 import { fromCalendarObject, toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import { carryOut, type Seen } from '../../../src/connectors/caldav/writing.ts';
-import type { HttpDoor, HttpRequest } from '../../../src/http/door.ts';
+import type { HttpClient, HttpRequest } from '../../../src/http/client.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import {
@@ -11,7 +11,7 @@ import {
   deleteOperation,
   itemWith,
   keyOf,
-  locatorOf,
+  sealedRecordIdOf,
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { etag as listed, withToken } from './scripted-calendar.ts';
@@ -32,17 +32,17 @@ const remove = (versionTag: string | null = '"1"', remoteId: string | null = nul
 const erase = { ...remove(), erase: true };
 
 interface ObjectChanges {
-  mark?: string;
+  ownerTag?: string;
   key?: string;
-  locator?: string;
+  sealedRecordId?: string;
   revision?: number;
   item?: typeof WANTED;
 }
 
 /** Our object as a server holds it, with what the operations want. */
 function ours(changes: ObjectChanges = {}): string {
-  const { mark = MARK, key = KEY, locator = locatorOf('a'), revision = 1, item = WANTED } = changes;
-  return toCalendarObject({ mark, key, locator, revision, item, writtenAt: 0, storedSequence: 4 });
+  const { ownerTag = MARK, key = KEY, sealedRecordId = sealedRecordIdOf('a'), revision = 1, item = WANTED } = changes;
+  return toCalendarObject({ ownerTag, key, sealedRecordId, revision, item, writtenAt: 0, storedSequence: 4 });
 }
 
 const done = (status = 204, headers: Record<string, string> = { etag: '"2"' }): ScriptedAnswer => ({ status, headers });
@@ -96,8 +96,8 @@ async function carry(operation: Operation, answers: ScriptedAnswer[], seen?: See
   };
   const authorizer = { header: async () => LOGIN, renew: async () => LOGIN, quotaUser: null };
   const url = new URL(CALENDAR);
-  const session = new DavSession({ authorizer, http: { send } as unknown as HttpDoor }, url);
-  const collection: Collection = { session, url, mark: MARK, clock: () => 0, signal: signal() };
+  const session = new DavSession({ authorizer, http: { send } as unknown as HttpClient }, url);
+  const collection: Collection = { session, url, ownerTag: MARK, clock: () => 0, signal: signal() };
   const result = await carryOut(collection, operation, seen).catch((error: unknown) => {
     if (error instanceof MirrorError) return error;
     throw error;
@@ -123,13 +123,13 @@ const wrote = (effect: string, versionTag: string | null = '"2"', remoteId: stri
 const deletion = (effect: 'deleted' | 'already-gone') => ({ recordId: 'a', result: 'deleted', effect });
 const BURNT = { recordId: 'a', result: 'key-burnt' };
 const MEANWHILE = { code: 'changed-meanwhile', retry: 'now' };
-const FOREIGN: ObjectChanges[] = [{ mark: 'otherotherother0' }, { key: keyOf('b') }];
+const FOREIGN: ObjectChanges[] = [{ ownerTag: 'otherotherother0' }, { key: keyOf('b') }];
 
 describe('a create', () => {
   test.each([201, 204])('is one PUT where nothing may be, done when it is answered by %i', async (code) => {
     const { log, bodies, outcome, where } = await carry(create, [done(code, { etag: '"1"' })]);
     expect(log).toEqual([put(free)]);
-    expect(bodies).toEqual([toCalendarObject({ ...create, mark: MARK, writtenAt: 0, storedSequence: -1 })]);
+    expect(bodies).toEqual([toCalendarObject({ ...create, ownerTag: MARK, writtenAt: 0, storedSequence: -1 })]);
     expect([outcome, where]).toEqual([wrote('created', '"1"'), HREF]);
   });
 
@@ -163,7 +163,7 @@ describe('a create', () => {
     const same = await carry(create, [status(412), there()]);
     expect(same.log).toEqual([put(free), look]);
     expect([same.outcome, same.where]).toEqual([wrote('adopted', '"7"'), HREF]);
-    for (const changes of [{ item: OLD }, { revision: 0 }, { locator: 'other' }]) {
+    for (const changes of [{ item: OLD }, { revision: 0 }, { sealedRecordId: 'other' }]) {
       const { log, bodies, outcome, where } = await carry(create, [status(412), there(changes), done()]);
       expect(log).toEqual([put(free), look, put('if-match "7"')]);
       expect(bodies[2]).toContain('SEQUENCE:6');
@@ -413,8 +413,8 @@ describe('an erasure', () => {
     const { log, bodies, outcome } = await carry(erase, [there(), done(), status(204)]);
     expect(log).toEqual([look, put('if-match "7"'), del('if-match "2"')]);
     expect(bodies[1]).toContain('SEQUENCE:6');
-    expect(fromCalendarObject(bodies[1] ?? '')).toMatchObject({ uid: KEY, mark: MARK });
-    expect(bodies[1]).not.toContain(locatorOf('a'));
+    expect(fromCalendarObject(bodies[1] ?? '')).toMatchObject({ uid: KEY, ownerTag: MARK });
+    expect(bodies[1]).not.toContain(sealedRecordIdOf('a'));
     expect(bodies[1]).not.toContain('New');
     expect(outcome).toEqual(deletion('deleted'));
   });

@@ -59,7 +59,7 @@ describe('changes', () => {
     expect(server.requests.map(kindOf)).toEqual(['sync']);
   });
 
-  test('C8: that are cut off by 507 are followed to their end', async () => {
+  test('that are cut off by 507 are followed to their end', async () => {
     const sync = feed({
       '': ALL,
       'urn:1': withToken(multistatus(etag(A), TRUNCATED), 'urn:1a'),
@@ -117,8 +117,8 @@ describe('a sync token', () => {
     ['409', davError(409, '<d:valid-sync-token/>')],
     ['400', { status: 400 }],
     ['500', { status: 500 }],
-    ['C9: a bare 507', davError(507, '<d:number-of-matches-within-limits/>')],
-  ])('C7: that is refused by %s leads to a whole reading and another token', async (_name, answer) => {
+    ['a bare 507', davError(507, '<d:number-of-matches-within-limits/>')],
+  ])('that is refused by %s leads to a whole reading and another token', async (_name, answer) => {
     const again = withToken(multistatus(etag(A), etag(B)), 'urn:9');
     let first: ScriptedAnswer = ALL;
     const sync: Script = (request) =>

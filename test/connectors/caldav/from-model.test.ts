@@ -23,8 +23,8 @@ function objectWith(item: Partial<CalendarItem>, changes: Partial<ObjectToWrite>
   } as const;
   return {
     key: KEY,
-    mark: 'mark0mark0mark0m',
-    locator: 'v1.AbC-_9',
+    ownerTag: 'mark0mark0mark0m',
+    sealedRecordId: 'v1.AbC-_9',
     revision: 7,
     item: { title: 'Appointment', description: null, location: null, busy: true, time, ...item },
     writtenAt: Date.UTC(2026, 0, 2, 3, 4, 5),
@@ -54,12 +54,15 @@ function withLine(text: string, line: RegExp, replacement: string): string {
 }
 
 describe('what is written', () => {
-  test('is private, without guests and alarms, and carries mark, locator and key', () => {
+  test('is private, without guests and alarms, and carries owner tag, sealed record id and key', () => {
     const lines = linesOf(toCalendarObject(objectWith({ busy: false })));
     expect(lines).toEqual(
       expect.arrayContaining([`UID:${KEY}`, 'CLASS:PRIVATE', 'TRANSP:TRANSPARENT', 'DTSTAMP:20260102T030405Z']),
     );
-    expect(fromCalendarObject(lines.join('\r\n'))).toMatchObject({ mark: 'mark0mark0mark0m', locator: 'v1.AbC-_9' });
+    expect(fromCalendarObject(lines.join('\r\n'))).toMatchObject({
+      ownerTag: 'mark0mark0mark0m',
+      sealedRecordId: 'v1.AbC-_9',
+    });
     expect(lines.filter((line) => /^(ATTENDEE|ORGANIZER|METHOD|BEGIN:VALARM)/.test(line))).toEqual([]);
   });
 

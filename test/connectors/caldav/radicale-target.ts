@@ -169,8 +169,8 @@ async function remoteObject(path: string, response: Response): Promise<RemoteObj
   const isAllDay = start.isDate;
   return {
     remoteId: remoteIdOf(path.slice(path.lastIndexOf('/') + 1)),
-    mark: text('x-clinic-mirror'),
-    locator: text('x-clinic-mirror-locator'),
+    ownerTag: text('x-clinic-mirror'),
+    sealedRecordId: text('x-clinic-mirror-locator'),
     title: text('summary') ?? '',
     description: text('description') ?? '',
     location: text('location') ?? '',

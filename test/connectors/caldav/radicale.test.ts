@@ -5,7 +5,7 @@ import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import {
   createOperation,
@@ -13,7 +13,7 @@ import {
   describeOutcome,
   itemWith,
   keyOf,
-  locatorOf,
+  sealedRecordIdOf,
   timed,
 } from '../../contract/contract-kit.ts';
 import { useRadicale } from '../../support/radicale.ts';
@@ -28,9 +28,9 @@ const radicale = useRadicale({ users: USERS });
 function context(user = 'clinic') {
   const header = async () => `Basic ${Buffer.from(`${user}:secret`).toString('base64')}`;
   return {
-    mark: MARK,
+    ownerTag: MARK,
     authorizer: { header, renew: header, quotaUser: null },
-    http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'test', clock: Date.now }),
     shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
@@ -82,7 +82,13 @@ describe('on a real server', () => {
   test('an object of ours that a person moved to another name is adopted, changed and deleted there', async () => {
     const connector = open();
     const container = await connector.prepare(null, signal());
-    const object = { key: keyOf('moved'), mark: MARK, locator: locatorOf('moved'), item: itemWith(), revision: 1 };
+    const object = {
+      key: keyOf('moved'),
+      ownerTag: MARK,
+      sealedRecordId: sealedRecordIdOf('moved'),
+      item: itemWith(),
+      revision: 1,
+    };
     const data = toCalendarObject({ ...object, writtenAt: 0, storedSequence: 0 });
     expect((await byHand('PUT', `${container}by%20hand@home.ics`, data)).status).toBe(201);
     const [adopted] = await connector.apply(container, [createOperation('moved')], signal());
@@ -129,7 +135,7 @@ describe('on a real server', () => {
     const connector = open();
     const url = new URL(await connector.prepare(null, signal()));
     const session = new DavSession(context(), url);
-    const collection = { session, url, mark: MARK, clock: Date.now, signal: signal() };
+    const collection = { session, url, ownerTag: MARK, clock: Date.now, signal: signal() };
     const first = await readChanges(collection, null);
     const [outcome] = await connector.apply(url.href, [createOperation('new')], signal());
     const second = await readChanges(collection, first.token);

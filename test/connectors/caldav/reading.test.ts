@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { Collection } from '../../../src/connectors/caldav/collection.ts';
 import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import type { RemoteItem } from '../../../src/model/operations.ts';
 import type { TimeWindow } from '../../../src/model/time.ts';
-import { itemWith, keyOf, locatorOf } from '../../contract/contract-kit.ts';
+import { itemWith, keyOf, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 import { etag, holding, kindOf, ours, TRUNCATED, withToken } from './scripted-calendar.ts';
 import {
   davError,
@@ -30,15 +30,15 @@ async function readAll(server: ScriptedServer, window: TimeWindow | null = null)
 
 function collectionOf(server: ScriptedServer): Collection {
   const authorizer = { header: async () => LOGIN, renew: async () => LOGIN, quotaUser: null };
-  const http = createHttpDoor({ userAgent: 'test', clock: Date.now });
+  const http = createHttpClient({ userAgent: 'test', clock: Date.now });
   const session = new DavSession({ authorizer, http }, new URL(server.url));
-  return { session, url: new URL(server.container), mark: MARK, clock: () => 0, signal: signal() };
+  return { session, url: new URL(server.container), ownerTag: MARK, clock: () => 0, signal: signal() };
 }
 
 const A = `/cal/${keyOf('a')}.ics`;
 const B = `/cal/${keyOf('b')}.ics`;
 describe('read', () => {
-  test('gives what the mark finds, and nothing that merely looks so', async () => {
+  test('gives what the owner tag finds, and nothing that merely looks so', async () => {
     const objects = {
       [A]: ours('a'),
       '/cal/renamed.ics': ours('b'),
@@ -51,7 +51,13 @@ describe('read', () => {
     );
     const items = await readAll(server);
     expect(items).toMatchObject([
-      { key: keyOf('a'), remoteId: keyOf('a'), locator: locatorOf('a'), versionTag: '"1"', item: itemWith() },
+      {
+        key: keyOf('a'),
+        remoteId: keyOf('a'),
+        sealedRecordId: sealedRecordIdOf('a'),
+        versionTag: '"1"',
+        item: itemWith(),
+      },
       { key: keyOf('b'), remoteId: 'renamed.ics' },
     ]);
     expect(items).toHaveLength(2);
@@ -84,7 +90,7 @@ describe('read', () => {
     ['leaves members out (507 within)', () => multistatus(etag(A), TRUNCATED)],
     ['leaves members out (507 as a whole)', () => davError(507, '<d:number-of-matches-within-limits/>')],
   ] as [string, Script][])(
-    'lists the whole calendar when the server knows no search by mark: %s',
+    'lists the whole calendar when the server knows no search by owner tag: %s',
     async (_name, query) => {
       const sync = () => withToken(multistatus(etag(A), etag(B), etag('/cal/x.ics')), 't1');
       const objects = { [A]: ours('a'), [B]: ours('b'), '/cal/x.ics': ours('x', 'anothermark00000') };
@@ -132,7 +138,7 @@ describe('find', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('finds an object under another name by its mark', async () => {
+  test('finds an object under another name by its owner tag', async () => {
     const objects = { [A]: ours('a'), '/cal/renamed.ics': ours('b') };
     const server = await serve(holding(objects, { query: () => multistatus(...Object.keys(objects).map(etag)) }));
     const items = await openOn(server).find(server.container, [keyOf('a'), keyOf('b'), keyOf('c')], signal());

@@ -60,51 +60,48 @@ async function takingTwins(finds: 'properties' | 'nothing' = 'properties') {
   };
 }
 
-describe.for(['properties', 'nothing'] as const)(
-  'D14: an object that a client renamed, where searches find %s',
-  (finds) => {
-    async function renamed() {
-      const calendar = await takingTwins(finds);
-      const outcome = await calendar.apply(createOperation('a'));
-      calendar.rename('a', 'renamed.ics');
-      return { calendar, versionTag: outcome.result === 'written' ? outcome.versionTag : null };
-    }
+describe.for(['properties', 'nothing'] as const)('an object that a client renamed, where searches find %s', (finds) => {
+  async function renamed() {
+    const calendar = await takingTwins(finds);
+    const outcome = await calendar.apply(createOperation('a'));
+    calendar.rename('a', 'renamed.ics');
+    return { calendar, versionTag: outcome.result === 'written' ? outcome.versionTag : null };
+  }
 
-    test('is changed where it is now, and no second one is made', async () => {
-      const { calendar, versionTag } = await renamed();
-      const outcome = await calendar.apply({
-        ...updateOperation('a', itemWith({ title: 'Moved' }), versionTag),
-        revision: 2,
-      });
-      expect(outcome).toMatchObject({ result: 'written', effect: 'updated', remoteId: 'renamed.ics' });
-      expect(calendar.titles()).toEqual(['Moved']);
+  test('is changed where it is now, and no second one is made', async () => {
+    const { calendar, versionTag } = await renamed();
+    const outcome = await calendar.apply({
+      ...updateOperation('a', itemWith({ title: 'Moved' }), versionTag),
+      revision: 2,
     });
+    expect(outcome).toMatchObject({ result: 'written', effect: 'updated', remoteId: 'renamed.ics' });
+    expect(calendar.titles()).toEqual(['Moved']);
+  });
 
-    test('is adopted by a create that was tried before', async () => {
-      const { calendar } = await renamed();
-      const outcome = await calendar.apply({ ...createOperation('a'), mayExist: true });
-      expect(outcome).toMatchObject({ result: 'written', effect: 'adopted', remoteId: 'renamed.ics' });
-      expect(calendar.objects.size).toBe(1);
-    });
+  test('is adopted by a create that was tried before', async () => {
+    const { calendar } = await renamed();
+    const outcome = await calendar.apply({ ...createOperation('a'), mayExist: true });
+    expect(outcome).toMatchObject({ result: 'written', effect: 'adopted', remoteId: 'renamed.ics' });
+    expect(calendar.objects.size).toBe(1);
+  });
 
-    test('is deleted where it is now', async () => {
-      const { calendar, versionTag } = await renamed();
-      expect(describeOutcome(await calendar.apply(deleteOperation('a', versionTag)))).toBe('deleted deleted');
-      expect(calendar.objects.size).toBe(0);
-    });
+  test('is deleted where it is now', async () => {
+    const { calendar, versionTag } = await renamed();
+    expect(describeOutcome(await calendar.apply(deleteOperation('a', versionTag)))).toBe('deleted deleted');
+    expect(calendar.objects.size).toBe(0);
+  });
 
-    test('and that carries a later write is left alone', async () => {
-      const { calendar, versionTag } = await renamed();
-      const [, object] = [...calendar.objects][0]!;
-      object.data = object.data.replace(/(REVISION.*):1\r/, '$1:9\r');
-      const outcome = await calendar.apply(updateOperation('a', itemWith({ title: 'Older' }), versionTag));
-      expect(outcome).toMatchObject({ result: 'superseded', revision: 9, remote: { remoteId: 'renamed.ics' } });
-      expect(calendar.titles()).toEqual(['Appointment']);
-    });
-  },
-);
+  test('and that carries a later write is left alone', async () => {
+    const { calendar, versionTag } = await renamed();
+    const [, object] = [...calendar.objects][0]!;
+    object.data = object.data.replace(/(REVISION.*):1\r/, '$1:9\r');
+    const outcome = await calendar.apply(updateOperation('a', itemWith({ title: 'Older' }), versionTag));
+    expect(outcome).toMatchObject({ result: 'superseded', revision: 9, remote: { remoteId: 'renamed.ics' } });
+    expect(calendar.titles()).toEqual(['Appointment']);
+  });
+});
 
-describe('D14: two objects with one UID', () => {
+describe('two objects with one UID', () => {
   async function twins() {
     const calendar = await takingTwins();
     await calendar.apply(createOperation('a'));

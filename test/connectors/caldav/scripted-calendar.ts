@@ -1,5 +1,5 @@
 import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
-import { itemWith, keyOf, locatorOf } from '../../contract/contract-kit.ts';
+import { itemWith, keyOf, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 import {
   found,
   MARK,
@@ -12,13 +12,13 @@ import {
 } from './scripted-server.ts';
 
 /** The object of a record as a server holds it. */
-export function ours(recordId: string, mark = MARK): string {
+export function ours(recordId: string, ownerTag = MARK): string {
   const item = itemWith();
   const key = keyOf(recordId);
   return toCalendarObject({
     key,
-    mark,
-    locator: locatorOf(recordId),
+    ownerTag,
+    sealedRecordId: sealedRecordIdOf(recordId),
     revision: 1,
     item,
     writtenAt: 0,

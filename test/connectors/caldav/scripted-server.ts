@@ -5,7 +5,7 @@ import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 
 /** A request as the scripted server saw it. */
@@ -83,9 +83,9 @@ async function read(incoming: IncomingMessage): Promise<SeenRequest> {
 export function openOn(server: ScriptedServer, settings?: CaldavSettings, renewed = LOGIN): Connector {
   return caldav.open({
     settings: settings ?? { calendar: { url: server.container } },
-    mark: MARK,
+    ownerTag: MARK,
     authorizer: { header: async () => LOGIN, renew: async () => renewed, quotaUser: null },
-    http: createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 }),
+    http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 }),
     shared: new SharedState(),
     log: silentLogger,
     clock: () => Date.UTC(2026, 10, 20),

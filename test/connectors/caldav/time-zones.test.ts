@@ -1,4 +1,4 @@
-import { assert, constantFrom, integer, property } from 'fast-check';
+import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
 import { meansOnly } from '../../../src/connectors/caldav/time-zones.ts';
@@ -36,17 +36,21 @@ describe('a local time that clients agree on', () => {
   test('is the same as Temporal finds, at any time and near changes of the clock', () => {
     const changes = ZONES.flatMap((zone) => changesOf(zone).map((change) => ({ zone, change })));
     expect(changes.length).toBeGreaterThan(100);
-    assert(
-      property(constantFrom(...changes), integer({ min: -26 * 60, max: 26 * 60 }), ({ zone, change }, minutes) => {
-        const at = change + minutes * MINUTE_MS;
-        expect(meansOnly(localAt(zone, at), zone, at)).toBe(isClear(localAt(zone, at), zone, at));
-      }),
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...changes),
+        fc.integer({ min: -26 * 60, max: 26 * 60 }),
+        ({ zone, change }, minutes) => {
+          const at = change + minutes * MINUTE_MS;
+          expect(meansOnly(localAt(zone, at), zone, at)).toBe(isClear(localAt(zone, at), zone, at));
+        },
+      ),
       { numRuns: 2_000 },
     );
-    assert(
-      property(
-        constantFrom(...ZONES),
-        integer({ min: FIRST_AT / MINUTE_MS, max: LAST_AT / MINUTE_MS }),
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...ZONES),
+        fc.integer({ min: FIRST_AT / MINUTE_MS, max: LAST_AT / MINUTE_MS }),
         (zone, minute) => {
           const at = minute * MINUTE_MS;
           expect(meansOnly(localAt(zone, at), zone, at)).toBe(isClear(localAt(zone, at), zone, at));

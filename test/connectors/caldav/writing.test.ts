@@ -8,7 +8,7 @@ import {
   describeOutcome,
   itemWith,
   keyOf,
-  locatorOf,
+  sealedRecordIdOf,
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import {
@@ -37,9 +37,17 @@ const update = updateOperation('a', itemWith({ title: 'New' }), '"1"');
 const remove = deleteOperation('a', '"1"');
 
 /** Our object for record `a` as a server holds it. */
-function ours(title = 'Appointment', mark = MARK, key = keyOf('a')): string {
+function ours(title = 'Appointment', ownerTag = MARK, key = keyOf('a')): string {
   const item = itemWith({ title });
-  return toCalendarObject({ key, mark, locator: locatorOf('a'), revision: 1, item, writtenAt: 0, storedSequence: 4 });
+  return toCalendarObject({
+    key,
+    ownerTag,
+    sealedRecordId: sealedRecordIdOf('a'),
+    revision: 1,
+    item,
+    writtenAt: 0,
+    storedSequence: 4,
+  });
 }
 
 const CREATED: ScriptedAnswer = { status: 201, headers: { etag: '"1"' } };
@@ -259,7 +267,7 @@ describe('an update', () => {
     expect(server.requests.at(-1)!.headers['if-none-match']).toBe('*');
   });
 
-  test('of what carries our mark no more writes nothing', async () => {
+  test('of what carries our owner tag no more writes nothing', async () => {
     const server = await serve(
       byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"9"', ours('x', 'anothermark00000'))) }),
     );
@@ -298,7 +306,7 @@ describe('a delete', () => {
     expect(server.requests[2]!.headers['if-match']).toBe('"9"');
   });
 
-  test('leaves alone what carries our mark no more', async () => {
+  test('leaves alone what carries our owner tag no more', async () => {
     const server = await serve(
       byMethod({
         DELETE: () => EXISTS,

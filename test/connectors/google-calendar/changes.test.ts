@@ -44,7 +44,7 @@ describe('a sync token', () => {
     [410, 'fullSyncRequired'],
     [410, 'updatedMinTooLongAgo'],
     [400, 'invalid'],
-  ])('G7: that is refused by %d %s leads to a whole reading without a removal', async (status, reason) => {
+  ])('that is refused by %d %s leads to a whole reading without a removal', async (status, reason) => {
     const { proxy, begin, ask, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     proxy.add({ ...FEED, fault: { kind: 'answer', answer: refusal(status, reason) } });
@@ -55,7 +55,7 @@ describe('a sync token', () => {
     expect(await ask(whole.cursor)).toMatchObject({ scope: 'since', items: [{ key: keyOf('a') }], removed: [] });
   });
 
-  test('G7: that expires in the middle of its pages leads to a whole reading too', async () => {
+  test('that expires in the middle of its pages leads to a whole reading too', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     proxy.add({ ...FEED, after: 1, fault: { kind: 'answer', answer: refusal(410, 'fullSyncRequired') } });
@@ -65,7 +65,7 @@ describe('a sync token', () => {
     expect({ scope, count: items.length }).toEqual({ scope: 'whole', count: 4 });
   });
 
-  test('G8: comes with the last page alone, so that a reading broken off is done again', async () => {
+  test('comes with the last page alone, so that a reading broken off is done again', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     // A page that is lost with a kept connection is asked for once more at once.

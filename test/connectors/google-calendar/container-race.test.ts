@@ -25,8 +25,8 @@ function accountWhereAllCreateAtOnce(workers: number) {
 
 test('workers that create their calendar at the same moment agree on the one with the lowest id', async () => {
   const account = accountWhereAllCreateAtOnce(3);
-  const prepare = (mark: string) => prepareCalendar(account, SETTINGS, { mark, owner: null }, null);
-  expect(await Promise.all(['mark', 'mark', 'mark'].map(prepare))).toEqual(['c_1', 'c_1', 'c_1']);
-  expect(await prepare('mark')).toBe('c_1');
+  const prepare = (ownerTag: string) => prepareCalendar(account, SETTINGS, { ownerTag, owner: null }, null);
+  expect(await Promise.all(['ownerTag', 'ownerTag', 'ownerTag'].map(prepare))).toEqual(['c_1', 'c_1', 'c_1']);
+  expect(await prepare('ownerTag')).toBe('c_1');
   expect(account.items).toHaveLength(3);
 });

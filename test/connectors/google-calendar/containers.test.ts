@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { googleCalendar } from '../../../src/connectors/google-calendar/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { createOperation, describeOutcome, MARK, signal } from '../../contract/contract-kit.ts';
 import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
@@ -22,9 +22,9 @@ function open(calendar: { id: string } | { create: string }, scopes?: readonly s
   const header = async () => `Bearer ${token}`;
   return googleCalendar.open({
     settings: googleCalendar.settingsSchema.parse({ calendar, rootUrl: target.proxy.url }),
-    mark: MARK,
+    ownerTag: MARK,
     authorizer: { header, renew: header, quotaUser: null },
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
@@ -61,7 +61,7 @@ describe('the calendar of a Google target', () => {
     expect(target.proxy.requests.map((request) => request.method)).toEqual(['GET', 'GET']);
   });
 
-  test('is found again by its mark when the remembered one is gone', async () => {
+  test('is found again by its owner tag when the remembered one is gone', async () => {
     const container = await open({ create: 'Appointments' }).prepare(null, signal());
     expect(await open({ create: 'Appointments' }).prepare('c_gone@group.calendar.google.com', signal())).toBe(
       container,

@@ -29,7 +29,9 @@ const erasure = (recordId: string, versionTag: string | null = null) => ({
 });
 
 /** What whoever may write to the calendar still reads of a deleted event. */
-async function remains(recordId: string): Promise<{ status: string; text: string; locator: string | undefined }> {
+async function remains(
+  recordId: string,
+): Promise<{ status: string; text: string; sealedRecordId: string | undefined }> {
   const { sandbox, container } = target;
   const path = `/calendar/v3/calendars/${encodeURIComponent(container)}/events/${keyOf(recordId)}`;
   const authorization = await target.authorizer.header(AbortSignal.timeout(5_000));
@@ -41,12 +43,12 @@ async function remains(recordId: string): Promise<{ status: string; text: string
   return {
     status: event.status,
     text: JSON.stringify(event),
-    locator: event.extendedProperties?.private?.clinicMirrorLocator,
+    sealedRecordId: event.extendedProperties?.private?.clinicMirrorLocator,
   };
 }
 
 describe('an erased event', () => {
-  test('keeps no text, no time and no locator in what Google still shows of it; a deleted one keeps them', async () => {
+  test('keeps no text, no time and no sealed record id in what Google still shows of it; a deleted one keeps them', async () => {
     const [a, b] = await kit.attempt([telling('a'), telling('b')]);
     expect([a, b].map(describeOutcome)).toEqual(['written created', 'written created']);
     const before = await remains('a');
@@ -56,8 +58,8 @@ describe('an erased event', () => {
     expect(deleted).toMatchObject({ status: 'cancelled', text: expect.stringContaining('TitleCanary') });
     expect(erased.status).toBe('cancelled');
     for (const text of Object.values(TELLING)) expect(erased.text).not.toContain(text);
-    expect(before.locator).toBeDefined();
-    expect(erased.locator).toBeUndefined();
+    expect(before.sealedRecordId).toBeDefined();
+    expect(erased.sealedRecordId).toBeUndefined();
     expect(erased.text).toContain('2000-01-01');
     expect(target.sandbox.counts.mails).toBe(0);
   });

@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/google-calendar/flows.ts';
 import { normaliseItem, toBlankEvent, toEvent } from '../../../src/connectors/google-calendar/from-model.ts';
 import { EVENT_FIELDS } from '../../../src/connectors/google-calendar/limits.ts';
-import type { WireAnswer } from '../../../src/connectors/wire.ts';
+import type { WireResponse } from '../../../src/connectors/wire.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import {
   createOperation,
   deleteOperation,
   itemWith,
   keyOf,
-  locatorOf,
   MARK,
+  sealedRecordIdOf,
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { answered, playFlow } from '../play-flow.ts';
 
-const SCOPE: FlowScope = { calendarId: 'dr rossi@x.org', mark: MARK, quotaUser: null };
+const SCOPE: FlowScope = { calendarId: 'dr rossi@x.org', ownerTag: MARK, quotaUser: null };
 const KEY = keyOf('a');
 const CALENDAR = '/calendar/v3/calendars/dr%20rossi%40x.org';
 const FIELDS = new URLSearchParams({ fields: EVENT_FIELDS }).toString();
@@ -40,7 +40,7 @@ interface EventChanges {
   id?: string;
   etag?: string | undefined;
   item?: typeof WANTED;
-  mark?: string;
+  ownerTag?: string;
   revision?: number;
   status?: 'confirmed' | 'cancelled';
 }
@@ -49,19 +49,19 @@ interface EventChanges {
 function event({
   id = KEY,
   item = WANTED,
-  mark = MARK,
+  ownerTag = MARK,
   revision = 1,
   status = 'confirmed',
   ...rest
 }: EventChanges = {}) {
   const etag = 'etag' in rest ? rest.etag : '"7"';
-  return { ...toEvent(item, { mark, locator: locatorOf('a'), revision }), id, etag, status };
+  return { ...toEvent(item, { ownerTag, sealedRecordId: sealedRecordIdOf('a'), revision }), id, etag, status };
 }
 
 const shown = (changes?: EventChanges) => answered(200, event(changes));
 const foreign = answered(200, { id: KEY, etag: '"9"', summary: 'Not ours' });
 
-function refused(status: number, reason: string): WireAnswer {
+function refused(status: number, reason: string): WireResponse {
   return answered(status, {
     error: { code: status, message: reason, errors: [{ domain: 'global', reason, message: reason }] },
   });
@@ -78,7 +78,8 @@ const duplicate = refused(409, 'duplicate');
 const notTogether = refused(409, 'conflict');
 const forbidden = refused(403, 'forbidden');
 
-const play = (operation: Operation, ...answers: WireAnswer[]) => playFlow(operationFlow(SCOPE, operation), ...answers);
+const play = (operation: Operation, ...answers: WireResponse[]) =>
+  playFlow(operationFlow(SCOPE, operation), ...answers);
 const wrote = (effect: string, changes: object = {}) => ({
   recordId: 'a',
   result: 'written',
@@ -100,7 +101,7 @@ describe('a create', () => {
     expect(log).toEqual([insert]);
     expect(calls[0]?.body).toEqual({
       id: KEY,
-      ...toEvent(WANTED, { mark: MARK, locator: locatorOf('a'), revision: 1 }),
+      ...toEvent(WANTED, { ownerTag: MARK, sealedRecordId: sealedRecordIdOf('a'), revision: 1 }),
     });
     expect(result).toEqual(wrote('created'));
   });
@@ -126,7 +127,9 @@ describe('a create', () => {
   ])('that meets its own event %s rewrites it', (_, changes) => {
     const { calls, log, result } = play(create, duplicate, shown(changes), shown({ etag: '"8"' }));
     expect(log).toEqual([insert, get(), put('"7"')]);
-    expect(calls[2]?.body).toEqual(toEvent(WANTED, { mark: MARK, locator: locatorOf('a'), revision: 1 }));
+    expect(calls[2]?.body).toEqual(
+      toEvent(WANTED, { ownerTag: MARK, sealedRecordId: sealedRecordIdOf('a'), revision: 1 }),
+    );
     expect(result).toEqual(wrote('adopted', { versionTag: '"8"' }));
   });
 
@@ -138,7 +141,7 @@ describe('a create', () => {
 
   test('gives its id up when somebody else’s event has it', () => {
     expect(play(create, duplicate, foreign).result).toEqual(BURNT);
-    expect(play(create, duplicate, shown({ mark: 'other' })).result).toEqual(BURNT);
+    expect(play(create, duplicate, shown({ ownerTag: 'other' })).result).toEqual(BURNT);
   });
 
   test('waits when its id is taken and nobody can read it yet', () => {
@@ -362,7 +365,7 @@ describe('an erasure', () => {
 });
 
 describe('a look for one event', () => {
-  const find = (...answers: WireAnswer[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
+  const find = (...answers: WireResponse[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
 
   test('gives what is ours and stands', () => {
     const { log, result } = find(shown());
@@ -370,7 +373,7 @@ describe('a look for one event', () => {
     expect(result).toEqual({
       key: KEY,
       remoteId: KEY,
-      locator: locatorOf('a'),
+      sealedRecordId: sealedRecordIdOf('a'),
       versionTag: '"7"',
       item: normaliseItem(WANTED),
       revision: 1,

@@ -6,7 +6,7 @@ import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 
 const MARK = 'contractmark0000';
-const STAMP = { mark: MARK, locator: 'locator', revision: 46_655 };
+const STAMP = { ownerTag: MARK, sealedRecordId: 'sealedRecordId', revision: 46_655 };
 
 /** The event as Google would store it: with id and etag, times in the calendar's zone. */
 function stored(item: CalendarItem, changes: object = {}): object {
@@ -46,7 +46,7 @@ describe('an item as an event', () => {
     );
   });
 
-  test('is private, without guests and reminders, and carries mark and locator', () => {
+  test('is private, without guests and reminders, and carries owner tag and locator', () => {
     expect(toEvent(itemWith(), STAMP)).toEqual({
       status: 'confirmed',
       summary: 'Appointment',
@@ -56,7 +56,7 @@ describe('an item as an event', () => {
       transparency: 'opaque',
       reminders: { useDefault: false, overrides: [] },
       extendedProperties: {
-        private: { clinicMirror: MARK, clinicMirrorLocator: 'locator', clinicMirrorRevision: 'zzz' },
+        private: { clinicMirror: MARK, clinicMirrorLocator: 'sealedRecordId', clinicMirrorRevision: 'zzz' },
       },
     });
   });
@@ -88,11 +88,11 @@ describe('an event as an item', () => {
     ['a title that is no text', { summary: 5 }],
   ])('is none with %s, and is written again', (_, changes) => {
     const event = readOwnEvent(stored(itemWith(), changes), MARK);
-    expect(event).toMatchObject({ id: 'abcde', etag: '"1"', locator: 'locator', item: null });
+    expect(event).toMatchObject({ id: 'abcde', etag: '"1"', sealedRecordId: 'sealedRecordId', item: null });
     expect(holds(event!, { item: itemWith(), revision: 46_655 })).toBe(false);
   });
 
-  test('is not ours without our mark, with another, or without an id', () => {
+  test('is not ours without our owner tag, with another, or without an id', () => {
     const properties = (private_: object) => ({ extendedProperties: { private: private_ } });
     expect(readOwnEvent(stored(itemWith(), { extendedProperties: undefined }), MARK)).toBeNull();
     expect(readOwnEvent(stored(itemWith(), properties({ clinicMirror: 'other' })), MARK)).toBeNull();
@@ -100,7 +100,7 @@ describe('an event as an item', () => {
     expect(readOwnEvent('text', MARK)).toBeNull();
   });
 
-  test('is written again when its locator was taken off', () => {
+  test('is written again when its sealed record id was taken off', () => {
     const properties = { extendedProperties: { private: { clinicMirror: MARK } } };
     expect(holds(readOwnEvent(stored(itemWith(), properties), MARK)!, { item: itemWith(), revision: 46_655 })).toBe(
       false,

@@ -230,7 +230,7 @@ describe('an id that was used before', () => {
     expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written adopted');
   });
 
-  test('is not ours when the deleted event carries another mark', async () => {
+  test('is not ours when the deleted event carries another owner tag', async () => {
     const id = await target.server.putForeign('Foreign', keyOf('a'));
     target.sandbox.deleteByHand(target.container, id);
     expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('key-burnt');

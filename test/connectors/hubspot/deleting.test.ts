@@ -47,7 +47,7 @@ describe('a deletion', () => {
   });
 
   test.each(['nothing', 'winner'] as const)(
-    'H11: of the loser of a merge leaves the other patient (%s)',
+    'of the loser of a merge leaves the other patient (%s)',
     async (mergedKeys) => {
       const { world, target, ids } = await withContacts('a', 'b');
       world.sandbox.configure({ mergedKeys });

@@ -9,7 +9,7 @@ describe('a limit', () => {
   test.each([
     [false, 10 * SECOND_MS],
     [true, 10 * SECOND_MS],
-  ])('H5: by ten seconds is waited for (Retry-After sent: %s)', async (retryAfterOn429, waitMs) => {
+  ])('by ten seconds is waited for (Retry-After sent: %s)', async (retryAfterOn429, waitMs) => {
     const world = await startWorld({ retryAfterOn429 });
     const target = await world.target();
     world.sandbox.configure({ tenSecondlyPrivate: 0 });
@@ -25,7 +25,7 @@ describe('a limit', () => {
     ['America/New_York', '2026-11-20T09:15:00Z', 19 * HOUR_MS + 45 * MINUTE_MS],
     // The clocks go back at three: the day has 25 hours.
     ['Europe/Zurich', '2026-10-24T22:00:00Z', 25 * HOUR_MS],
-  ])('H5: by day is waited for until midnight of the account (%s at %s)', async (timeZone, now, waitMs) => {
+  ])('by day is waited for until midnight of the account (%s at %s)', async (timeZone, now, waitMs) => {
     const world = await startWorld({ timeZone });
     world.clock.at = Date.parse(now);
     const target = await world.target();
@@ -34,7 +34,7 @@ describe('a limit', () => {
     expect(error).toMatchObject({ actor: 'remote', code: 'account-daily-limit', retryAfterMs: waitMs + MINUTE_MS });
   });
 
-  test('H6: a lock by fast upserts is waited for two seconds', async () => {
+  test('a lock by fast upserts is waited for two seconds', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.lock('contacts', 2 * SECOND_MS);
@@ -44,7 +44,7 @@ describe('a limit', () => {
     await target.write(target.create('a', contact()));
   });
 
-  test('H6: a lock never lets us come back sooner than in two seconds', async () => {
+  test('a lock never lets us come back sooner than in two seconds', async () => {
     const world = await startWorld();
     const target = await world.target();
     const fault = { kind: 'status', status: 423, headers: { 'retry-after': '0' } } as const;
@@ -53,7 +53,7 @@ describe('a limit', () => {
     expect(error.retryAfterMs).toBe(2 * SECOND_MS);
   });
 
-  test('H7: a move of the account is waited for as long as it is told', async () => {
+  test('a move of the account is waited for as long as it is told', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.migrate(20 * HOUR_MS);
@@ -76,7 +76,7 @@ describe('a limit', () => {
     expect((await target.write(operation)).map(describeOutcome)).toEqual(['written adopted']);
   });
 
-  test.each([500, 502, 503, 504, 521, 522, 523, 524, 525, 526])('trouble (%i) is waited for', async (status) => {
+  test.each([500, 502, 503, 504, 521, 522, 523, 524, 525, 526])('failure (%i) is waited for', async (status) => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind: 'status', status } });
@@ -91,7 +91,7 @@ describe('a limit', () => {
 });
 
 describe('a login', () => {
-  test('H8: that ends in the middle is renewed once, and the work goes on', async () => {
+  test('that ends in the middle is renewed once, and the work goes on', async () => {
     const world = await startWorld();
     const calls = { renewals: 0 };
     let token = world.sandbox.issueAccessToken();
@@ -116,7 +116,7 @@ describe('a login', () => {
     expect(calls.renewals).toBe(2);
   });
 
-  test('H8: that is refused after it was renewed needs a person', async () => {
+  test('that is refused after it was renewed needs a person', async () => {
     const world = await startWorld();
     const token = world.sandbox.issuePrivateToken();
     const target = await world.target({ token });
@@ -125,7 +125,7 @@ describe('a login', () => {
     expect(error).toMatchObject({ actor: 'authorization', code: 'login-refused', retry: 'never' });
   });
 
-  test('H16: without a permission is told which one is missing', async () => {
+  test('without a permission is told which one is missing', async () => {
     const world = await startWorld();
     const token = world.sandbox.issuePrivateToken();
     const target = await world.target({ token });
@@ -135,7 +135,7 @@ describe('a login', () => {
     expect(error.message).toContain('crm.objects.contacts.write');
   });
 
-  test('H16: that may not write a sensitive property is told so by the first write, when there is no record yet', async () => {
+  test('that may not write a sensitive property is told so by the first write, when there is no record yet', async () => {
     const world = await startWorld({ sensitiveData: true });
     world.sandbox.createProperty('contacts', {
       name: 'allergy',
@@ -199,7 +199,7 @@ describe('a refusal of rows', () => {
     expect((await target.write(operation))[0]?.stored?.properties.email).toBe('ada@example.org');
   });
 
-  test('H9: for a property that is gone stops the target', async () => {
+  test('for a property that is gone stops the target', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.removeProperty('contacts', 'phone');
@@ -211,7 +211,7 @@ describe('a refusal of rows', () => {
     }
   });
 
-  test('H9: for an option that is missing names the property and lets the others pass', async () => {
+  test('for an option that is missing names the property and lets the others pass', async () => {
     const world = await startWorld();
     const target = await world.target({ properties: [...CONTACT, { name: 'lifecyclestage', kind: 'text' }] });
     const [bad, good] = await target.apply(
@@ -223,7 +223,7 @@ describe('a refusal of rows', () => {
     expect(describeOutcome(good!)).toBe('written created');
   });
 
-  test('H10: the key property that is gone stops the target, and the next preparation makes it again', async () => {
+  test('the key property that is gone stops the target, and the next preparation makes it again', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.removeProperty('contacts', 'clinic_mirror_key');

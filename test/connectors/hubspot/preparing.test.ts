@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { PropertyKind } from '../../../src/model/items.ts';
 import { CONTACT, contact, KEY, NO_SIGNAL, rejection, STAMP, startWorld, tokenAuthorizer } from './support.ts';
 
 describe('the preparation of a target', () => {
-  test('H10: makes our two properties once, in a group of their own', async () => {
+  test('makes our two properties once, in a group of their own', async () => {
     const { sandbox, open } = await startWorld();
     const target = open();
     expect(await target.connector.prepare(null, NO_SIGNAL)).toBe(`${sandbox.portalId}/contacts`);
@@ -22,7 +22,7 @@ describe('the preparation of a target', () => {
     expect(posts()).toEqual(before);
   });
 
-  test('H10: by several workers at once makes each property once', async () => {
+  test('by several workers at once makes each property once', async () => {
     const { sandbox, open } = await startWorld();
     const prepared = await Promise.all([1, 2, 3].map(() => open().connector.prepare(null, NO_SIGNAL)));
     expect(new Set(prepared).size).toBe(1);
@@ -77,9 +77,9 @@ describe('the preparation of a target', () => {
   test('needs to be told what the target follows', async () => {
     const connector = hubspot.open({
       settings: hubspot.settingsSchema.parse({}),
-      mark: 'mark',
+      ownerTag: 'ownerTag',
       authorizer: tokenAuthorizer('token'),
-      http: createHttpDoor({ userAgent: 'test', clock: Date.now }),
+      http: createHttpClient({ userAgent: 'test', clock: Date.now }),
       shared: new SharedState(),
       log: silentLogger,
       clock: Date.now,
@@ -109,7 +109,7 @@ describe('the mapping', () => {
     ['vip', 'text', 'property-unsuitable'],
     ['lifecyclestage', 'boolean', 'property-unsuitable'],
     [KEY, 'text', 'property-unsuitable'],
-  ] as const)('H9: to %s of kind %s is refused as %s', async (name, kind, code) => {
+  ] as const)('to %s of kind %s is refused as %s', async (name, kind, code) => {
     const error = await rejection(check(name, kind));
     expect(error).toMatchObject({ actor: 'settings', code, retry: 'never' });
     expect(error.message).toContain(name);
@@ -128,7 +128,7 @@ describe('the mapping', () => {
     await expect(check(name, kind)).resolves.toContain('/contacts');
   });
 
-  test('H16: to a sensitive property needs its permission', async () => {
+  test('to a sensitive property needs its permission', async () => {
     const { sandbox, open } = await startWorld({ sensitiveData: true });
     const property = { name: 'allergy', label: 'Allergy', type: 'string', fieldType: 'text' };
     sandbox.createProperty('contacts', { ...property, dataSensitivity: 'sensitive' });
@@ -144,7 +144,7 @@ describe('the mapping', () => {
   });
 
   test.each([400, 403])(
-    'H9: is refused for a property that is missing also where sensitive ones are not shown (%i)',
+    'is refused for a property that is missing also where sensitive ones are not shown (%i)',
     async (status) => {
       const { sandbox, open } = await startWorld();
       sandbox.faults.add({ match: { path: 'dataSensitivity=' }, fault: { kind: 'status', status } });
@@ -155,7 +155,7 @@ describe('the mapping', () => {
     },
   );
 
-  test('H16: without the permission to make properties, it must be given or they be made by hand', async () => {
+  test('without the permission to make properties, it must be given or they be made by hand', async () => {
     const { sandbox, open } = await startWorld();
     const token = sandbox.issuePrivateToken(['crm.objects.contacts.read', 'crm.objects.contacts.write']);
     const error = await rejection(open({ token }).connector.prepare(null, NO_SIGNAL));

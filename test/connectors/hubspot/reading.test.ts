@@ -43,7 +43,7 @@ describe('a reading', () => {
     expect([a?.stored, b?.stored]).toEqual([full, empty]);
     const items = await target.readAll();
     expect(items.map(({ item }) => item)).toEqual([full, empty]);
-    expect(items.map(({ locator }) => target.identity.recordIdOf(locator!))).toEqual(['a', 'b']);
+    expect(items.map(({ sealedRecordId }) => target.identity.recordIdOf(sealedRecordId!))).toEqual(['a', 'b']);
     const prints = items.map(({ item }) => target.identity.fingerprint(item!));
     expect(prints).toEqual([full, empty].map((item) => target.identity.fingerprint(item)));
   });
@@ -58,7 +58,7 @@ describe('a reading', () => {
     }
     const before = world.sandbox.counts.httpRequests;
     const items = await target.readAll({ fromAt: START_AT, toAt: START_AT + DAY_MS });
-    expect(items.map(({ locator }) => target.identity.recordIdOf(locator!))).toEqual(ids);
+    expect(items.map(({ sealedRecordId }) => target.identity.recordIdOf(sealedRecordId!))).toEqual(ids);
     expect(world.sandbox.counts.httpRequests - before).toBe(Math.ceil(count / 100));
   });
 
@@ -68,7 +68,7 @@ describe('a reading', () => {
     const starts = [START_AT - 1_000, START_AT, START_AT + DAY_MS - 1_000, START_AT + DAY_MS];
     await target.write(...starts.map((startAt, index) => target.create(`${index}`, meeting(null, startAt))));
     const items = await target.readAll({ fromAt: START_AT, toAt: START_AT + DAY_MS });
-    expect(items.map(({ locator }) => target.identity.recordIdOf(locator!))).toEqual(['1', '2']);
+    expect(items.map(({ sealedRecordId }) => target.identity.recordIdOf(sealedRecordId!))).toEqual(['1', '2']);
     const window = { fromAt: START_AT + DAY_MS, toAt: START_AT + 2 * DAY_MS };
     const changes = await target.connector.changes(target.container, { cursor: 'lost', window }, NO_SIGNAL);
     expect(changes).toMatchObject({ scope: 'whole', removed: [], cursor: null });
@@ -112,7 +112,7 @@ describe('a reading', () => {
     const [a] = await target.write(target.create('a', contact()));
     world.sandbox.edit('contacts', a!.remoteId!, { [KEY]: '' });
     expect(await target.readAll()).toMatchObject([
-      { key: '', remoteId: a!.remoteId, locator: target.identity.locator('a') },
+      { key: '', remoteId: a!.remoteId, sealedRecordId: target.identity.sealedRecordId('a') },
     ]);
   });
 });

@@ -9,7 +9,7 @@ import {
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { hubspot } from '../../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
@@ -105,10 +105,10 @@ function openTarget(sandbox: HubSpotSandbox, clock: { at: number }, choice: Targ
   const names = properties.map(({ name }) => name);
   const identity = createTargetIdentity(new Uint8Array(32).fill(7), 'clinic', stream, crmForm(stream, names));
   const connector = hubspot.open({
-    mark: identity.mark,
+    ownerTag: identity.ownerTag,
     crm: { stream, properties },
     authorizer: choice.authorizer ?? tokenAuthorizer(choice.token ?? sandbox.issuePrivateToken()),
-    http: createHttpDoor({ userAgent: 'test', clock: () => clock.at, timeoutMs }),
+    http: createHttpClient({ userAgent: 'test', clock: () => clock.at, timeoutMs }),
     shared: new SharedState(),
     log,
     clock: () => clock.at,
@@ -117,7 +117,7 @@ function openTarget(sandbox: HubSpotSandbox, clock: { at: number }, choice: Targ
   const named = (recordId: string, epoch = 0) => ({
     recordId,
     key: identity.key(recordId, epoch),
-    locator: identity.locator(recordId),
+    sealedRecordId: identity.sealedRecordId(recordId),
     revision: 1,
   });
   const target: Target = {

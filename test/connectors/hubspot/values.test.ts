@@ -16,7 +16,7 @@ const SCOPE: Scope = {
   stream: 'patients',
   object: 'contacts',
   properties: [{ name: 'value', kind: 'text' }],
-  mark: MARK,
+  ownerTag: MARK,
   keyProperty: 'mirror_key',
   stampProperty: 'mirror_stamp',
   propertyGroup: 'mirror',
@@ -44,7 +44,7 @@ function itemWith(value: PropertyValue): CrmItem {
 
 /** What is sent of an item. */
 function sent(item: CrmItem) {
-  return { key: 'key', locator: 'locator', item, revision: 12 };
+  return { key: 'key', sealedRecordId: 'sealedRecordId', item, revision: 12 };
 }
 
 describe('a value', () => {
@@ -107,7 +107,11 @@ describe('a value', () => {
   test('of a stamp names record, contact, start and revision', () => {
     const belonging = { contactKey: 'contact', startAt: 1_767_225_600_000 };
     const values = toValues(SCOPE, sent({ properties: {}, ...belonging }));
-    expect(fromStamp(MARK, values.mirror_stamp)).toEqual({ locator: 'locator', ...belonging, revision: 12 });
+    expect(fromStamp(MARK, values.mirror_stamp)).toEqual({
+      sealedRecordId: 'sealedRecordId',
+      ...belonging,
+      revision: 12,
+    });
   });
 });
 

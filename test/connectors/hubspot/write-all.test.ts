@@ -4,19 +4,19 @@ import { pathsOf } from '../../../src/connectors/hubspot/paths.ts';
 import type { Scope } from '../../../src/connectors/hubspot/scope.ts';
 import { type Write, writeAll } from '../../../src/connectors/hubspot/writing.ts';
 import { toStamp } from '../../../src/connectors/stamp.ts';
-import type { WireAnswer } from '../../../src/connectors/wire.ts';
+import type { WireResponse } from '../../../src/connectors/wire.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
-import { describeOutcome, keyOf, locatorOf, MARK } from '../../contract/contract-kit.ts';
+import { describeOutcome, keyOf, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 
 const text = (name: string) => ({ name, kind: 'text' }) as const;
 const SCOPE: Scope = {
   stream: 'patients',
   object: 'contacts',
   properties: [text('lastname'), text('email')],
-  mark: MARK,
+  ownerTag: MARK,
   keyProperty: 'k',
   stampProperty: 's',
   propertyGroup: 'g',
@@ -57,7 +57,14 @@ function write(
   changes: Partial<CrmItem> = {},
 ): Extract<Write, { kind: 'create' }> {
   const item = { properties: values, contactKey: null, startAt: 0, ...changes };
-  return { kind: 'create', recordId, key: keyOf(recordId), locator: locatorOf(recordId), item, revision: 1 };
+  return {
+    kind: 'create',
+    recordId,
+    key: keyOf(recordId),
+    sealedRecordId: sealedRecordIdOf(recordId),
+    item,
+    revision: 1,
+  };
 }
 
 function update(
@@ -74,9 +81,9 @@ function ours(
   recordId: string,
   id: string,
   values: Values = {},
-  { contactKey = null as string | null, mark = MARK } = {},
+  { contactKey = null as string | null, ownerTag = MARK } = {},
 ): Stored {
-  const stamp = toStamp(mark, { locator: locatorOf(recordId), contactKey, startAt: 0, revision: 1 });
+  const stamp = toStamp(ownerTag, { sealedRecordId: sealedRecordIdOf(recordId), contactKey, startAt: 0, revision: 1 });
   return { id, values: { k: keyOf(recordId), s: stamp, ...values } };
 }
 
@@ -110,7 +117,7 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
   };
   const calls: { label: string; body: { inputs: unknown[]; properties?: unknown } }[] = [];
   let upserts = 0;
-  const success = (body: unknown): WireAnswer => ({ status: 207, body, retryAfterMs: null });
+  const success = (body: unknown): WireResponse => ({ status: 207, body, retryAfterMs: null });
 
   function read(records: Stored[], { inputs, idProperty }: { inputs: { id: string }[]; idProperty?: string }) {
     const results: object[] = [];
@@ -148,7 +155,7 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
     }
     return success({ results, errors });
   }
-  function answerTo({ label, path, body }: HubSpotCall): WireAnswer {
+  function answerTo({ label, path, body }: HubSpotCall): WireResponse {
     const records = objects[path.includes('/objects/contacts') ? 'contacts' : 'deals'] ?? [];
     const sent = body as { inputs: never[]; idProperty?: string };
     if (label === 'hubspot.objects.read') return read(records, sent);
@@ -273,7 +280,7 @@ describe('updates', () => {
   });
 
   test('whose record carries the stamp of another target write nothing', async () => {
-    const foreign = ours('a', '1', {}, { mark: 'anothermark00000' });
+    const foreign = ours('a', '1', {}, { ownerTag: 'anothermark00000' });
     const { labels, words } = await run(SCOPE, { contacts: [foreign] }, update('a', {}, '1'));
     expect([labels, words]).toEqual([['objects.read'], ['key-burnt']]);
   });

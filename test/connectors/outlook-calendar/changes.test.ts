@@ -42,7 +42,7 @@ describe('a delta link that is lost', () => {
     [400, 'syncStateInvalid'],
     [403, 'resyncRequired'],
     [400, 'BadRequest'],
-  ])('M7: told by %d %s leads to a whole reading and a new link', async (status, code) => {
+  ])('told by %d %s leads to a whole reading and a new link', async (status, code) => {
     const { proxy, begin, ask, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     const location = 'https://elsewhere.example/v1.0/me/calendarView/delta';
@@ -55,18 +55,15 @@ describe('a delta link that is lost', () => {
     expect(await ask(whole.cursor)).toMatchObject({ scope: 'since', items: [{ key: keyOf('a') }], removed: [] });
   });
 
-  test.each(['gone', 'not-found'] as const)(
-    'M7: as the service ends it (%s), without anything removed',
-    async (end) => {
-      const { sandbox, begin, ask, kit } = await openWorld();
-      const cursor = await begin('a', 'b');
-      sandbox.deleteByHand(ACCOUNT, (await kit.object('b')).remoteId);
-      sandbox.expireDeltaTokens(end);
-      expect(await ask(cursor)).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], removed: [] });
-    },
-  );
+  test.each(['gone', 'not-found'] as const)('as the service ends it (%s), without anything removed', async (end) => {
+    const { sandbox, begin, ask, kit } = await openWorld();
+    const cursor = await begin('a', 'b');
+    sandbox.deleteByHand(ACCOUNT, (await kit.object('b')).remoteId);
+    sandbox.expireDeltaTokens(end);
+    expect(await ask(cursor)).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], removed: [] });
+  });
 
-  test('M7: in the middle of a round leads to a whole reading too', async () => {
+  test('in the middle of a round leads to a whole reading too', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     proxy.add({ ...DELTA, after: 1, fault: { kind: 'answer', answer: refusal(410, 'resyncRequired') } });
@@ -78,7 +75,7 @@ describe('a delta link that is lost', () => {
 });
 
 describe('a delta round', () => {
-  test('M8: that replays and repeats tells each object once, as it is', async () => {
+  test('that replays and repeats tells each object once, as it is', async () => {
     const { target, sandbox, begin, ask, kit, edit } = await openWorld();
     const cursor = await begin('a', 'b', 'c');
     sandbox.configure({ deltaReplays: true });
@@ -97,7 +94,7 @@ describe('a delta round', () => {
     for (const item of replayed.items) expect(asTheyAre).toContainEqual(item);
   });
 
-  test('M8: that names an event as changed and as removed, or the other way round, is settled by a look', async () => {
+  test('that names an event as changed and as removed, or the other way round, is settled by a look', async () => {
     const { proxy, begin, ask, kit, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     const gone = await kit.object('b');
@@ -119,7 +116,7 @@ describe('a delta round', () => {
     expect(removed).toEqual([gone.remoteId]);
   });
 
-  test('M8: that calls removed what only lies outside of its window does not make it gone', async () => {
+  test('that calls removed what only lies outside of its window does not make it gone', async () => {
     const { begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     const { remoteId } = await kit.object('a');

@@ -3,15 +3,15 @@ import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors
 import { normaliseItem, toEvent } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
 import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
-import type { WireAnswer } from '../../../src/connectors/wire.ts';
+import type { WireResponse } from '../../../src/connectors/wire.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import {
   createOperation,
   deleteOperation,
   itemWith,
   keyOf,
-  locatorOf,
   MARK,
+  sealedRecordIdOf,
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { answered, playFlow } from '../play-flow.ts';
@@ -19,7 +19,7 @@ import { answered, playFlow } from '../play-flow.ts';
 const SCOPE: FlowScope = {
   mailboxPath: '/users/dr%40x.org',
   calendarId: 'cal/1',
-  mark: MARK,
+  ownerTag: MARK,
   deleteMode: 'soft',
   wholeDayZone: 'UTC',
 };
@@ -33,7 +33,7 @@ const delForGood = (etag: string | null) => `POST /users/dr%40x.org/events/e1/pe
 
 const WANTED = itemWith({ title: 'New' });
 const OLD = itemWith({ title: 'Old' });
-const STAMP = { mark: MARK, key: KEY, locator: locatorOf('a'), revision: 1 };
+const STAMP = { ownerTag: MARK, key: KEY, sealedRecordId: sealedRecordIdOf('a'), revision: 1 };
 const CONTENT = toEvent(WANTED, STAMP, 'UTC');
 const create = createOperation('a', WANTED);
 const update = (versionTag: string | null, remoteId: string | null = 'e1') =>
@@ -45,20 +45,27 @@ interface EventChanges {
   id?: string;
   etag?: string;
   item?: typeof WANTED;
-  mark?: string;
+  ownerTag?: string;
   revision?: number;
   transactionId?: string | null;
   attendees?: object[];
 }
 
 /** An event as Graph shows it: ours, with what the operations want. */
-function event({ id = 'e1', etag = 'W/"7"', item = WANTED, mark = MARK, revision = 1, ...rest }: EventChanges = {}) {
-  const content = toEvent(item, { ...STAMP, mark, revision }, 'UTC');
+function event({
+  id = 'e1',
+  etag = 'W/"7"',
+  item = WANTED,
+  ownerTag = MARK,
+  revision = 1,
+  ...rest
+}: EventChanges = {}) {
+  const content = toEvent(item, { ...STAMP, ownerTag, revision }, 'UTC');
   return { ...content, id, '@odata.etag': etag, transactionId: KEY, attendees: [], ...rest };
 }
 
 /** An event as the answer to a write shows it: without our properties. */
-function written(changes?: EventChanges): WireAnswer {
+function written(changes?: EventChanges): WireResponse {
   const { singleValueExtendedProperties: _, ...rest } = event(changes);
   return answered(201, rest);
 }
@@ -66,7 +73,7 @@ function written(changes?: EventChanges): WireAnswer {
 const listed = (...events: object[]) => answered(200, { value: events });
 const found = (changes?: EventChanges) => listed(event(changes));
 
-function refused(status: number, code: string): WireAnswer {
+function refused(status: number, code: string): WireResponse {
   return answered(status, { error: { code } });
 }
 
@@ -74,7 +81,8 @@ const [done, busy, changed] = [answered(204), answered(503), answered(412)];
 const missing = refused(404, 'ErrorItemNotFound');
 const duplicate = refused(409, 'ErrorDuplicateTransactionId');
 
-const play = (operation: Operation, ...answers: WireAnswer[]) => playFlow(operationFlow(SCOPE, operation), ...answers);
+const play = (operation: Operation, ...answers: WireResponse[]) =>
+  playFlow(operationFlow(SCOPE, operation), ...answers);
 const wrote = (effect: string, changes: object = {}) => ({
   recordId: 'a',
   result: 'written',
@@ -135,7 +143,7 @@ describe('a create', () => {
 
   test('whose key Outlook will not take again gives the key up', () => {
     expect(play(create, duplicate, listed()).result).toEqual(BURNT);
-    expect(play(create, duplicate, found({ mark: 'other' })).result).toEqual(BURNT);
+    expect(play(create, duplicate, found({ ownerTag: 'other' })).result).toEqual(BURNT);
   });
 
   test('gives way to a later write of ours', () => {
@@ -201,7 +209,7 @@ describe('an update', () => {
   });
 
   test('whose key stands on somebody else’s event gives the key up, and makes no second event', () => {
-    const { log, result } = play(update(null), found({ mark: 'other' }));
+    const { log, result } = play(update(null), found({ ownerTag: 'other' }));
     expect([log, result]).toEqual([[look], BURNT]);
   });
 
@@ -220,25 +228,30 @@ describe('an update', () => {
     expect(chosen('other-copy')).toMatchObject({ remoteId: 'other-copy' });
     expect(chosen(null)).toMatchObject({ remoteId: 'e1' });
     expect(chosen('gone')).toMatchObject({ remoteId: 'e1' });
-    const onlyCopies = play(update(null, null), listed(event({ mark: 'other', id: 'x' }), ...copies.slice(0, 2)));
+    const onlyCopies = play(update(null, null), listed(event({ ownerTag: 'other', id: 'x' }), ...copies.slice(0, 2)));
     expect(onlyCopies.result).toMatchObject({ remoteId: 'copy' });
   });
 });
 
 describe('a look by key', () => {
-  const find = (...answers: WireAnswer[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
+  const find = (...answers: WireResponse[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
   const nextLink = 'https://graph.microsoft.com/v1.0/me/next?$skip=1';
 
   test('finds what is ours', () => {
     const { log, result } = find(found());
     expect(log).toEqual([look]);
-    const content = { locator: locatorOf('a'), versionTag: 'W/"7"', item: normaliseItem(WANTED), revision: 1 };
+    const content = {
+      sealedRecordId: sealedRecordIdOf('a'),
+      versionTag: 'W/"7"',
+      item: normaliseItem(WANTED),
+      revision: 1,
+    };
     expect(result).toEqual({ key: KEY, remoteId: 'e1', ...content });
   });
 
   test('finds nothing in an empty list, and nothing of ours among what others made', () => {
     expect(find(listed()).result).toBeNull();
-    expect(find(found({ mark: 'other' })).result).toBeNull();
+    expect(find(found({ ownerTag: 'other' })).result).toBeNull();
     expect(find(listed({})).result).toBeNull();
   });
 
@@ -302,7 +315,7 @@ describe('a deletion', () => {
     expect(log).toEqual([del('W/"1"'), look, del('W/"7"')]);
     expect(result).toEqual(deletion('deleted'));
     expect(play(remove('W/"1"'), answer, listed()).result).toEqual(deletion('already-gone'));
-    expect(play(remove('W/"1"'), answer, found({ mark: 'other' })).result).toEqual(deletion('already-gone'));
+    expect(play(remove('W/"1"'), answer, found({ ownerTag: 'other' })).result).toEqual(deletion('already-gone'));
   });
 
   test('of one of several events goes for the known one', () => {

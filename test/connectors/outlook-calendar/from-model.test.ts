@@ -13,7 +13,12 @@ import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 import { property } from '../../contract/outlook-calendar-target.ts';
 
-const STAMP: Stamp = { mark: 'contractmark0000', key: 'k'.repeat(32), locator: 'v1.LocatorInBothCases', revision: 9 };
+const STAMP: Stamp = {
+  ownerTag: 'contractmark0000',
+  key: 'k'.repeat(32),
+  sealedRecordId: 'v1.LocatorInBothCases',
+  revision: 9,
+};
 
 /** The event as Graph would answer with it: with id and etag, and what the server makes of the content. */
 function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'): object {
@@ -21,7 +26,7 @@ function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'):
 }
 
 function read(event: object, wholeDayZone = 'UTC') {
-  return readOwnEvent(event, STAMP.mark, wholeDayZone);
+  return readOwnEvent(event, STAMP.ownerTag, wholeDayZone);
 }
 
 const zones = fc.constantFrom('Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC');
@@ -57,7 +62,7 @@ describe('an item as an event', () => {
     );
   });
 
-  test('is private, without guests and reminder, in UTC, and carries mark, key, locator and zone', () => {
+  test('is private, without guests and reminder, in UTC, and carries owner tag, key, sealed record id and zone', () => {
     expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, 'UTC')).toEqual({
       subject: 'Appointment',
       body: { contentType: 'text', content: 'one\ntwo' },
@@ -69,16 +74,16 @@ describe('an item as an event', () => {
       sensitivity: 'private',
       isReminderOn: false,
       singleValueExtendedProperties: [
-        { id: property('MirrorMark'), value: STAMP.mark },
+        { id: property('MirrorMark'), value: STAMP.ownerTag },
         { id: property('MirrorKey'), value: STAMP.key },
-        { id: property('MirrorLocator'), value: STAMP.locator },
+        { id: property('MirrorLocator'), value: STAMP.sealedRecordId },
         { id: property('MirrorRevision'), value: '9' },
         { id: property('MirrorZone'), value: 'Europe/Rome' },
       ],
     });
   });
 
-  test('M18: a whole day is at midnight in its zone, and reads as the same dates however Graph tells them', () => {
+  test('a whole day is at midnight in its zone, and reads as the same dates however Graph tells them', () => {
     const item = itemWith({ time: allDay('2027-05-01', '2027-05-02') });
     const rome = 'Europe/Rome';
     expect(toEvent(item, STAMP, rome)).toMatchObject({
@@ -100,7 +105,7 @@ describe('an item as an event', () => {
 });
 
 describe('an event as an item', () => {
-  test('M13: seven digits and another original zone change nothing', () => {
+  test('seven digits and another original zone change nothing', () => {
     const times = {
       start: { dateTime: '2027-03-10T08:00:00.0000000', timeZone: 'UTC' },
       end: { dateTime: '2027-03-10T08:30:00.0000000', timeZone: 'UTC' },
@@ -110,7 +115,7 @@ describe('an event as an item', () => {
   });
 
   test.each(['W. Europe Standard Time', 'Europe/Rome', 'tzone://Microsoft/Custom'])(
-    'M13: a time that is not in UTC although UTC was asked for is not guessed: %s',
+    'a time that is not in UTC although UTC was asked for is not guessed: %s',
     (timeZone) => {
       const start = { dateTime: '2027-03-10T09:00:00.0000000', timeZone };
       expect(read(stored(itemWith(), { start, end: start }))?.item).toBeNull();
@@ -122,15 +127,15 @@ describe('an event as an item', () => {
     ['was cancelled', { isCancelled: true }],
     ['is not private any more', { sensitivity: 'normal' }],
     ['is tentative', { showAs: 'tentative' }],
-    ['lost its zone', { singleValueExtendedProperties: [{ id: property('MirrorMark'), value: STAMP.mark }] }],
+    ['lost its zone', { singleValueExtendedProperties: [{ id: property('MirrorMark'), value: STAMP.ownerTag }] }],
     ['has no times', { start: null }],
   ])('is ours and no item when it %s', (_what, changes) => {
     expect(read(stored(itemWith(), changes))).toMatchObject({ id: 'AAkALg', item: null });
   });
 
-  test('is ours only by the exact mark, though Graph compares without regard to case', () => {
+  test('is ours only by the exact owner tag, though Graph compares without regard to case', () => {
     const marked = (value: string) => ({ singleValueExtendedProperties: [{ id: property('MirrorMark'), value }] });
-    expect(read(stored(itemWith(), marked(STAMP.mark.toUpperCase())))).toBeNull();
+    expect(read(stored(itemWith(), marked(STAMP.ownerTag.toUpperCase())))).toBeNull();
     expect(read(stored(itemWith(), { singleValueExtendedProperties: null }))).toBeNull();
     expect(read({ newThing: 1 })).toBeNull();
   });
@@ -141,15 +146,17 @@ describe('an event as an item', () => {
       id: id.replace(/\{.*\}/, (guid) => guid.toUpperCase()),
       value,
     }));
-    expect(read({ ...event, singleValueExtendedProperties: properties })).toMatchObject({ locator: STAMP.locator });
+    expect(read({ ...event, singleValueExtendedProperties: properties })).toMatchObject({
+      sealedRecordId: STAMP.sealedRecordId,
+    });
   });
 
-  test('holds an item only when its content and its locator are there', () => {
+  test('holds an item only when its content and its sealed record id are there', () => {
     const event = read(stored(itemWith()))!;
     expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
     expect(holds(event, { item: itemWith({ title: 'Other' }), revision: 9 })).toBe(false);
     expect(holds(event, { item: itemWith(), revision: 10 }), 'another write').toBe(false);
-    expect(holds({ ...event, locator: null }, { item: itemWith(), revision: 9 })).toBe(false);
+    expect(holds({ ...event, sealedRecordId: null }, { item: itemWith(), revision: 9 })).toBe(false);
   });
 });
 

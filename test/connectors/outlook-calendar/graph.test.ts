@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { ProxiedAnswer } from '../../../sandbox/kit/fault-proxy.ts';
 import { outlookCalendar } from '../../../src/connectors/outlook-calendar/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import {
@@ -14,8 +14,8 @@ import {
   failure,
   itemWith,
   keyOf,
-  locatorOf,
   MARK,
+  sealedRecordIdOf,
   signal,
   timed,
   updateOperation,
@@ -32,11 +32,11 @@ async function openWorld() {
   onTestFinished(() => target.close());
   const { sandbox, proxy, container } = target;
   const shared = new SharedState();
-  const open = (settings: object = {}, mark = MARK, authorizer = target.authorizer) =>
+  const open = (settings: object = {}, ownerTag = MARK, authorizer = target.authorizer) =>
     outlookCalendar.open({
-      mark,
+      ownerTag,
       authorizer,
-      http: createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: 10_000 }),
+      http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: 10_000 }),
       shared,
       log: silentLogger,
       clock: Date.now,
@@ -70,7 +70,7 @@ describe('a key that was used before', () => {
     [400, true],
     [409, false],
     [409, true],
-  ] as const)('M1: leads to the event that carries it (%d, the event named: %s)', async (status, named) => {
+  ] as const)('leads to the event that carries it (%d, the event named: %s)', async (status, named) => {
     const { kit, sandbox, proxy } = await openWorld();
     sandbox.configure({ duplicateTransactionStatus: status, duplicateNamesEvent: named });
     proxy.add({ ...WRITES, fault: { kind: 'lost-answer' } });
@@ -80,7 +80,7 @@ describe('a key that was used before', () => {
     expect(await kit.objects()).toHaveLength(1);
   });
 
-  test('M2: is burnt when its event was deleted, and the next epoch is taken', async () => {
+  test('is burnt when its event was deleted, and the next epoch is taken', async () => {
     const { kit, target } = await openWorld();
     const [created] = await kit.create('a');
     await target.server.deleteByHand(created!.remoteId ?? '');
@@ -91,7 +91,7 @@ describe('a key that was used before', () => {
     expect((await kit.objects()).map(({ title }) => title)).toEqual(['Changed']);
   });
 
-  test('M2: is taken again when Outlook forgot it', async () => {
+  test('is taken again when Outlook forgot it', async () => {
     const { kit, sandbox, target } = await openWorld();
     sandbox.configure({ rememberTransactionIds: false });
     const [created] = await kit.create('a');
@@ -104,7 +104,7 @@ describe('a key that was used before', () => {
   test("of two events that carry it, a person's copy is let be", async () => {
     const { kit, sandbox, container } = await openWorld();
     const time = { dateTime: '2027-03-11T09:00:00', timeZone: 'UTC' };
-    const stamps = { MirrorMark: MARK, MirrorKey: keyOf('a'), MirrorLocator: locatorOf('a') };
+    const stamps = { MirrorMark: MARK, MirrorKey: keyOf('a'), MirrorLocator: sealedRecordIdOf('a') };
     const copy = {
       subject: 'Copy',
       start: time,
@@ -123,7 +123,7 @@ describe('changes by others', () => {
   test.each([
     ['with a stale condition', true],
     ['out of the blue', false],
-  ])('M3: a conflict %s is settled by one look', async (_when, isStale) => {
+  ])('a conflict %s is settled by one look', async (_when, isStale) => {
     const { kit, sandbox, target } = await openWorld();
     const [created] = await kit.create('a', 'b');
     const [a, b] = [await kit.object('a'), await kit.object('b')];
@@ -139,7 +139,7 @@ describe('changes by others', () => {
     expect((await kit.objects()).map(({ title }) => title)).toEqual(['Changed']);
   });
 
-  test('M3: a conflict that stays is for the caller to read again, and nothing is insisted on', async () => {
+  test('a conflict that stays is for the caller to read again, and nothing is insisted on', async () => {
     const { kit, sandbox } = await openWorld();
     const [created] = await kit.create('a');
     sandbox.faults.add({ match: { method: 'PATCH' }, fault: { kind: 'conflict' } });
@@ -153,7 +153,7 @@ describe('changes by others', () => {
     expect(sandbox.counts.innerCalls).toBe(3);
   });
 
-  test('M6: an event that is gone is made again by an update and gone for a delete', async () => {
+  test('an event that is gone is made again by an update and gone for a delete', async () => {
     const { kit, sandbox, target } = await openWorld();
     sandbox.configure({ rememberTransactionIds: false });
     const [a, b] = await kit.create('a', 'b');
@@ -165,7 +165,7 @@ describe('changes by others', () => {
     expect(outcomes.map(describeOutcome)).toEqual(['written recreated', 'deleted already-gone']);
   });
 
-  test('M6: an id that Outlook does not know, or cannot read, leads to the event by its key', async () => {
+  test('an id that Outlook does not know, or cannot read, leads to the event by its key', async () => {
     const { kit } = await openWorld();
     const [a, b] = await kit.create('a', 'b');
     const outcomes = await kit.attempt([
@@ -175,7 +175,7 @@ describe('changes by others', () => {
     expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
   });
 
-  test('M17: an event that was moved keeps its id: it is changed and deleted where it is', async () => {
+  test('an event that was moved keeps its id: it is changed and deleted where it is', async () => {
     const { kit, sandbox, container } = await openWorld();
     const [created] = await kit.create('a', 'b');
     const remoteId = created!.remoteId ?? '';
@@ -189,7 +189,7 @@ describe('changes by others', () => {
     expect(sandbox.events(ACCOUNT, container)).toHaveLength(1);
   });
 
-  test('M17: every request asks for ids that stay, the inner ones too', async () => {
+  test('every request asks for ids that stay, the inner ones too', async () => {
     const { kit, proxy } = await openWorld();
     await kit.worker({ createCalendar: 'Ours' }).prepare(null, signal());
     const [created] = await kit.create('a');
@@ -205,7 +205,7 @@ describe('changes by others', () => {
     }
   });
 
-  test('M19: an event with guests is left as it is, so that nobody gets a mail', async () => {
+  test('an event with guests is left as it is, so that nobody gets a mail', async () => {
     const { kit, sandbox } = await openWorld();
     const [a, b] = await kit.create('a', 'b');
     const attendees = [{ emailAddress: { address: 'guest@example.org' }, type: 'required' }];
@@ -222,7 +222,7 @@ describe('changes by others', () => {
     expect((await kit.readAll()).map(({ item }) => item)).toEqual([null, null]);
   });
 
-  test('M19: a life without guests sends no mail, deletions included', async () => {
+  test('a life without guests sends no mail, deletions included', async () => {
     const { kit, sandbox } = await openWorld();
     const [created] = await kit.create('a');
     await kit.attempt([updateOperation('a', CHANGED, created!.versionTag, created!.remoteId)]);
@@ -233,7 +233,7 @@ describe('changes by others', () => {
 });
 
 describe('batches', () => {
-  test('M4: mixed answers out of order reach their own operations; throttled ones wait for the longest', async () => {
+  test('mixed answers out of order reach their own operations; throttled ones wait for the longest', async () => {
     const { kit, proxy } = await openWorld();
     const [x, y] = await kit.create('x', 'y');
     const throttled = (seconds: string) => ({
@@ -268,7 +268,7 @@ describe('batches', () => {
     expect(await kit.objects()).toHaveLength(6);
   });
 
-  test('M4: when every part is throttled the whole target rests', async () => {
+  test('when every part is throttled the whole target rests', async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.configure({ requestsPerWindow: 0 });
     const call = kit.connector.apply(kit.target.container, [createOperation('a'), createOperation('b')], signal());
@@ -280,14 +280,14 @@ describe('batches', () => {
     [503, 'ApplicationThrottled', 'rate-limited', false],
     [503, 'ServerBusy', 'server-error', true],
     [504, 'GatewayTimeout', 'server-error', true],
-  ] as const)('M5: a batch that is answered %d %s as a whole: %s', async (status, code, expected, ambiguous) => {
+  ] as const)('a batch that is answered %d %s as a whole: %s', async (status, code, expected, ambiguous) => {
     const { kit, proxy } = await openWorld();
     proxy.add({ ...WRITES, fault: { kind: 'answer', answer: refusal(status, code, '11') } });
     const [outcome] = await kit.attempt([createOperation('a')]);
     expect(failure(outcome)).toMatchObject({ code: expected, retry: 'later', retryAfterMs: 11_000, ambiguous });
   });
 
-  test('M5: the calls of preparing and reading that are answered 429 and 503 are not repeated', async () => {
+  test('the calls of preparing and reading that are answered 429 and 503 are not repeated', async () => {
     const { kit, proxy } = await openWorld();
     for (const [status, code] of [
       [429, 'rate-limited'],
@@ -301,12 +301,12 @@ describe('batches', () => {
     }
   });
 
-  test('M9: several targets in one mailbox never have more than four requests under way', async () => {
+  test('several targets in one mailbox never have more than four requests under way', async () => {
     const { kit, sandbox, container, open } = await openWorld();
     sandbox.configure({ latencyMs: 5 });
     const marks = ['targetone0000000', 'targettwo0000000', 'targetthree00000'];
-    const work = (mark: string) => Array.from({ length: 20 }, (_, index) => createOperation(`${mark}${index}`));
-    const workers = marks.map((mark) => open({}, mark));
+    const work = (ownerTag: string) => Array.from({ length: 20 }, (_, index) => createOperation(`${ownerTag}${index}`));
+    const workers = marks.map((ownerTag) => open({}, ownerTag));
     const outcomes = await Promise.all([
       ...workers.map((worker, index) => worker.apply(container, work(marks[index]!), signal())),
       kit.readAll(open()),
@@ -331,7 +331,7 @@ describe('batches', () => {
 });
 
 describe('times', () => {
-  test("M13: a person's change in a Windows zone is read as the instant that it is, in our zone", async () => {
+  test("a person's change in a Windows zone is read as the instant that it is, in our zone", async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.configure({ customTimeZones: true });
     await kit.create('a');
@@ -344,22 +344,19 @@ describe('times', () => {
     expect((await kit.readAll())[0]?.item).toEqual(itemWith({ time }));
   });
 
-  test.each(['midnight', 'shifted'] as const)(
-    'M18: whole days in a zone come back (told as %s)',
-    async (allDayReads) => {
-      const { kit, sandbox, container, open } = await openWorld();
-      sandbox.configure({ allDayReads });
-      const worker = open({ wholeDayZone: 'Europe/Rome' });
-      const item = itemWith({ time: allDay('2027-10-31', '2027-11-01') });
-      await worker.apply(container, [createOperation('a', item)], signal());
-      expect((await kit.readAll(worker))[0]?.item).toEqual(item);
-      expect(describeOutcome((await kit.attempt([createOperation('a', item)], worker))[0])).toBe('written adopted');
-      expect(sandbox.events(ACCOUNT, container)[0]).toMatchObject({
-        isAllDay: true,
-        originalStartTimeZone: 'W. Europe Standard Time',
-      });
-    },
-  );
+  test.each(['midnight', 'shifted'] as const)('whole days in a zone come back (told as %s)', async (allDayReads) => {
+    const { kit, sandbox, container, open } = await openWorld();
+    sandbox.configure({ allDayReads });
+    const worker = open({ wholeDayZone: 'Europe/Rome' });
+    const item = itemWith({ time: allDay('2027-10-31', '2027-11-01') });
+    await worker.apply(container, [createOperation('a', item)], signal());
+    expect((await kit.readAll(worker))[0]?.item).toEqual(item);
+    expect(describeOutcome((await kit.attempt([createOperation('a', item)], worker))[0])).toBe('written adopted');
+    expect(sandbox.events(ACCOUNT, container)[0]).toMatchObject({
+      isAllDay: true,
+      originalStartTimeZone: 'W. Europe Standard Time',
+    });
+  });
 
   test('a body that comes as HTML although text was asked for makes no difference', async () => {
     const { kit, proxy } = await openWorld();
@@ -384,7 +381,7 @@ describe('times', () => {
 });
 
 describe('mailboxes and logins', () => {
-  test('M15: a claims challenge asks a person to log in again', async () => {
+  test('a claims challenge asks a person to log in again', async () => {
     const { kit, sandbox } = await openWorld();
     await kit.create('a');
     sandbox.challengeClaims(ACCOUNT, true);
@@ -394,7 +391,7 @@ describe('mailboxes and logins', () => {
     await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject(challenge);
   });
 
-  test('M15: parts of a batch may be challenged too', async () => {
+  test('parts of a batch may be challenged too', async () => {
     const { kit, proxy } = await openWorld();
     const challenged = {
       status: 401,
@@ -412,7 +409,7 @@ describe('mailboxes and logins', () => {
     expect(describeOutcome(other)).toBe('written created');
   });
 
-  test('M16: a mailbox without a licence is a matter of settings, and nothing counts as deleted', async () => {
+  test('a mailbox without a licence is a matter of settings, and nothing counts as deleted', async () => {
     const { kit, sandbox } = await openWorld();
     const [created] = await kit.create('a');
     sandbox.addMailbox(ACCOUNT, { licensed: false });

@@ -17,7 +17,7 @@ const change = (secret: string, changes: object = {}) => ({
   ...changes,
 });
 
-describe('M10: the check of an address', () => {
+describe('the check of an address', () => {
   test.each([
     ['Validation%3A+Testing+client', 'Validation: Testing client'],
     ['a%2Bb%25c%26d%3De', 'a+b%c&d=e'],

@@ -8,14 +8,14 @@ import { toStamp } from '../../../src/connectors/stamp.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
-import { keyOf, locatorOf, MARK } from '../../contract/contract-kit.ts';
+import { keyOf, MARK, sealedRecordIdOf } from '../../contract/contract-kit.ts';
 import { contact, signal } from './harness.ts';
 
 const KEY = keyOf('a');
 const WANTED = contact({ name: 'New' });
 const OLD = contact({ name: 'Old' });
 const named = { recordId: 'a', key: KEY, revision: 1 };
-const create = { kind: 'create', ...named, locator: locatorOf('a'), item: WANTED } as const;
+const create = { kind: 'create', ...named, sealedRecordId: sealedRecordIdOf('a'), item: WANTED } as const;
 const update = (remoteId: string | null = '7') => ({ ...create, kind: 'update', versionTag: 'v1', remoteId }) as const;
 const remove = (remoteId: string | null = '7', erase = false) =>
   ({ kind: 'delete', ...named, versionTag: 'v1', remoteId, erase }) as const;
@@ -69,7 +69,7 @@ function scopeOf(choice: Choice, client: CrmClient): Scope {
     resource,
     stream: 'patients',
     properties,
-    mark: MARK,
+    ownerTag: MARK,
     baseUrl: 'https://crm',
     signal: signal(),
   };
@@ -79,15 +79,24 @@ interface RecordChanges {
   id?: string | number;
   etag?: string;
   key?: string | null;
-  mark?: string | null;
+  ownerTag?: string | null;
   revision?: number;
   item?: CrmItem;
 }
 
 /** A record as the CRM shows it: ours, with what the operations want. */
-function record({ id = '7', etag = 'v7', key = KEY, mark = MARK, revision = 1, item = WANTED }: RecordChanges = {}) {
+function record({
+  id = '7',
+  etag = 'v7',
+  key = KEY,
+  ownerTag = MARK,
+  revision = 1,
+  item = WANTED,
+}: RecordChanges = {}) {
   const stamp =
-    mark === null ? null : toStamp(mark, { locator: locatorOf('a'), contactKey: null, startAt: 0, revision });
+    ownerTag === null
+      ? null
+      : toStamp(ownerTag, { sealedRecordId: sealedRecordIdOf('a'), contactKey: null, startAt: 0, revision });
   return { id, etag, mirrorKey: key, mirrorStamp: stamp, ...item.properties };
 }
 
@@ -176,7 +185,7 @@ describe('a create', () => {
 
   test('adopts a record with its key, without a write where it says what it should', async () => {
     expect(await carry(create, [{}], [])).toMatchObject({ log: [], outcome: asItWas('adopted') });
-    for (const changes of [{ item: OLD }, { revision: 0 }, { mark: null }]) {
+    for (const changes of [{ item: OLD }, { revision: 0 }, { ownerTag: null }]) {
       const { log, calls, outcome } = await carry(create, [changes], [shown({ etag: 'v8' })]);
       expect(log).toEqual(['update 7 if v7']);
       expect(calls[0]?.values).toMatchObject({ contactId: 'c1', fields: 'id,mirrorKey,mirrorStamp,name' });
@@ -186,7 +195,7 @@ describe('a create', () => {
   });
 
   test('never touches a record of another target', async () => {
-    expect((await carry(create, [{ mark: 'anothermark00000' }], [])).outcome).toEqual(BURNT);
+    expect((await carry(create, [{ ownerTag: 'anothermark00000' }], [])).outcome).toEqual(BURNT);
   });
 
   test('gives way to a later write of ours', async () => {
@@ -228,7 +237,7 @@ describe('a create', () => {
   });
 
   test('that is refused stays so where there is no such record, several, or a stranger’s', async () => {
-    for (const rows of [[], [{}, { id: '8' }], [{ mark: 'anothermark00000' }]]) {
+    for (const rows of [[], [{}, { id: '8' }], [{ ownerTag: 'anothermark00000' }]]) {
       expect((await carry(create, [], [refused, listed(...rows)])).outcome).toBe(refused);
     }
   });
@@ -243,7 +252,7 @@ describe('an update', () => {
     const { log, outcome } = await carry(update(), [{ item: OLD }], [shown({ etag: 'v8' })]);
     expect([log, outcome]).toEqual([['update 7 if v7'], wrote('updated', { versionTag: 'v8' })]);
     expect((await carry(update(), [{}], [])).outcome).toEqual(asItWas('updated'));
-    expect((await carry(update(), [{ mark: 'anothermark00000' }], [])).outcome).toEqual(BURNT);
+    expect((await carry(update(), [{ ownerTag: 'anothermark00000' }], [])).outcome).toEqual(BURNT);
   });
 
   test('whose answer shows nothing tells nothing of what is stored', async () => {
@@ -292,7 +301,7 @@ describe('an update', () => {
   });
 
   test('of what the search does not show looks at its id, and gives it its key back', async () => {
-    for (const changes of [{}, { mark: null }]) {
+    for (const changes of [{}, { ownerTag: null }]) {
       const { log } = await carry(update(), [], [shown({ ...changes, item: OLD }), shown()]);
       expect(log).toEqual(['get 7', 'update 7 if v7']);
     }
@@ -303,9 +312,9 @@ describe('an update', () => {
 
   test.each([
     ['another record of ours', STRANGER],
-    ['a record of another target', { mark: 'anothermark00000' }],
-    ['a record without key and stamp', { key: null, mark: null }],
-    ['a record of somebody else’s without our stamp', { ...STRANGER, mark: null }],
+    ['a record of another target', { ownerTag: 'anothermark00000' }],
+    ['a record without key and stamp', { key: null, ownerTag: null }],
+    ['a record of somebody else’s without our stamp', { ...STRANGER, ownerTag: null }],
   ])('whose id leads to %s leaves that alone, and makes its own', async (_, changes) => {
     const { log, outcome } = await carry(update(), [], [shown(changes), shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['get 7', 'create'], wrote('recreated', { remoteId: '9' })]);
@@ -363,14 +372,14 @@ describe('a deletion', () => {
     for (const changes of [{}, { key: null }]) {
       expect((await carry(remove(), [], [shown(changes), done])).log).toEqual(['get 7', 'delete 7 if v7']);
     }
-    for (const changes of [STRANGER, { mark: 'anothermark00000' }, { key: null, mark: null }]) {
+    for (const changes of [STRANGER, { ownerTag: 'anothermark00000' }, { key: null, ownerTag: null }]) {
       const { log, outcome } = await carry(remove(), [], [shown(changes)]);
       expect([log, outcome]).toEqual([['get 7'], deletion('already-gone')]);
     }
   });
 
   test('never touches a record of another target', async () => {
-    expect((await carry(remove(), [{ mark: 'anothermark00000' }], [])).outcome).toEqual(deletion('already-gone'));
+    expect((await carry(remove(), [{ ownerTag: 'anothermark00000' }], [])).outcome).toEqual(deletion('already-gone'));
   });
 
   test('where the CRM can’t be asked by id goes by the id and the tag that it knows', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
@@ -58,10 +58,10 @@ export function openTarget(choice: TargetChoice): OpenTarget {
   const identity = createTargetIdentity(IDENTITY_KEY, 'clinic', target, form);
   const connector = restCrm.open({
     settings: restCrm.settingsSchema.parse(choice.settings),
-    mark: identity.mark,
+    ownerTag: identity.ownerTag,
     crm: { stream, properties },
     authorizer: choice.authorizer ?? steadyLogin(),
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: choice.timeoutMs ?? 10_000 }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: choice.timeoutMs ?? 10_000 }),
     shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
@@ -75,13 +75,13 @@ export function openTarget(choice: TargetChoice): OpenTarget {
     create: (recordId, item) => ({
       kind: 'create',
       ...naming(recordId),
-      locator: identity.locator(recordId),
+      sealedRecordId: identity.sealedRecordId(recordId),
       item,
     }),
     update: (recordId, item, remoteId) => ({
       kind: 'update',
       ...naming(recordId),
-      locator: identity.locator(recordId),
+      sealedRecordId: identity.sealedRecordId(recordId),
       item,
       versionTag: null,
       remoteId,

@@ -89,7 +89,7 @@ describe('json-server, described by hand', () => {
     const [found] = await people.find('p1');
     expect(listed).toEqual(found);
     expect(people.identity.fingerprint(listed?.item as CrmItem)).toBe(people.identity.fingerprint(item));
-    expect(people.identity.recordIdOf(listed?.locator ?? '')).toBe('p1');
+    expect(people.identity.recordIdOf(listed?.sealedRecordId ?? '')).toBe('p1');
     expect(listed?.remoteId).toBe(outcome.remoteId);
   });
 
@@ -120,12 +120,12 @@ describe('json-server, described by hand', () => {
     expect((await people.readAll())[0]?.item).toEqual(changed);
   });
 
-  test('every page is read, and of every object that carries our mark once', async () => {
+  test('every page is read, and of every object that carries our owner tag once', async () => {
     const ids = Array.from({ length: 10 }, (_, index) => `p${index}`);
     await people.apply(...ids.map((id) => people.create(id, contact({ ...ROSSI, firstName: id }))));
     proxy.forget();
     const read = await people.readAll();
-    expect(read.map(({ locator }) => people.identity.recordIdOf(locator ?? '')).sort()).toEqual(ids);
+    expect(read.map(({ sealedRecordId }) => people.identity.recordIdOf(sealedRecordId ?? '')).sort()).toEqual(ids);
     // Ten of ours and one made by hand, three to a page.
     expect(proxy.requests).toHaveLength(4);
     const others = openTarget({ settings: { baseUrl: proxy.url, description }, properties: PERSON, target: 'another' });

@@ -15,7 +15,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     const [listed] = await target.readAll();
     expect(listed?.item).toEqual(named('Anna'));
     expect(target.identity.fingerprint(listed?.item as CrmItem)).toBe(target.identity.fingerprint(named('Anna')));
-    expect(target.identity.recordIdOf(listed?.locator ?? '')).toBe('p1');
+    expect(target.identity.recordIdOf(listed?.sealedRecordId ?? '')).toBe('p1');
     expect(await target.find('p1', 'nobody')).toEqual([listed]);
   });
 

@@ -240,7 +240,7 @@ test('without a stamp nothing is read as ours, and a create finds by key: never 
   });
   await bare.written(bare.create('p1', anna));
   expect(await bare.readAll()).toEqual([]);
-  expect((await bare.find('p1'))[0]).toMatchObject({ locator: null, item: anna });
+  expect((await bare.find('p1'))[0]).toMatchObject({ sealedRecordId: null, item: anna });
   expect((await bare.written(bare.create('p1', contact({ ...espocrm.person, firstName: 'Other' })))).effect).toBe(
     'adopted',
   );

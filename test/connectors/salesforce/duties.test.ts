@@ -23,7 +23,7 @@ import {
 const CANARY = 'ValueCanary';
 
 describe('rows', () => {
-  test('S1: a key that several records carry is quarantined: none is chosen, written or deleted', async () => {
+  test('a key that several records carry is quarantined: none is chosen, written or deleted', async () => {
     const [key, ...others] = FIELDS.Contact!;
     const { sandbox, open } = await openWorld({
       customFields: { ...FIELDS, Contact: [{ ...key!, unique: false }, ...others] },
@@ -43,7 +43,7 @@ describe('rows', () => {
     expect(sandbox.records('Contact').filter(({ Clinic_Key__c }) => Clinic_Key__c === keyOf('a'))).toEqual(before);
   });
 
-  test('S2: fail alone in an answer that says 200, each in its place', async () => {
+  test('fail alone in an answer that says 200, each in its place', async () => {
     const { sandbox, open } = await openWorld();
     const names = ['a', 'b', 'c', 'd'];
     const operations = names.map((name) => create(name, patient({ LastName: name === 'c' ? null : name })));
@@ -72,7 +72,7 @@ describe('rows', () => {
     });
   });
 
-  test('S3: that are locked are tried once more, children of one parent together; then it is for the caller', async () => {
+  test('that are locked are tried once more, children of one parent together; then it is for the caller', async () => {
     const { sandbox, open } = await openWorld();
     await apply(open(), create('p1'), create('p2'));
     sandbox.recording.record(true);
@@ -90,10 +90,10 @@ describe('rows', () => {
     expect(order).toEqual([...order].sort());
   });
 
-  test('S3: of two targets in one org take turns, so that none locks the other out', async () => {
+  test('of two targets in one org take turns, so that none locks the other out', async () => {
     const { sandbox, open, login } = await openWorld({ writeMs: 60 });
     await apply(open(), create('p1'));
-    const other = open('appointments', { mark: 'othermark0000000', login: { ...login } });
+    const other = open('appointments', { ownerTag: 'othermark0000000', login: { ...login } });
     const one = open('appointments');
     const outcomes = await Promise.all([
       apply(one, create('a', visit(keyOf('p1')))),
@@ -103,7 +103,7 @@ describe('rows', () => {
     expect(sandbox.counts.rowsFailed).toBe(0);
   });
 
-  test('S4: of a key that was created at the same moment are tried once more, and update', async () => {
+  test('of a key that was created at the same moment are tried once more, and update', async () => {
     const { sandbox, open, login } = await openWorld({ writeMs: 150 });
     // Another process, as far as turns go.
     const twin = { ...login, baseUrl: () => sandbox.url.replace('127.0.0.1', 'localhost') };
@@ -115,7 +115,7 @@ describe('rows', () => {
     expect(sandbox.records('Contact')).toHaveLength(1);
   });
 
-  test('S5: that a duplicate rule refuses are told, and the rule is not bypassed', async () => {
+  test('that a duplicate rule refuses are told, and the rule is not bypassed', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.addDuplicateRule({ object: 'Contact', fields: ['Email'], action: 'alert' });
     sandbox.addByHand('Contact', { LastName: 'By hand', Email: 'rossi@clinic.example' });
@@ -128,7 +128,7 @@ describe('rows', () => {
     });
   });
 
-  test('S10: that a validation rule refuses fail alone, naming fields and nothing of what they hold', async () => {
+  test('that a validation rule refuses fail alone, naming fields and nothing of what they hold', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.addValidationRule({ object: 'Contact', field: 'Phone', refuses: CANARY, message: `No ${CANARY}` });
     const long = patient({ LastName: CANARY.repeat(10), Phone: '1' });
@@ -166,7 +166,7 @@ describe('rows', () => {
 });
 
 describe('the limit of API calls', () => {
-  test('S6: reached, makes the target rest for an hour', async () => {
+  test('reached, makes the target rest for an hour', async () => {
     const { sandbox, open } = await openWorld({ dailyApiCalls: 100 });
     const worker = open('patients', { settings: { stopAtShare: 1 } });
     await worker.prepare(null, signal());
@@ -175,7 +175,7 @@ describe('the limit of API calls', () => {
     await expect(apply(worker, create('a'), create('b'))).rejects.toSatisfy(rest);
   });
 
-  test('S7: near, stops the target before its end, and an hour later it looks again', async () => {
+  test('near, stops the target before its end, and an hour later it looks again', async () => {
     const { sandbox, open } = await openWorld({ dailyApiCalls: 100 });
     let now = Date.now();
     const worker = open('patients', { clock: () => now });
@@ -195,9 +195,9 @@ describe('the limit of API calls', () => {
 });
 
 describe('the login', () => {
-  test('S8: is renewed once when its session ends in the middle, whoever waits', async () => {
+  test('is renewed once when its session ends in the middle, whoever waits', async () => {
     const { sandbox, open, login } = await openWorld();
-    const workers = [open(), open('appointments'), open('patients', { mark: 'othermark0000000' })];
+    const workers = [open(), open('appointments'), open('patients', { ownerTag: 'othermark0000000' })];
     for (const worker of workers) await worker.prepare(null, signal());
     sandbox.endSessions();
     const outcomes = await Promise.all([
@@ -209,7 +209,7 @@ describe('the login', () => {
     expect(login.renewals).toBe(1);
   });
 
-  test('S8: that is refused after its renewal is a matter for a person', async () => {
+  test('that is refused after its renewal is a matter for a person', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     sandbox.faults.add({ fault: { kind: 'status', status: 401 } });
@@ -218,7 +218,7 @@ describe('the login', () => {
     );
   });
 
-  test('S9: gives each call its header of then, so that a rotated one is used at once', async () => {
+  test('gives each call its header of then, so that a rotated one is used at once', async () => {
     const { sandbox, open, login } = await openWorld();
     const worker = open();
     await apply(worker, create('a'));
@@ -230,21 +230,18 @@ describe('the login', () => {
     expect(login.renewals).toBe(1);
   });
 
-  test.each(['unauthorized', 'redirect', 'closed'] as const)(
-    'S13: leads to where the org moved to (%s)',
-    async (old) => {
-      const { sandbox, open, login } = await openWorld();
-      const worker = open();
-      const container = await worker.prepare(null, signal());
-      login.orgUrl = await sandbox.moveInstance(old);
-      expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);
-      expect(inWords(await apply(worker, create('b')))).toEqual(['b created']);
-      expect(login.renewals).toBe(1);
-      expect(await worker.prepare(container, signal())).toBe(container);
-    },
-  );
+  test.each(['unauthorized', 'redirect', 'closed'] as const)('leads to where the org moved to (%s)', async (old) => {
+    const { sandbox, open, login } = await openWorld();
+    const worker = open();
+    const container = await worker.prepare(null, signal());
+    login.orgUrl = await sandbox.moveInstance(old);
+    expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);
+    expect(inWords(await apply(worker, create('b')))).toEqual(['b created']);
+    expect(login.renewals).toBe(1);
+    expect(await worker.prepare(container, signal())).toBe(container);
+  });
 
-  test('S13: that knows no other address leaves the redirect unfollowed', async () => {
+  test('that knows no other address leaves the redirect unfollowed', async () => {
     const { sandbox, open } = await openWorld();
     await sandbox.moveInstance('redirect');
     await expect(open().prepare(null, signal())).rejects.toSatisfy(
@@ -254,7 +251,7 @@ describe('the login', () => {
 });
 
 describe('the org', () => {
-  test('S11: that hides a field or lets it only be read is told by name, before and in the middle', async () => {
+  test('that hides a field or lets it only be read is told by name, before and in the middle', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     await worker.prepare(null, signal());
@@ -276,7 +273,7 @@ describe('the org', () => {
     expect(sandbox.records('Contact')).toEqual([]);
   });
 
-  test.each([404, 410] as const)('S12: that retired the version is told so (%d)', async (retiredStatus) => {
+  test.each([404, 410] as const)('that retired the version is told so (%d)', async (retiredStatus) => {
     const { sandbox, open } = await openWorld({ retiredStatus });
     const worker = open('patients', { settings: { apiVersion: '60.0' } });
     expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);
@@ -292,7 +289,7 @@ describe('the org', () => {
     await expect(readAll(worker)).rejects.toSatisfy(retired);
   });
 
-  test('S14: writes as many as there are by collections, and no job of the Bulk API is ever begun', async () => {
+  test('writes as many as there are by collections, and no job of the Bulk API is ever begun', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.recording.record(true);
     await writeAll(
@@ -303,23 +300,20 @@ describe('the org', () => {
     expect(sandbox.recording.recorded().filter(({ url }) => url.includes('/jobs/'))).toEqual([]);
   });
 
-  test.each(['lost-answer', 'cut-body', 'cut'])(
-    'S15: is sent the same again after %s, which is harmless',
-    async (kind) => {
-      const { sandbox, open } = await openWorld();
-      const worker = open();
-      await worker.prepare(null, signal());
-      const operations = [create('a'), create('b')];
-      sandbox.faults.add({ times: 1, match: { method: 'POST' }, fault: { kind } });
-      await expect(apply(worker, ...operations)).rejects.toSatisfy(
-        isMirrorError({ actor: 'remote', retry: 'later', code: 'connection-failed' }),
-      );
-      const effect = kind === 'cut' ? 'created' : 'adopted';
-      expect(inWords(await apply(worker, ...operations))).toEqual([`a ${effect}`, `b ${effect}`]);
-      expect(inWords(await apply(worker, ...operations))).toEqual(['a adopted', 'b adopted']);
-      expect(sandbox.records('Contact')).toHaveLength(2);
-    },
-  );
+  test.each(['lost-answer', 'cut-body', 'cut'])('is sent the same again after %s, which is harmless', async (kind) => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    await worker.prepare(null, signal());
+    const operations = [create('a'), create('b')];
+    sandbox.faults.add({ times: 1, match: { method: 'POST' }, fault: { kind } });
+    await expect(apply(worker, ...operations)).rejects.toSatisfy(
+      isMirrorError({ actor: 'remote', retry: 'later', code: 'connection-failed' }),
+    );
+    const effect = kind === 'cut' ? 'created' : 'adopted';
+    expect(inWords(await apply(worker, ...operations))).toEqual([`a ${effect}`, `b ${effect}`]);
+    expect(inWords(await apply(worker, ...operations))).toEqual(['a adopted', 'b adopted']);
+    expect(sandbox.records('Contact')).toHaveLength(2);
+  });
 });
 
 function idOf(outcome: Outcome<CrmItem> | undefined): string | null {

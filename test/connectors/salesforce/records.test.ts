@@ -292,13 +292,13 @@ describe('what people do to contacts', () => {
     expect(inWords(await apply(worker, update('a'), create('b')))).toEqual(['a key-burnt', 'b created']);
   });
 
-  test('what is found by key is what carries our mark', async () => {
+  test('what is found by key is what carries our owner tag', async () => {
     const { open } = await openWorld();
     const worker = open();
     await apply(worker, create('a'), create('b'));
-    await apply(open('patients', { mark: 'othermark0000000' }), create('theirs'));
+    await apply(open('patients', { ownerTag: 'othermark0000000' }), create('theirs'));
     const found = await worker.find('container', [keyOf('a'), keyOf('theirs'), keyOf('nobody')], signal());
-    expect(found).toMatchObject([{ key: keyOf('a'), locator: 'locator-a', item: patient() }]);
+    expect(found).toMatchObject([{ key: keyOf('a'), sealedRecordId: 'sealed-a', item: patient() }]);
     expect((await readAll(worker)).map(({ key }) => key).sort()).toEqual([keyOf('a'), keyOf('b')].sort());
   });
 });

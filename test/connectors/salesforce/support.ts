@@ -9,7 +9,7 @@ import {
 import type { Authorizer, Connector } from '../../../src/connectors/connector.ts';
 import { salesforce } from '../../../src/connectors/salesforce/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
@@ -76,7 +76,7 @@ export interface Choice {
   settings?: object;
   properties?: readonly MappedProperty[];
   login?: Authorizer;
-  mark?: string;
+  ownerTag?: string;
   clock?: () => number;
   timeoutMs?: number;
 }
@@ -96,12 +96,12 @@ export async function openWorld(options: SalesforceSandboxOptions = {}): Promise
   return {
     sandbox,
     login,
-    open: (stream = 'patients', { settings = {}, properties = PROPERTIES[stream], mark = MARK, ...rest } = {}) =>
+    open: (stream = 'patients', { settings = {}, properties = PROPERTIES[stream], ownerTag = MARK, ...rest } = {}) =>
       salesforce.open({
-        mark,
+        ownerTag,
         crm: { stream, properties },
         authorizer: rest.login ?? login,
-        http: createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: rest.timeoutMs ?? 10_000 }),
+        http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: rest.timeoutMs ?? 10_000 }),
         shared,
         log: silentLogger,
         clock: rest.clock ?? Date.now,
@@ -169,7 +169,14 @@ export function invoice(contactKey: string | null): CrmItem {
 }
 
 export function create(recordId: string, item: CrmItem = patient()): Operation<CrmItem> {
-  return { kind: 'create', recordId, key: keyOf(recordId), locator: `locator-${recordId}`, item, revision: 1 };
+  return {
+    kind: 'create',
+    recordId,
+    key: keyOf(recordId),
+    sealedRecordId: `sealed-${recordId}`,
+    item,
+    revision: 1,
+  };
 }
 
 export function update(
@@ -177,8 +184,17 @@ export function update(
   item: CrmItem = patient(),
   remoteId: string | null = null,
 ): Operation<CrmItem> {
-  const locator = `locator-${recordId}`;
-  return { kind: 'update', recordId, key: keyOf(recordId), locator, item, revision: 1, versionTag: null, remoteId };
+  const sealedRecordId = `sealed-${recordId}`;
+  return {
+    kind: 'update',
+    recordId,
+    key: keyOf(recordId),
+    sealedRecordId,
+    item,
+    revision: 1,
+    versionTag: null,
+    remoteId,
+  };
 }
 
 export function remove(recordId: string, remoteId: string | null = null): Operation<CrmItem> {

@@ -5,11 +5,11 @@ import { toRow, type Write } from '../../../src/connectors/salesforce/from-model
 import { byKeyQuery, queryPart, type Scope } from '../../../src/connectors/salesforce/reading.ts';
 import type { RowResult } from '../../../src/connectors/salesforce/schemas.ts';
 import { upsert } from '../../../src/connectors/salesforce/writing.ts';
-import type { WireAnswer } from '../../../src/connectors/wire.ts';
+import type { WireResponse } from '../../../src/connectors/wire.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
-import { describeOutcome, keyOf, locatorOf, MARK, signal } from '../../contract/contract-kit.ts';
+import { describeOutcome, keyOf, MARK, sealedRecordIdOf, signal } from '../../contract/contract-kit.ts';
 
 const CONTACTS: RecordForm = {
   stream: 'patients',
@@ -34,10 +34,10 @@ interface Org {
   /** What becomes of a row, the first time and later. */
   row?: (recordId: string, tries: number) => Partial<RowResult>;
   /** What becomes of a collection, where not row by row. */
-  collection?: (recordIds: string[]) => WireAnswer | null | undefined;
+  collection?: (recordIds: string[]) => WireResponse | null | undefined;
   /** How a record is shown that was written. */
   shown?: (record: Row) => Row;
-  readBack?: WireAnswer | null;
+  readBack?: WireResponse | null;
   /** What becomes of a whole call: the first, the second … */
   call?: (number: number) => MirrorError | undefined;
   rows?: number;
@@ -50,15 +50,15 @@ function write(recordId: string, changes: Partial<CrmItem> = {}, kind: Write['ki
   const key = keyOf(recordId);
   NAMES.set(key, recordId);
   const item = { properties: { LastName: recordId }, contactKey: null, startAt: 0, ...changes };
-  const operation = { recordId, key, locator: locatorOf(recordId), item, revision: 1 };
+  const operation = { recordId, key, sealedRecordId: sealedRecordIdOf(recordId), item, revision: 1 };
   return kind === 'create' ? { kind, ...operation } : { kind, ...operation, versionTag: null, remoteId: null };
 }
 
 const writes = (count: number) =>
   Array.from({ length: count }, (_, index) => write(`r${String(index).padStart(3, '0')}`));
 const idOf = (recordId: string) => `003${keyOf(recordId).slice(0, 12)}`;
-const ok = (body: unknown): WireAnswer => ({ status: 200, body, retryAfterMs: null });
-const refusal = (status: number, errorCode: string): WireAnswer => ({
+const ok = (body: unknown): WireResponse => ({ status: 200, body, retryAfterMs: null });
+const refusal = (status: number, errorCode: string): WireResponse => ({
   status,
   body: [{ errorCode, message: 'x' }],
   retryAfterMs: null,
@@ -77,7 +77,7 @@ async function run(org: Org, ...operations: Write[]) {
   const given = signal();
   const { form = CONTACTS, rows = 200 } = org;
 
-  function collection(records: Row[]): WireAnswer | null {
+  function collection(records: Row[]): WireResponse | null {
     const ids = records.map((record) => NAMES.get(String(record[form.keyField])) ?? '');
     const whole = org.collection?.(ids);
     if (whole !== undefined) return whole;
@@ -109,7 +109,7 @@ async function run(org: Org, ...operations: Write[]) {
       });
     },
   } as Partial<OrgClient> as OrgClient;
-  const scope: Scope = { client, form, mark: MARK, pace: { rows } };
+  const scope: Scope = { client, form, ownerTag: MARK, pace: { rows } };
   const outcomes = await upsert(scope, operations, given);
   expect(outcomes.map(({ recordId }) => recordId).sort(), 'one outcome each').toEqual(
     operations.map(({ recordId }) => recordId).sort(),
@@ -209,7 +209,7 @@ describe('what is stored', () => {
     ['the query is refused', { readBack: refusal(400, 'MALFORMED_QUERY') }],
     ['the query does not end', { readBack: ok({ done: false, records: [] }) }],
     ['the record is not shown', { readBack: ok({ done: true, records: [] }) }],
-    ['the record carries another mark by now', { shown: (record) => ({ ...record, Clinic_Stamp__c: 'x' }) }],
+    ['the record carries another ownerTag by now', { shown: (record) => ({ ...record, Clinic_Stamp__c: 'x' }) }],
     ['the record can’t be read', { shown: (record) => ({ ...record, LastName: 7 }) }],
   ])('is not told where %s; it is written all the same', async (_, org) => {
     expect((await run(org, write('a'))).outcomes).toStrictEqual([outcome]);

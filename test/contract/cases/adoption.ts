@@ -6,7 +6,7 @@ import {
   describeOutcome,
   itemWith,
   keyOf,
-  locatorOf,
+  sealedRecordIdOf,
   signal,
   timed,
   updateOperation,
@@ -17,12 +17,12 @@ export const adoption = group('reading and adoption', {
   'reading an empty target gives nothing': async (kit) => {
     expect(await kit.readAll()).toEqual([]);
   },
-  'reading gives key, locator, version tag and content of all that is ours': async (kit) => {
+  'reading gives key, sealed record id, version tag and content of all that is ours': async (kit) => {
     const created = await kit.create('a', 'b', 'c');
     const items = (await kit.readAll(kit.worker())).sort((one, other) => one.key.localeCompare(other.key));
     const expected = ['a', 'b', 'c'].map((recordId, index) => ({
       key: keyOf(recordId),
-      locator: locatorOf(recordId),
+      sealedRecordId: sealedRecordIdOf(recordId),
       ...(created[index]!.versionTag === null ? {} : { versionTag: created[index]!.versionTag }),
       item: kit.item(),
     }));

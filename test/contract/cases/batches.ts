@@ -60,7 +60,7 @@ export const batches = group('many operations', {
     const operations: Operation<Item>[] = [kit.toCreate('a'), poison, deleteOperation('b', b!.versionTag)];
     const outcomes = await kit.attempt(operations);
     expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'deleted']);
-    expect((await kit.objects()).map((object) => object.locator)).toEqual([kit.toCreate('a').locator]);
+    expect((await kit.objects()).map((object) => object.sealedRecordId)).toEqual([kit.toCreate('a').sealedRecordId]);
   },
   'a server that takes fewer operations at once is met': async (kit) => {
     required(kit.target.dialect.lowerBatchLimit)(7);

@@ -65,7 +65,7 @@ export const changes = group<CalendarKit>('changes', {
     await kit.target.server.deleteByHand(remoteId);
     expect(await ask(kit, cursor)).toMatchObject({ scope: 'since', items: [], removed: [remoteId] });
   },
-  'what lost its mark is gone for us': async (kit) => {
+  'what lost its owner tag is gone for us': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     const { remoteId } = await kit.object('a');
     await kit.target.server.removeMarkByHand(remoteId);
@@ -108,7 +108,7 @@ export const changes = group<CalendarKit>('changes', {
   'foreign objects, and those of another target, are not ours': async (kit) => {
     const cursor = await begin(kit, 'a');
     const foreign = await kit.target.server.putForeign('Foreign');
-    await kit.attempt([createOperation('theirs')], kit.worker({ mark: OTHER_MARK }));
+    await kit.attempt([createOperation('theirs')], kit.worker({ ownerTag: OTHER_MARK }));
     const second = await ask(kit, cursor);
     expect(second).toMatchObject({ scope: 'since', items: [] });
     const { remoteId } = await kit.object('a');

@@ -64,7 +64,7 @@ export const containers = group<CalendarKit>('the calendar', {
   },
   'two targets with calendars of their own do not share one': async (kit) => {
     const mine = await kit.worker({ createCalendar: NAME }).prepare(null, signal());
-    const theirs = await kit.worker({ createCalendar: NAME, mark: 'othertargetmark0' }).prepare(null, signal());
+    const theirs = await kit.worker({ createCalendar: NAME, ownerTag: 'othertargetmark0' }).prepare(null, signal());
     expect(theirs).not.toBe(mine);
   },
   'all writes to a calendar that is gone end in one error of the whole target, deletes too': async (kit) => {

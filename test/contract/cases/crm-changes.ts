@@ -14,7 +14,7 @@ export const crmChanges = group<CrmKit>('changes', {
   'every reading is whole and of what is ours': async (kit) => {
     await kit.create('a', 'b');
     await kit.target.server.putForeign('Foreign');
-    await kit.attempt([kit.toCreate('theirs')], kit.worker({ mark: OTHER_MARK }));
+    await kit.attempt([kit.toCreate('theirs')], kit.worker({ ownerTag: OTHER_MARK }));
     const changes = await ask(kit);
     expect(changes).toMatchObject({ scope: 'whole', removed: [] });
     expect(changes.items.map(({ key }) => key).sort()).toEqual([keyOf('a'), keyOf('b')].sort());

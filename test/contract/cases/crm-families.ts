@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
-import { keyOf, locatorOf, updateOperation, written } from '../contract-kit.ts';
+import { keyOf, sealedRecordIdOf, updateOperation, written } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 
 const SHARED = { email: 'family@clinic.example', phone: '+390551234567' };
@@ -92,7 +92,7 @@ export const crmFamilies = group<CrmKit>('families', {
     ]);
     expect(deleted?.result).toBe('deleted');
     expect(await kit.objects()).toEqual(before);
-    expect(before[0]).not.toMatchObject({ locator: locatorOf('a') });
+    expect(before[0]).not.toMatchObject({ sealedRecordId: sealedRecordIdOf('a') });
   },
 });
 

@@ -67,7 +67,7 @@ export const crmPeople = group<CrmKit>('people and foreign objects', {
     expect((await kit.objects()).find((object) => object.remoteId === remoteId)).toEqual(before[0]);
   },
   'objects of another target are neither read nor found': async (kit) => {
-    const other = kit.worker({ mark: OTHER_MARK });
+    const other = kit.worker({ ownerTag: OTHER_MARK });
     const [theirs] = await kit.attempt([kit.toCreate('theirs')], other);
     await kit.create('a');
     expect((await kit.readAll()).map(({ key }) => key)).toEqual([keyOf('a')]);

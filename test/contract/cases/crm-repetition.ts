@@ -1,17 +1,17 @@
 import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
-import { describeOutcome, keyOf, locatorOf, MARK, updateOperation } from '../contract-kit.ts';
+import { describeOutcome, keyOf, MARK, sealedRecordIdOf, updateOperation } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 
 /** What a CRM shows of it. An upsert writes again what is there already: the content stays, the version may not. */
 export const crmRepetition = group<CrmKit>('repetition', {
-  'a create puts one object of ours with its key, mark, locator and values': async (kit) => {
+  'a create puts one object of ours with its key, owner tag, sealed record id and values': async (kit) => {
     const [outcome] = await kit.attempt([kit.toCreate('a')]);
     expect(describeOutcome(outcome)).toBe('written created');
     expect(await kit.object('a')).toMatchObject({
       key: keyOf('a'),
-      mark: MARK,
-      locator: locatorOf('a'),
+      ownerTag: MARK,
+      sealedRecordId: sealedRecordIdOf('a'),
       title: 'Appointment',
       values: { number: 7, boolean: true, date: '2027-03-10', instant: '2027-03-10T08:00:00.000Z', note: null },
     });

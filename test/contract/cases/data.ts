@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { type CalendarKit, createOperation, describeOutcome, itemWith, locatorOf } from '../contract-kit.ts';
+import { type CalendarKit, createOperation, describeOutcome, itemWith, sealedRecordIdOf } from '../contract-kit.ts';
 
 const TEXTS: Readonly<Record<string, string>> = {
   'emoji and joined emoji': 'Check-up 🦷 👩🏽‍⚕️ 👨‍👩‍👧',
@@ -52,7 +52,7 @@ async function expectArrival(kit: CalendarKit, item: CalendarItem): Promise<void
   expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');
   const object = await kit.object('a');
   expect(object).toMatchObject({ title: item.title, description: item.description, location: item.location });
-  expect(object).toMatchObject({ attendees: 0, alarms: 0, locator: locatorOf('a') });
+  expect(object).toMatchObject({ attendees: 0, alarms: 0, sealedRecordId: sealedRecordIdOf('a') });
   expect((await kit.readAll())[0]?.item).toEqual(item);
   expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written adopted');
   expect((await kit.object('a')).version, 'written once').toBe(object.version);

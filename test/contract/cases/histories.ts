@@ -4,7 +4,7 @@ import { seededRandom } from '../../../sandbox/kit/random.ts';
 import type { Item } from '../../../src/model/items.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import { type ContractCase, group } from '../contract-case.ts';
-import { type AnyKit, keyOf, locatorOf } from '../contract-kit.ts';
+import { type AnyKit, keyOf, sealedRecordIdOf } from '../contract-kit.ts';
 
 const RECORDS = ['r0', 'r1', 'r2', 'r3', 'r4', 'r5'];
 const ROUNDS = 30;
@@ -55,7 +55,7 @@ function wishAgain(memory: Memory, random: () => number, round: number): void {
 }
 
 async function interfere(kit: AnyKit, random: () => number): Promise<void> {
-  const ours = (await kit.objects()).filter((object) => object.mark !== null);
+  const ours = (await kit.objects()).filter((object) => object.ownerTag !== null);
   if (ours.length === 0) return;
   const { remoteId } = pick(ours, random);
   if (random() < 0.5) await kit.target.server.editByHand(remoteId, { title: 'By hand' });
@@ -83,7 +83,7 @@ function toOperation(kit: AnyKit, memory: Memory): Operation<Item> {
   const { recordId, wanted, linked, versionTag, epoch } = memory;
   const key = keyOf(recordId, epoch);
   if (wanted === null) return { kind: 'delete', recordId, key, revision: 1, versionTag, remoteId: null };
-  const base = { recordId, key, locator: locatorOf(recordId), item: kit.item(wanted), revision: 1 };
+  const base = { recordId, key, sealedRecordId: sealedRecordIdOf(recordId), item: kit.item(wanted), revision: 1 };
   return linked ? { kind: 'update', ...base, versionTag, remoteId: null } : { kind: 'create', ...base };
 }
 
@@ -103,14 +103,16 @@ function note(memory: Memory, outcome: Outcome<Item>): void {
 
 async function expectWishes(kit: AnyKit, memories: readonly Memory[]): Promise<void> {
   const wanted = memories.flatMap(({ wanted, recordId, epoch }) =>
-    wanted === null ? [] : [{ key: keyOf(recordId, epoch), locator: locatorOf(recordId), item: kit.item(wanted) }],
+    wanted === null
+      ? []
+      : [{ key: keyOf(recordId, epoch), sealedRecordId: sealedRecordIdOf(recordId), item: kit.item(wanted) }],
   );
   const read = await kit.readAll();
   const byKey = (one: { key: string }, other: { key: string }) => one.key.localeCompare(other.key);
   expect(read.toSorted(byKey)).toMatchObject(wanted.toSorted(byKey));
   const objects = await kit.objects();
-  expect(objects.filter((object) => object.mark === null).map((object) => object.title)).toEqual(['Foreign']);
-  expect(objects.filter((object) => object.mark !== null)).toHaveLength(wanted.length);
+  expect(objects.filter((object) => object.ownerTag === null).map((object) => object.title)).toEqual(['Foreign']);
+  expect(objects.filter((object) => object.ownerTag !== null)).toHaveLength(wanted.length);
 }
 
 function pick<Value>(values: readonly Value[], random: () => number): Value {

@@ -18,14 +18,14 @@ async function held({ target: { proxy, dialect } }: Pick<AnyKit, 'target'>): Pro
 
 /** Writes of a worker that lost its lease in mid-call, and answers that never came. */
 export const lateWrites = group('late writes', {
-  'D16: what is read carries the revision of the write that made it so': async (kit) => {
+  'what is read carries the revision of the write that made it so': async (kit) => {
     const [created] = await kit.create('a');
     const update = { ...updateOperation('a', kit.item('Newer'), created!.versionTag, created!.remoteId), revision: 7 };
     written((await kit.attempt([update]))[0]);
     expect((await kit.readAll()).map(({ revision }) => revision)).toEqual([7]);
     expect(await kit.connector.find(kit.target.container, [keyOf('a')], signal())).toMatchObject([{ revision: 7 }]);
   },
-  'D16: an older create, update or delete leaves what was written later': async (kit) => {
+  'an older create, update or delete leaves what was written later': async (kit) => {
     const [created] = await kit.create('a');
     const { remoteId, versionTag } = created!;
     const newer = { ...updateOperation('a', kit.item('Newer'), versionTag, remoteId), revision: 9 };
@@ -46,9 +46,7 @@ export const lateWrites = group('late writes', {
     expect(erased?.result).toBe('deleted');
     expect(await kit.objects()).toEqual([]);
   },
-  'D17: a create that arrives after the deletion of its record is found by its key, and can be deleted': async (
-    kit,
-  ) => {
+  'a create that arrives after the deletion of its record is found by its key, and can be deleted': async (kit) => {
     const gate = Promise.withResolvers<void>();
     kit.target.proxy.forget();
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'hold', until: gate.promise } });
@@ -67,7 +65,7 @@ export const lateWrites = group('late writes', {
 
 /** Calendars refuse a late write by its version tag. */
 export const calendarLateWrites = group('late writes', {
-  'D16: an update that was held on its way leaves what another worker wrote meanwhile': async (kit) => {
+  'an update that was held on its way leaves what another worker wrote meanwhile': async (kit) => {
     const [created] = await kit.create('a');
     const { remoteId, versionTag } = created!;
     const gate = Promise.withResolvers<void>();
@@ -86,7 +84,7 @@ export const calendarLateWrites = group('late writes', {
 
 /** A CRM may take a late write. */
 export const crmLateWrites = group('late writes', {
-  'D16: an update that was held on its way gives way, or is told by its revision': async (kit) => {
+  'an update that was held on its way gives way, or is told by its revision': async (kit) => {
     const [created] = await kit.create('a');
     const { remoteId, versionTag } = created!;
     const gate = Promise.withResolvers<void>();

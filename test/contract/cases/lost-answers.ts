@@ -40,7 +40,7 @@ export const lostAnswers = group('lost answers', {
     expect(describeOutcome(outcome)).toBe('written adopted');
     expect(await kit.objects()).toHaveLength(1);
   },
-  'D15: a create whose answer is lost ends as one object, however late searches are, once the time is over that keys need':
+  'a create whose answer is lost ends as one object, however late searches are, once the time is over that keys need':
     async (kit) => {
       const { keys } = kit.target.supports;
       const { search } = kit.target;

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../../../src/connectors/connector.ts';
+import type { Subscription, SubscriptionRequest, Subscriptions } from '../../../src/connectors/connector.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { group } from '../contract-case.ts';
@@ -17,69 +17,71 @@ export const notifications = group<CalendarKit>('notifications', {
     await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
     expect(await told()).toEqual([`changed ${request.id} ${request.secret}`]);
   }),
-  'a channel is opened for the time that was asked for, and tells nothing but that before a change': heard(
+  'a subscription is opened for the time that was asked for, and tells nothing but that before a change': heard(
     async ({ open, told }) => {
-      const { request, channel } = await open();
-      expect(channel.id).toBe(request.id);
-      expect(Math.abs(channel.expiresAt - request.expiresAt)).toBeLessThan(1_000);
+      const { request, subscription } = await open();
+      expect(subscription.id).toBe(request.id);
+      expect(Math.abs(subscription.expiresAt - request.expiresAt)).toBeLessThan(1_000);
       const opened = `opened ${request.id} ${request.secret}`;
       expect((await told()).filter((each) => each !== opened)).toEqual([]);
     },
   ),
   'a longer life than the vendor gives is cut short, and the end is told': heard(async ({ open }) => {
-    const { channel } = await open({ expiresAt: Date.now() + 365 * DAY_MS });
-    expect(channel.expiresAt).toBeGreaterThan(Date.now() + 6 * DAY_MS);
-    expect(channel.expiresAt).toBeLessThan(Date.now() + 30 * DAY_MS);
+    const { subscription } = await open({ expiresAt: Date.now() + 365 * DAY_MS });
+    expect(subscription.expiresAt).toBeGreaterThan(Date.now() + 6 * DAY_MS);
+    expect(subscription.expiresAt).toBeLessThan(Date.now() + 30 * DAY_MS);
   }),
-  'after a channel was closed nothing comes, and closing again is no error': heard(
-    async ({ kit, channels, open, told }) => {
-      const { channel } = await open();
-      await channels.close(channel, signal());
-      await channels.close(channel, signal());
+  'after a subscription was closed nothing comes, and closing again is no error': heard(
+    async ({ kit, subscriptions, open, told }) => {
+      const { subscription } = await open();
+      await subscriptions.close(subscription, signal());
+      await subscriptions.close(subscription, signal());
       await told();
       await kit.target.server.putForeign('By hand');
       expect(await told()).toEqual([]);
     },
   ),
-  'a channel is prolonged, or a second one overlaps it: no change goes untold': heard(
-    async ({ kit, channels, open, told }) => {
+  'a subscription is prolonged, or a second one overlaps it: no change goes untold': heard(
+    async ({ kit, subscriptions, open, told }) => {
       const first = await open({ expiresAt: Date.now() + HOUR_MS });
-      const extended = await channels.extend(first.channel, Date.now() + DAY_MS, signal());
-      const second = extended === null ? await open() : { ...first, channel: extended };
-      expect(second.channel.expiresAt).toBeGreaterThan(first.channel.expiresAt);
+      const extended = await subscriptions.extend(first.subscription, Date.now() + DAY_MS, signal());
+      const second = extended === null ? await open() : { ...first, subscription: extended };
+      expect(second.subscription.expiresAt).toBeGreaterThan(first.subscription.expiresAt);
       await told();
       await kit.target.server.putForeign('By hand');
       const heard = new Set([first, second].map(({ request }) => `changed ${request.id} ${request.secret}`));
       expect(new Set(await told())).toEqual(heard);
-      if (extended === null) await channels.close(first.channel, signal());
+      if (extended === null) await subscriptions.close(first.subscription, signal());
       await kit.target.server.putForeign('By hand, too');
       expect(await told()).toEqual([`changed ${second.request.id} ${second.request.secret}`]);
     },
   ),
-  'a lost answer to opening leaves one channel, which tells and can be closed': heard(
-    async ({ kit, channels, open, told }) => {
+  'a lost answer to opening leaves one subscription, which tells and can be closed': heard(
+    async ({ kit, subscriptions, open, told }) => {
       kit.target.proxy.add({ ...required(kit.target.dialect.opening), fault: { kind: 'lost-answer' } });
-      const { request, channel } = await open();
+      const { request, subscription } = await open();
       await told();
       await kit.target.server.putForeign('By hand');
       expect(await told()).toEqual([`changed ${request.id} ${request.secret}`]);
-      await channels.close(channel, signal());
+      await subscriptions.close(subscription, signal());
       await kit.target.server.putForeign('By hand, too');
       expect(await told()).toEqual([]);
     },
   ),
-  'a vendor that cannot be asked is no open channel, and another try opens one': heard(async ({ kit, open, told }) => {
-    const { dialect, proxy } = kit.target;
-    proxy.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'cut' } });
-    await expect(open()).rejects.toMatchObject({ actor: 'remote' });
-    proxy.clear();
-    proxy.add({ ...required(dialect.opening), fault: { kind: 'answer', answer: dialect.throttled('7') } });
-    await expect(open()).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 7_000 });
-    const { request } = await open();
-    await told();
-    await kit.target.server.putForeign('By hand');
-    expect(await told()).toEqual([`changed ${request.id} ${request.secret}`]);
-  }),
+  'a vendor that cannot be asked is no open subscription, and another try opens one': heard(
+    async ({ kit, open, told }) => {
+      const { dialect, proxy } = kit.target;
+      proxy.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'cut' } });
+      await expect(open()).rejects.toMatchObject({ actor: 'remote' });
+      proxy.clear();
+      proxy.add({ ...required(dialect.opening), fault: { kind: 'answer', answer: dialect.throttled('7') } });
+      await expect(open()).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 7_000 });
+      const { request } = await open();
+      await told();
+      await kit.target.server.putForeign('By hand');
+      expect(await told()).toEqual([`changed ${request.id} ${request.secret}`]);
+    },
+  ),
   'a login that ran out is renewed once, and one that is refused asks for a person': heard(async ({ kit, open }) => {
     const { dialect, proxy } = kit.target;
     const answer = { kind: 'answer', answer: dialect.unauthorized() } as const;
@@ -106,9 +108,9 @@ export const notifications = group<CalendarKit>('notifications', {
 /** What a case of this group works with. */
 interface Hearing {
   kit: CalendarKit;
-  channels: NotificationChannels;
-  /** Opens a channel to the receiver, under a fresh id and secret. */
-  open(choice?: { expiresAt?: number }): Promise<{ request: ChannelRequest; channel: NotificationChannel }>;
+  subscriptions: Subscriptions;
+  /** Opens a subscription to the receiver, under a fresh id and secret. */
+  open(choice?: { expiresAt?: number }): Promise<{ request: SubscriptionRequest; subscription: Subscription }>;
   /** What was told since the last call, when nothing is on its way any more: event, id in the address and secret. */
   told(): Promise<string[]>;
 }
@@ -117,27 +119,27 @@ interface Hearing {
 function heard(run: (hearing: Hearing) => Promise<void>) {
   return async (kit: CalendarKit) => {
     const read = required(kit.target.readNotification);
-    const channels = required(kit.connector.channels);
+    const subscriptions = required(kit.connector.subscriptions);
     const receiver = await startReceiver((request) => {
       const reading = read(request);
       return reading.kind === 'handshake' ? { status: 200, text: reading.answer } : {};
     });
     try {
-      await run({ kit, channels, open: opener(kit, channels, receiver), told: teller(kit, receiver) });
+      await run({ kit, subscriptions, open: opener(kit, subscriptions, receiver), told: teller(kit, receiver) });
     } finally {
       await receiver.close();
     }
   };
 }
 
-function opener(kit: CalendarKit, channels: NotificationChannels, { url }: Receiver): Hearing['open'] {
+function opener(kit: CalendarKit, subscriptions: Subscriptions, { url }: Receiver): Hearing['open'] {
   let count = 0;
   return async ({ expiresAt = Date.now() + 2 * DAY_MS } = {}) => {
     count += 1;
     const id = count.toString(16).padStart(32, 'c0de');
-    const secret = `${count}`.padStart(43, 'Secret-of_a-channel');
+    const secret = `${count}`.padStart(43, 'Secret-of_a-subscription');
     const request = { id, secret, address: `${url}/notifications/${id}`, expiresAt };
-    return { request, channel: await channels.open(kit.target.container, request, signal()) };
+    return { request, subscription: await subscriptions.open(kit.target.container, request, signal()) };
   };
 }
 

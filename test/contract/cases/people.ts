@@ -83,9 +83,9 @@ export const people = group('people and foreign objects', {
   },
 });
 
-/** Calendars know an object of ours by its mark alone: at the place of our key there may be somebody else's. */
+/** Calendars know an object of ours by its owner tag alone: at the place of our key there may be somebody else's. */
 export const calendarPeople = group<CalendarKit>('people and foreign objects', {
-  'an object whose mark was taken off is no longer ours: neither updated, deleted nor read': async (kit) => {
+  'an object whose owner tag was taken off is no longer ours: neither updated, deleted nor read': async (kit) => {
     const [created] = await kit.create('a');
     await kit.target.server.removeMarkByHand((await kit.object('a')).remoteId);
     const before = await kit.objects();
@@ -113,7 +113,7 @@ export const calendarPeople = group<CalendarKit>('people and foreign objects', {
     expect(describeOutcome(outcome)).toBe('written created');
     expect(await kit.objects()).toHaveLength(2);
   },
-  'D14: an object that a client renamed stays the one of its record, which moves and goes with it': async (kit) => {
+  'an object that a client renamed stays the one of its record, which moves and goes with it': async (kit) => {
     const [created] = await kit.create('a', 'b');
     const { renameByHand } = kit.target.server;
     const remoteId = await renameByHand!((await kit.object('a')).remoteId);
@@ -139,7 +139,7 @@ export const calendarPeople = group<CalendarKit>('people and foreign objects', {
     expect((await kit.readAll()).map(({ key }) => key)).toEqual([keyOf('b')]);
   },
   'objects of another target in the same calendar are foreign': async (kit) => {
-    const other = kit.worker({ mark: OTHER_MARK });
+    const other = kit.worker({ ownerTag: OTHER_MARK });
     const [theirs] = await kit.attempt([kit.toCreate('a')], other);
     expect(await kit.readAll()).toEqual([]);
     const outcomes = [

@@ -28,7 +28,7 @@ export const repetition = group('repetition', {
 
 /** What a calendar shows of it; a write that would change nothing isn't made. */
 export const calendarRepetition = group<CalendarKit>('repetition', {
-  'a create puts one object of ours with its mark and locator': async (kit) => {
+  'a create puts one object of ours with its owner tag and locator': async (kit) => {
     const [outcome] = await kit.attempt([kit.toCreate('a')]);
     expect(describeOutcome(outcome)).toBe('written created');
     const object = await kit.object('a');

@@ -28,13 +28,13 @@ export const throttling = group('throttling and outages', {
     });
     expect(await kit.readAll()).toHaveLength(1);
   },
-  'a server in trouble is tried later, and the work may have been done': async (kit) => {
+  'a server failing is tried later, and the work may have been done': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: answer(kit.target.dialect.unavailable()) });
     const error = failure((await kit.attempt([kit.toCreate('a')]))[0]);
     expect(error).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
     expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
-  'a server in trouble while reading is an error, not an empty target': async (kit) => {
+  'a server failing while reading is an error, not an empty target': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.unavailable()) });
     await expect(kit.readAll()).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
   },

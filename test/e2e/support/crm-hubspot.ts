@@ -6,9 +6,9 @@ import {
   type CrmPurpose,
   type CrmRequest,
   type CrmVendor,
+  failuresAt,
   propertyOf,
   sharedValues,
-  troublesAt,
 } from './crm-vendors.ts';
 
 const OBJECTS: Readonly<Record<StreamName, ObjectTypeName>> = {
@@ -87,7 +87,7 @@ export async function startHubSpot(): Promise<CrmVendor> {
     counted: () => sandbox.counts.httpRequests,
     authorize: (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }),
     ...handsOn(sandbox),
-    ...troublesAt(sandbox.faults, '/batch/(upsert|archive)$|/gdpr-delete$'),
+    ...failuresAt(sandbox.faults, '/batch/(upsert|archive)$|/gdpr-delete$'),
     close: () => sandbox.close(),
   };
 }

@@ -6,9 +6,9 @@ import {
   type CrmPurpose,
   type CrmRequest,
   type CrmVendor,
+  failuresAt,
   propertyOf,
   sharedValues,
-  troublesAt,
 } from './crm-vendors.ts';
 
 const MODULES = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
@@ -63,7 +63,7 @@ export async function startRestCrm(): Promise<CrmVendor> {
     counted: () => sandbox.counts.requests(),
     authorize: null,
     ...handsOn(sandbox),
-    ...troublesAt(sandbox.faults, '/(upsert|Events)$'),
+    ...failuresAt(sandbox.faults, '/(upsert|Events)$'),
     close: () => sandbox.close(),
   };
 }

@@ -9,9 +9,9 @@ import {
   type CrmPurpose,
   type CrmRequest,
   type CrmVendor,
+  failuresAt,
   propertyOf,
   sharedValues,
-  troublesAt,
 } from './crm-vendors.ts';
 
 const OBJECTS = { patients: 'Contact', appointments: 'Event', invoices: 'Opportunity' } as const;
@@ -90,7 +90,7 @@ export async function startSalesforce(): Promise<CrmVendor> {
     counted: () => sandbox.counts.apiCalls,
     authorize: (url) => sandbox.authorizeInBrowser(url, { account: USER }),
     ...handsOn(sandbox),
-    ...troublesAt(sandbox.faults, '/composite$'),
+    ...failuresAt(sandbox.faults, '/composite$'),
     close: () => sandbox.close(),
   };
 }

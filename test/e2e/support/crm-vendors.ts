@@ -33,7 +33,7 @@ export interface CrmHands {
 }
 
 /** What goes wrong between the product and a CRM. */
-export interface CrmTroubles {
+export interface CrmFailures {
   /** Every write from now on is refused in these words. */
   refuseWrites(status: number, body: object): void;
   /** So many of the next writes are done, but their answers are lost. */
@@ -43,7 +43,7 @@ export interface CrmTroubles {
 }
 
 /** A CRM on loopback: how a tenant's files name it, and what a person finds in it. */
-export interface CrmVendor extends CrmHands, CrmTroubles {
+export interface CrmVendor extends CrmHands, CrmFailures {
   name: VendorName;
   /** Of targets in the tenant file. */
   connector: string;
@@ -125,7 +125,7 @@ export function propertyOf(names: Readonly<Record<string, string>>, shared: stri
 }
 
 /** @param path of the sandbox's requests that write, as the source of a regular expression */
-export function troublesAt(faults: FaultPlan, path: string): CrmTroubles {
+export function failuresAt(faults: FaultPlan, path: string): CrmFailures {
   return {
     refuseWrites: (status, body) => faults.add({ match: { path }, fault: { kind: 'status', status, body } }),
     loseAnswers: (times) => faults.add({ match: { path }, times, fault: { kind: 'lost-answer' } }),

@@ -178,5 +178,5 @@ function visitAccount(
 
 function cycle(composition: Composition, tenant: string): Promise<SyncResult> {
   const signal = new AbortController().signal;
-  return syncTenant(composition.estate, tenant, () => {}, { stop: signal, abort: signal });
+  return syncTenant(composition.installation, tenant, () => {}, { stop: signal, abort: signal });
 }

@@ -20,7 +20,7 @@ export async function expectExact(world: SmallWorld, when?: string): Promise<voi
   expect(comparisons, when).toEqual(world.targets.map(() => expect.objectContaining(EXACT)));
 }
 
-/** Cycles as the daemon makes them, until something is so: trouble is noticed in one and mended in the next, and what is gone is missed twice. */
+/** Cycles as the daemon makes them, until something is so: failure is noticed in one and mended in the next, and what is gone is missed twice. */
 export async function cycleUntil(world: SmallWorld, condition: () => Promise<boolean>): Promise<void> {
   const cycleAndLook = async () => {
     await world.cycle();

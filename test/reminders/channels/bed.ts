@@ -1,4 +1,4 @@
-import { createHttpDoor, type HttpDoorOptions } from '../../../src/http/door.ts';
+import { createHttpClient, type HttpClientOptions } from '../../../src/http/client.ts';
 import type { Logger } from '../../../src/log/logger.ts';
 import type {
   ChannelModule,
@@ -89,7 +89,7 @@ export interface Opening {
   log?: Logger;
   callbackUrl?: string | null;
   clock?: () => number;
-  door?: Partial<HttpDoorOptions>;
+  httpClient?: Partial<HttpClientOptions>;
 }
 
 /** Opens a channel with settings as a tenant file has them. @throws ZodError when they are refused */
@@ -103,7 +103,7 @@ export function openChannel(
     settings: schema.parse(opening.settings ?? bed.settings),
     tenant: 'studio-rossi',
     callbackUrl,
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock, ...opening.door }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock, ...opening.httpClient }),
     log,
     clock,
   });

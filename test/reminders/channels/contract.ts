@@ -115,7 +115,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await after('throttleForSevenSeconds')).toMatchObject({ result: 'later', retryAfterMs: 7_000 });
   });
 
-  spoiled('breakDown', 'never takes trouble at the other side for a success or a refusal', async () => {
+  spoiled('breakDown', 'never takes failure at the other side for a success or a refusal', async () => {
     expect((await after('breakDown')).result).toMatch(/^(later|unknown)$/);
     expect(await bed().arrived()).toEqual([]);
   });

@@ -164,15 +164,15 @@ describe('a receiver on the internet', () => {
     ['this machine', '127.0.0.1'],
     ['the metadata of a cloud', '169.254.169.254'],
   ])('whose name leads to %s gets nothing, and a person is asked', async (_, address) => {
-    const door = { resolve: async () => [{ address, family: 4 }] };
-    const error = await errorOf(attempt(openChannel(bed, { settings: settings(), door }), reminderOf()));
+    const httpClient = { resolve: async () => [{ address, family: 4 }] };
+    const error = await errorOf(attempt(openChannel(bed, { settings: settings(), httpClient }), reminderOf()));
     expect(error).toMatchObject({ actor: 'settings', code: 'address-not-allowed' });
   });
 
   test('whose name is not known at the moment is tried again', async () => {
     const unknown = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' });
-    const door = { resolve: () => Promise.reject(unknown) };
-    expect(await attempt(openChannel(bed, { settings: settings(), door }), reminderOf())).toMatchObject({
+    const httpClient = { resolve: () => Promise.reject(unknown) };
+    expect(await attempt(openChannel(bed, { settings: settings(), httpClient }), reminderOf())).toMatchObject({
       result: 'later',
       code: 'connection-failed',
     });

@@ -35,7 +35,7 @@ export const dolibarr: WrittenDescription = {
           method: 'GET',
           path: '/contacts',
           query: {
-            sqlfilters: "(te.clinic_mirror_stamp:like:'{{mark}}%')",
+            sqlfilters: "(te.clinic_mirror_stamp:like:'{{ownerTag}}%')",
             sortfield: 't.rowid',
             sortorder: 'ASC',
             limit: '{{size}}',

@@ -51,7 +51,7 @@ function entity(type: string, beside: Record<string, unknown>): Resource {
         query: {
           'where[0][type]': 'startsWith',
           'where[0][attribute]': '{{stampField}}',
-          'where[0][value]': '{{mark}}',
+          'where[0][value]': '{{ownerTag}}',
           orderBy: 'id',
           order: 'asc',
           maxSize: '{{size}}',

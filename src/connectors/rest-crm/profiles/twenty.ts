@@ -50,7 +50,7 @@ function records({ one, many }: { one: string; many: string }, beside: Record<st
         method: 'GET',
         path: `/${many}`,
         query: {
-          filter: '{{stampField}}[startsWith]:"{{mark}}"',
+          filter: '{{stampField}}[startsWith]:"{{ownerTag}}"',
           order_by: 'id',
           limit: '{{size}}',
           starting_after: '{{cursor}}',

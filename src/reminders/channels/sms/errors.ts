@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HttpResponse } from '../../../http/door.ts';
+import type { HttpResponse } from '../../../http/client.ts';
 import { isHtml, readJson } from '../../../http/json.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import type { Delivery } from '../channel.ts';

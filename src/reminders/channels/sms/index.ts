@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HttpResponse } from '../../../http/door.ts';
+import type { HttpResponse } from '../../../http/client.ts';
 import { readJson } from '../../../http/json.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import type { ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';

@@ -1,7 +1,7 @@
 import { shared } from './errors.ts';
 
 /** Lets one piece of work at a time through, as for several targets in one mailbox. */
-export class Turns {
+export class Mutex {
   /** Until the last work that was asked for is done. */
   #last: Promise<void> = Promise.resolve();
 

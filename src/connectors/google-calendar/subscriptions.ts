@@ -1,13 +1,13 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
-import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../connector.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import type { CalendarClient, CallOptions } from './client.ts';
 import { errors, notificationsRefused } from './errors.ts';
 import { channelSchema } from './schemas.ts';
 
 /** Sends one call with the login; see `withLogin`. */
-type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireAnswer>) => Promise<WireAnswer>;
+type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) => Promise<WireResponse>;
 
 /** How Google knows a channel: stopping takes both ids (reference of channels.stop). */
 interface GoogleChannel {
@@ -23,7 +23,7 @@ interface Opened extends GoogleChannel {
  * Watch channels (developers.google.com/workspace/calendar/api/guides/push). Google prolongs none, and lists none: see {@link replaceLost}
  * for one whose answer was lost.
  */
-export function createGoogleChannels(client: CalendarClient, call: Call): NotificationChannels {
+export function createGoogleSubscriptions(client: CalendarClient, call: Call): Subscriptions {
   const watch: Watch = async (calendarId, request, signal) =>
     readOpened(
       await call(signal, async (options) => {
@@ -52,7 +52,7 @@ export function createGoogleChannels(client: CalendarClient, call: Call): Notifi
   };
 }
 
-type Watch = (calendarId: string, request: ChannelRequest, signal: AbortSignal) => Promise<Opened>;
+type Watch = (calendarId: string, request: SubscriptionRequest, signal: AbortSignal) => Promise<Opened>;
 type Stop = (channel: GoogleChannel, signal: AbortSignal) => Promise<void>;
 
 /** No answer came, or none that can be read. */
@@ -68,7 +68,7 @@ function mayBeOpen(failure: MirrorError): boolean {
 async function replaceLost(
   { watch, stop }: { watch: Watch; stop: Stop },
   container: string,
-  request: ChannelRequest,
+  request: SubscriptionRequest,
   failure: MirrorError,
   signal: AbortSignal,
 ): Promise<Opened> {
@@ -79,7 +79,7 @@ async function replaceLost(
   return second;
 }
 
-function readOpened(answer: WireAnswer, { id, expiresAt }: ChannelRequest): Opened {
+function readOpened(answer: WireResponse, { id, expiresAt }: SubscriptionRequest): Opened {
   if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!isSuccess(answer)) throw notificationsRefused(answer);
   const channel = channelSchema.safeParse(answer.body);
@@ -93,7 +93,7 @@ function handleOf({ id, resourceId }: GoogleChannel): string {
   return `${id}/${resourceId}`;
 }
 
-function readHandle({ handle }: NotificationChannel): GoogleChannel {
+function readHandle({ handle }: Subscription): GoogleChannel {
   const end = handle.indexOf('/');
   return { id: handle.slice(0, end), resourceId: handle.slice(end + 1) };
 }

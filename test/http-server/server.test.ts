@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type ListeningServer, listen } from '../../src/admin/listen.ts';
-import { loginPage } from '../../src/admin/login-page.ts';
-import { createAdminServer } from '../../src/admin/server.ts';
-import type { AdminVerbs, LoginOutcome } from '../../src/admin/verbs.ts';
+import { type ListeningServer, listen } from '../../src/http-server/listen.ts';
+import { loginPage } from '../../src/http-server/login-page.ts';
+import { createAdminServer } from '../../src/http-server/server.ts';
+import type { AdminVerbs, LoginOutcome } from '../../src/http-server/verbs.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 

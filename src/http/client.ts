@@ -6,7 +6,7 @@ import { retryAfterMs } from './retry-after.ts';
 import { overdueTimers } from './standstill.ts';
 import { stopped, transmit } from './transport.ts';
 
-/** One request through the door. */
+/** One request through the HTTP client. */
 export interface HttpRequest {
   /** Constant name of the call for metrics and logs, such as `google.events.batch`; never an address. */
   label: string;
@@ -17,7 +17,7 @@ export interface HttpRequest {
   /** In place of `body`: sent as it is read, in chunks unless the headers give its length. Not for `publicOnly`. */
   upload?: AsyncIterable<Uint8Array>;
   signal: AbortSignal;
-  /** Until the whole answer has been read; the door's default when absent. */
+  /** Until the whole answer has been read; the HTTP client's default when absent. */
   timeoutMs?: number;
   /** An answer longer than this is refused. Default 64 MiB. */
   maxResponseBytes?: number;
@@ -29,7 +29,7 @@ export interface HttpRequest {
   publicOnly?: boolean;
 }
 
-/** An answer, read whole. Redirects are answers too: the door follows none. */
+/** An answer, read whole. Redirects are answers too: the HTTP client follows none. */
 export interface HttpResponse {
   status: number;
   headers: Headers;
@@ -52,34 +52,34 @@ export interface HttpStream extends Omit<HttpResponse, 'body'> {
 export type HttpObserver = (label: string, status: number, durationMs: number) => void;
 
 /** The one way to the network. */
-export interface HttpDoor {
+export interface HttpClient {
   /**
    * Sends one request and reads the whole answer, whatever its status.
    * @throws MirrorError `remote` when no whole answer came; `ambiguous` when the request may have been carried out.
    * `settings`, code `address-not-allowed`, when a `publicOnly` request would lead elsewhere
    */
   send(request: HttpRequest): Promise<HttpResponse>;
-  /** Sends one request and leaves the body of the answer to be read, under the same limits. @throws as {@link HttpDoor.send} */
+  /** Sends one request and leaves the body of the answer to be read, under the same limits. @throws as {@link HttpClient.send} */
   open(request: HttpRequest): Promise<HttpStream>;
-  /** The same door in the shape of `fetch`, for libraries that bring their own client; `label` names their calls. */
+  /** The same HTTP client in the shape of `fetch`, for libraries that bring their own client; `label` names their calls. */
   asFetch(label: string, budget?: Budget): typeof fetch;
 }
 
 /**
- * The same door for one target, whose requests draw from a budget that others share. A 429 doesn't pause the tenant's other targets:
+ * The same HTTP client for one target, whose requests draw from a budget that others share. A 429 doesn't pause the tenant's other targets:
  * vendors say it of one user, mailbox or calendar, and the target that was told it rests.
  */
-export function withBudget(door: HttpDoor, budget: Budget): HttpDoor {
+export function withBudget(httpClient: HttpClient, budget: Budget): HttpClient {
   const drawn: Budget = { ...budget, refused: async () => {} };
   return {
-    send: (request) => door.send({ budget: drawn, ...request }),
-    open: (request) => door.open({ budget: drawn, ...request }),
-    asFetch: (label, own) => door.asFetch(label, own ?? drawn),
+    send: (request) => httpClient.send({ budget: drawn, ...request }),
+    open: (request) => httpClient.open({ budget: drawn, ...request }),
+    asFetch: (label, own) => httpClient.asFetch(label, own ?? drawn),
   };
 }
 
-/** Settings of a door. */
-export interface HttpDoorOptions {
+/** Settings of a HTTP client. */
+export interface HttpClientOptions {
   userAgent: string;
   /** Default time for one request in milliseconds. */
   timeoutMs?: number;
@@ -92,8 +92,8 @@ export interface HttpDoorOptions {
 const DEFAULT_TIMEOUT_MS = 30 * SECOND_MS;
 const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** Opens the door to the network. */
-export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
+/** Opens the HTTP client to the network. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function observed<Answer extends Pick<HttpResponse, 'status' | 'retryAfterMs'>>(
     request: HttpRequest,
     work: () => Promise<Answer>,
@@ -111,7 +111,8 @@ export function createHttpDoor(options: HttpDoorOptions): HttpDoor {
       options.observe?.(request.label, status, options.clock() - startedAt);
     }
   }
-  const send: HttpDoor['send'] = (request) => observed(request, async () => (await openOnce(request, options)).whole());
+  const send: HttpClient['send'] = (request) =>
+    observed(request, async () => (await openOnce(request, options)).whole());
   return {
     send,
     open: (request) => observed(request, () => openOnce(request, options)),
@@ -133,7 +134,7 @@ async function tell({ budget }: HttpRequest, { status, retryAfterMs }: Pick<Http
   await told?.catch(() => {});
 }
 
-async function openOnce(request: HttpRequest, options: HttpDoorOptions): Promise<HttpStream> {
+async function openOnce(request: HttpRequest, options: HttpClientOptions): Promise<HttpStream> {
   const { method, url, body: content, upload, signal, publicOnly } = request;
   const { status, headers, body } = await transmit({
     ...{ method, url, signal },
@@ -160,7 +161,7 @@ function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Arra
   };
 }
 
-function fetchThrough(send: HttpDoor['send'], label: string, budget: Budget | undefined): typeof fetch {
+function fetchThrough(send: HttpClient['send'], label: string, budget: Budget | undefined): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());

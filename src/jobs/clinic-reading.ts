@@ -12,13 +12,13 @@ import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Appointments to be read: of these agendas, in this window. */
-export interface Reading {
+export interface ReadingScope {
   window: TimeWindow;
   agendas: 'all' | readonly string[];
 }
 
 /** What the clinic showed in one cycle. */
-export interface Survey {
+export interface ClinicReading {
   reach: Reach;
   snapshot: AppointmentSnapshot;
   directory: Directory;
@@ -32,11 +32,11 @@ export interface Survey {
 }
 
 /** What a reading of the clinic is to hold. */
-export interface SurveyOptions {
+export interface ClinicReadingOptions {
   /** What targets in CRMs need beside: it was read before, since a registry of patients takes minutes. */
   streams: Streams;
   /** What is read beside what the targets follow: for reminders, or to find what a person put back. */
-  besides?: readonly Reading[];
+  besides?: readonly ReadingScope[];
   /** The last cycle's report, where it is at hand. */
   last?: RunReport;
   /** Default `whole`. `near`: what calendars and reminders need of the next two days. */
@@ -44,12 +44,12 @@ export interface SurveyOptions {
 }
 
 /** Reads the clinic: the catalogue, and every appointment that any of the targets may show. */
-export async function surveyClinic(
+export async function readClinic(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { streams, besides = [], last, reach = 'whole' }: SurveyOptions,
+  { streams, besides = [], last, reach = 'whole' }: ClinicReadingOptions,
   signal: AbortSignal,
-): Promise<Survey> {
+): Promise<ClinicReading> {
   const { catalogue, withheld, clinic } = await readCatalogue(
     tenant,
     targets,
@@ -75,7 +75,7 @@ export async function surveyClinic(
 }
 
 /** The appointments that a target follows, or computes its properties from. */
-function readingsOf(target: OpenTarget, now: Instant): Reading[] {
+function readingsOf(target: OpenTarget, now: Instant): ReadingScope[] {
   const { agendas, window } = target.configuration;
   if (target.stream === 'appointments') return [{ window: windowOf(target, now), agendas }];
   if (!computesFromHistory(target)) return [];
@@ -84,12 +84,12 @@ function readingsOf(target: OpenTarget, now: Instant): Reading[] {
   ];
 }
 
-type ReadNow = Pick<Survey, 'snapshot' | 'startedAt'>;
+type ReadNow = Pick<ClinicReading, 'snapshot' | 'startedAt'>;
 
 async function readAppointments(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  besides: readonly Reading[],
+  besides: readonly ReadingScope[],
   signal: AbortSignal,
 ): Promise<ReadNow> {
   const now = tenant.clock();
@@ -101,7 +101,7 @@ async function readAppointments(
 async function readNear(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  besides: readonly Reading[],
+  besides: readonly ReadingScope[],
   signal: AbortSignal,
 ): Promise<ReadNow> {
   const now = tenant.clock();
@@ -114,7 +114,7 @@ async function readNear(
 
 async function readAll(
   tenant: OpenTenant,
-  readings: readonly Reading[],
+  readings: readonly ReadingScope[],
   now: Instant,
   signal: AbortSignal,
   memory?: ReadingMemory<Appointment>,
@@ -205,7 +205,7 @@ async function part<Entry extends { id: string }>(
   }
 }
 
-function agendasOf(readings: readonly Reading[]): string[] | null {
+function agendasOf(readings: readonly ReadingScope[]): string[] | null {
   const ids = new Set<string>();
   for (const { agendas } of readings) {
     if (agendas === 'all') return null;

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createHttpDoor } from '../../src/http/door.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 
 let server: Server;
 let url: string;
-const door = createHttpDoor({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 });
+const httpClient = createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 });
 const signal = new AbortController().signal;
 
 /** Echoes what it is sent at `/echo`, breaks off at `/broken`, and gives a megabyte anywhere else. */
@@ -36,7 +36,7 @@ test.each([
   [{}, 'none'],
   [{ 'content-length': '5000' }, '5000'],
 ])('a stream is sent with the headers %j and its answer read whole', async (headers, length) => {
-  const answer = await door.send({
+  const answer = await httpClient.send({
     label: 'x',
     method: 'POST',
     url: `${url}/echo`,
@@ -57,16 +57,16 @@ test('a stream that fails on its way fails the request', async () => {
     throw new Error('the disk is gone');
   }
   const request = { label: 'x', method: 'POST', url: `${url}/echo`, upload: failing(), signal };
-  await expect(door.send(request)).rejects.toMatchObject({ code: 'connection-failed', ambiguous: true });
+  await expect(httpClient.send(request)).rejects.toMatchObject({ code: 'connection-failed', ambiguous: true });
 });
 
 test('an answer is read piece by piece, and may be given up', async () => {
-  const answer = await door.open({ label: 'x', method: 'GET', url, signal });
+  const answer = await httpClient.open({ label: 'x', method: 'GET', url, signal });
   expect(answer.status).toBe(200);
   let size = 0;
   for await (const chunk of answer.body) size += chunk.length;
   expect(size).toBe(1_000_000);
-  const other = await door.open({ label: 'x', method: 'GET', url, signal });
+  const other = await httpClient.open({ label: 'x', method: 'GET', url, signal });
   for await (const chunk of other.body) {
     expect(chunk.length).toBeGreaterThan(0);
     break;
@@ -74,8 +74,8 @@ test('an answer is read piece by piece, and may be given up', async () => {
 });
 
 test('an answer that breaks off or is too large says so where it is read', async () => {
-  const broken = await door.open({ label: 'x', method: 'GET', url: `${url}/broken`, signal });
+  const broken = await httpClient.open({ label: 'x', method: 'GET', url: `${url}/broken`, signal });
   await expect(broken.whole()).rejects.toMatchObject({ actor: 'remote', code: 'connection-failed' });
-  const large = await door.open({ label: 'x', method: 'GET', url, signal, maxResponseBytes: 10_000 });
+  const large = await httpClient.open({ label: 'x', method: 'GET', url, signal, maxResponseBytes: 10_000 });
   await expect(large.whole()).rejects.toMatchObject({ actor: 'contract', code: 'answer-too-large' });
 });

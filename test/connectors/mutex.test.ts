@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Turns } from '../../src/connectors/turns.ts';
+import { Mutex } from '../../src/connectors/mutex.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -22,7 +22,7 @@ async function settle(): Promise<void> {
 
 describe('turns', () => {
   test('lets one at a time through, in order, while others go on', async () => {
-    const [turns, others] = [new Turns(), new Turns()];
+    const [turns, others] = [new Mutex(), new Mutex()];
     const log: string[] = [];
     const [one, two, other] = [work('one', log), work('two', log), work('other', log)];
     const first = turns.run(one.run, NEVER);
@@ -40,7 +40,7 @@ describe('turns', () => {
   });
 
   test('goes on after work that failed, and tells whose failure it was', async () => {
-    const turns = new Turns();
+    const turns = new Mutex();
     const failing = turns.run(() => Promise.reject(new Error('broken')), NEVER);
     const next = turns.run(async () => 'next', NEVER);
     await expect(failing).rejects.toThrow('broken');
@@ -48,7 +48,7 @@ describe('turns', () => {
   });
 
   test('who stops waiting leaves at once, and those behind still wait for the work under way', async () => {
-    const turns = new Turns();
+    const turns = new Mutex();
     const log: string[] = [];
     const [one, two, three] = [work('one', log), work('two', log), work('three', log)];
     const stop = new AbortController();

@@ -1,17 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { notificationStatus } from '../../src/control/notification-status.ts';
-import { keepChannels, withoutChannels } from '../../src/jobs/channels.ts';
+import { keepSubscriptions, withoutSubscriptions } from '../../src/jobs/subscriptions.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { isChannelSecret } from '../../src/state/channels.ts';
 import { keys } from '../../src/state/keys.ts';
+import { isSubscriptionSecret } from '../../src/state/subscriptions.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { crashingRedis } from './crashing-redis.ts';
 import { cycle, NEVER } from './cycle.ts';
-import { createModelVendor, giveChannels, type ModelVendor, type VendorChannel } from './model-channels.ts';
 import { createModelClinic } from './model-clinic.ts';
+import {
+  createModelVendor,
+  giveSubscriptions,
+  type ModelVendor,
+  type VendorSubscription,
+} from './model-subscriptions.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant, type TargetChoice, type TenantChoice } from './open-tenant.ts';
 
@@ -34,7 +39,7 @@ async function filled(...ids: string[]): Promise<World> {
   clinic.appointments.set('1', appointmentOf('1'));
   const targets = (ids.length === 0 ? ['doctor'] : ids).map((id) => ({
     id,
-    model: giveChannels(namedTarget(id), vendor),
+    model: giveSubscriptions(namedTarget(id), vendor),
   }));
   const open = (changes: Partial<TenantChoice> = {}) =>
     openTenant({
@@ -43,7 +48,7 @@ async function filled(...ids: string[]): Promise<World> {
       targets,
       clock: () => clock.now,
       notificationsUrl: URL,
-      channelsOf: () => vendor.channels,
+      subscriptionsOf: () => vendor.subscriptions,
       ...changes,
     });
   await cycle(open());
@@ -67,19 +72,19 @@ function namedTarget(id: string): ModelTarget {
 }
 
 function keep(tenant: OpenTenant, hurry = false) {
-  return keepChannels(tenant, { hurry }, { stop: NEVER, abort: NEVER });
+  return keepSubscriptions(tenant, { hurry }, { stop: NEVER, abort: NEVER });
 }
 
-function only(vendor: ModelVendor): VendorChannel {
-  const [channel] = vendor.open.values();
-  if (channel === undefined || vendor.open.size > 1) throw new Error(`${vendor.open.size} channels are open`);
-  return channel;
+function only(vendor: ModelVendor): VendorSubscription {
+  const [subscription] = vendor.open.values();
+  if (subscription === undefined || vendor.open.size > 1) throw new Error(`${vendor.open.size} subscriptions are open`);
+  return subscription;
 }
 
 async function statusOf(tenant: OpenTenant, target = 'doctor') {
   const found = tenant.targets.get(target);
   if (found === undefined) throw new Error('no such target');
-  const { container } = await tenant.records.read(target);
+  const { container } = await tenant.targetStore.read(target);
   return notificationStatus(tenant, found, container, await tenant.notifications.store.read());
 }
 
@@ -87,7 +92,7 @@ function failure(code: string, options: Partial<ConstructorParameters<typeof Mir
   return new MirrorError('the vendor says no', { actor: 'remote', code, retry: 'later', ...options });
 }
 
-describe('a channel is opened', () => {
+describe('a subscription is opened', () => {
   test('for a target whose calendar is there, under an address that tells nothing', async () => {
     const { vendor, open } = await filled();
     const tenant = open();
@@ -96,7 +101,7 @@ describe('a channel is opened', () => {
     expect(id).toMatch(/^[0-9a-f]{32}$/);
     expect(address).toBe(`${URL}/notifications/model/${id}`);
     expect(secret).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    expect(container).toBe((await tenant.records.read('doctor')).container);
+    expect(container).toBe((await tenant.targetStore.read('doctor')).container);
     expect(await statusOf(tenant)).toEqual({ sinceAt: NOW, untilAt: NOW + 2 * DAY_MS, reason: null });
   });
 
@@ -106,12 +111,15 @@ describe('a channel is opened', () => {
     await keep(tenant);
     const { id, secret } = only(vendor);
     const connection = redis.connect();
-    const kept = [await connection.get(keys.channel(id)), ...(await connection.hvals(keys.channels(tenant.id)))];
+    const kept = [
+      await connection.get(keys.subscription(id)),
+      ...(await connection.hvals(keys.subscriptions(tenant.id))),
+    ];
     expect(kept.join()).not.toContain(secret);
     const addressee = await tenant.notifications.directory.find(id);
     expect(addressee).toMatchObject({ tenant: tenant.id, targets: ['doctor'], isOpening: false, asked: null });
-    expect(isChannelSecret(secret, addressee?.secretHash ?? '')).toBe(true);
-    expect(isChannelSecret(`${secret}x`, addressee?.secretHash ?? '')).toBe(false);
+    expect(isSubscriptionSecret(secret, addressee?.secretHash ?? '')).toBe(true);
+    expect(isSubscriptionSecret(`${secret}x`, addressee?.secretHash ?? '')).toBe(false);
   });
 
   test('that the receiver knows before the vendor does, to answer its check', async () => {
@@ -162,7 +170,7 @@ describe('a channel is opened', () => {
   });
 });
 
-describe('a channel goes on', () => {
+describe('a subscription goes on', () => {
   test('prolonged when half of its time is over, where the vendor can', async () => {
     const { vendor, clock, open } = await filled();
     vendor.extends = true;
@@ -196,7 +204,7 @@ describe('a channel goes on', () => {
     const { directory } = open().notifications;
     const { id } = only(vendor);
     const addressee = await directory.find(id);
-    if (addressee === null) throw new Error('unknown channel');
+    if (addressee === null) throw new Error('unknown subscription');
     await directory.ask(id, addressee, 'extend');
     await keep(open());
     await keep(open());
@@ -209,7 +217,7 @@ describe('a channel goes on', () => {
     const { directory } = open().notifications;
     const { id } = only(vendor);
     const addressee = await directory.find(id);
-    if (addressee === null) throw new Error('unknown channel');
+    if (addressee === null) throw new Error('unknown subscription');
     vendor.open.clear();
     await directory.ask(id, addressee, 'ended');
     expect(await keep(open())).toEqual({ opened: ['doctor'] });
@@ -229,7 +237,7 @@ describe('a channel goes on', () => {
   test('in the new calendar when the calendar is another one, or the address has changed', async () => {
     const { vendor, open } = await filled();
     await keep(open());
-    await open().records.write('doctor', { container: 'doctor/calendar-2' });
+    await open().targetStore.write('doctor', { container: 'doctor/calendar-2' });
     expect(await keep(open())).toEqual({ opened: ['doctor'] });
     expect(vendor.calls).toEqual(['open 1', 'close 0', 'open 1']);
     expect(only(vendor).container).toBe('doctor/calendar-2');
@@ -246,7 +254,7 @@ describe('a channel goes on', () => {
   });
 });
 
-describe('a channel is ended', () => {
+describe('a subscription is ended', () => {
   test('when its target is paused, its tenant is paused, or the address is taken away', async () => {
     const { vendor, targets, open } = await filled();
     const paused = targets.map((target) => ({ ...target, configuration: { paused: true } }));
@@ -263,11 +271,11 @@ describe('a channel is ended', () => {
     const { vendor, open } = await filled();
     await keep(open());
     const asked: unknown[] = [];
-    const channelsOf: TenantChoice['channelsOf'] = (channel) => {
-      asked.push(channel);
-      return vendor.channels;
+    const subscriptionsOf: TenantChoice['subscriptionsOf'] = (subscription) => {
+      asked.push(subscription);
+      return vendor.subscriptions;
     };
-    await keep(open({ targets: [], channelsOf }));
+    await keep(open({ targets: [], subscriptionsOf }));
     expect(vendor.open.size).toBe(0);
     expect(asked).toMatchObject([{ connector: 'model', connection: 'model', settings: {} }]);
     expect(await open().notifications.store.read()).toEqual(new Map());
@@ -276,7 +284,7 @@ describe('a channel is ended', () => {
   test('forgotten when its login is gone as well: it runs out, and what it says is ignored', async () => {
     const { vendor, open } = await filled();
     await keep(open());
-    await keep(open({ targets: [], channelsOf: () => null }));
+    await keep(open({ targets: [], subscriptionsOf: () => null }));
     expect(await open().notifications.directory.find(only(vendor).id)).toBeNull();
     expect(await open().notifications.store.read()).toEqual(new Map());
   });
@@ -286,7 +294,7 @@ describe('a channel is ended', () => {
     await keep(open());
     vendor.fault = (call) => (call === 'close' ? failure('server-error') : null);
     await keep(open({ paused: true }));
-    expect((await open().notifications.store.read()).get('doctor')?.trouble?.code).toBe('server-error');
+    expect((await open().notifications.store.read()).get('doctor')?.failure?.code).toBe('server-error');
     clock.now += 3 * DAY_MS;
     await keep(open({ paused: true }));
     expect(vendor.calls).toEqual(['open 1', 'close failed']);
@@ -307,7 +315,7 @@ describe('a channel is ended', () => {
         expect(await keep(open())).toBeNull();
         return 'revoked';
       };
-      expect(await withoutChannels(tenant, 'model', logOut, NEVER)).toBe('revoked');
+      expect(await withoutSubscriptions(tenant, 'model', logOut, NEVER)).toBe('revoked');
       expect(order).toEqual([`logout with ${fault === null ? 0 : 1} open`]);
       expect(await tenant.notifications.directory.find(id)).toBeNull();
       expect(await tenant.notifications.store.read()).toEqual(new Map());
@@ -317,14 +325,14 @@ describe('a channel is ended', () => {
   test('not by the end of another login', async () => {
     const { vendor, open } = await filled();
     await keep(open());
-    await withoutChannels(open(), 'other', async () => {}, NEVER);
+    await withoutSubscriptions(open(), 'other', async () => {}, NEVER);
     expect(vendor.open.size).toBe(1);
     await keep(open());
     expect(vendor.calls).toEqual(['open 1']);
   });
 });
 
-describe('trouble', () => {
+describe('failure', () => {
   test('of one target rests it with its code, and leaves the others alone', async () => {
     const { vendor, clock, open } = await filled('doctor', 'nurse');
     vendor.fault = (call, container) =>
@@ -368,7 +376,7 @@ describe('trouble', () => {
     expect(vendor.calls).toEqual(Array.from({ length: 5 }, () => 'open failed'));
   });
 
-  test('in prolonging leaves the channel as it is until its end', async () => {
+  test('in prolonging leaves the subscription as it is until its end', async () => {
     const { vendor, clock, open } = await filled();
     vendor.extends = true;
     await keep(open());
@@ -386,7 +394,7 @@ describe('trouble', () => {
     const { vendor, clock, open } = await filled();
     await keep(open());
     vendor.fault = (call) => (call === 'close' ? failure('server-error') : null);
-    await open().records.write('doctor', { container: 'doctor/calendar-2' });
+    await open().targetStore.write('doctor', { container: 'doctor/calendar-2' });
     expect(await keep(open())).toEqual({ opened: ['doctor'] });
     expect(await statusOf(open())).toMatchObject({ sinceAt: NOW, reason: 'server-error' });
     vendor.fault = () => null;
@@ -396,7 +404,7 @@ describe('trouble', () => {
     expect(await statusOf(open())).toMatchObject({ reason: null });
   });
 
-  test('that may have opened a channel after all is not tried again within the hour', async () => {
+  test('that may have opened a subscription after all is not tried again within the hour', async () => {
     const { vendor, clock, open } = await filled();
     vendor.onOpen = () => {
       throw failure('answer-missing', { ambiguous: true });
@@ -411,7 +419,7 @@ describe('trouble', () => {
 });
 
 test.each([true, false])(
-  'a crash at any call of Redis leaves one channel that is heard, and at most one that runs out (carried out: %s)',
+  'a crash at any call of Redis leaves one subscription that is heard, and at most one that runs out (carried out: %s)',
   async (lastIsCarriedOut) => {
     let crashes = 0;
     for (let hasCrashed = true; hasCrashed; crashes += 1) {
@@ -424,13 +432,13 @@ test.each([true, false])(
         () => true,
       );
       vendor.fault = () => null;
-      await redis.connect().del(keys.lease('studio-rossi', 'channels'));
+      await redis.connect().del(keys.lease('studio-rossi', 'subscriptions'));
       await keep(open(), true);
       const ids = [...vendor.open.keys()];
       const { directory, store } = open().notifications;
       const kept = (await store.read()).get('doctor');
       const addressee = await directory.find(kept?.current?.id ?? '');
-      expect(kept, `crash at call ${crashes}`).toMatchObject({ closing: [], trouble: null });
+      expect(kept, `crash at call ${crashes}`).toMatchObject({ closing: [], failure: null });
       expect(ids).toContain(kept?.current?.id);
       expect(addressee).toMatchObject({ isOpening: false });
       expect(ids.length).toBeLessThanOrEqual(2);
@@ -443,14 +451,14 @@ test('a daemon that is told to end lets the vendor finish its answer, and begins
   const { vendor, open } = await filled('doctor', 'nurse');
   const stop = new AbortController();
   vendor.onOpen = () => stop.abort();
-  expect(await keepChannels(open(), { hurry: false }, { stop: stop.signal, abort: NEVER })).toEqual({
+  expect(await keepSubscriptions(open(), { hurry: false }, { stop: stop.signal, abort: NEVER })).toEqual({
     opened: ['doctor'],
   });
   expect(vendor.calls).toEqual(['open 1']);
   expect(await statusOf(open(), 'doctor')).toMatchObject({ sinceAt: NOW, reason: null });
 });
 
-test('the other target on a calendar takes the channel over when the one that held it is paused', async () => {
+test('the other target on a calendar takes the subscription over when the one that held it is paused', async () => {
   const { vendor, targets, open } = await filled();
   const [{ model }] = targets as [TargetChoice];
   const nurse = { id: 'nurse', model };

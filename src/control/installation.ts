@@ -31,7 +31,7 @@ export interface Tenants {
 }
 
 /** What the operator's verbs work on; put together by `main.ts`. */
-export interface Estate {
+export interface Installation {
   tenants: Tenants;
   /** What is known of the same tenants without opening them. */
   outlines: ReadonlyMap<string, Pick<TenantOutline, 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>>;
@@ -50,17 +50,17 @@ export interface Estate {
 }
 
 /** @throws MirrorError `settings`, code `no-such-tenant`, that lists the ones there are */
-export function requireTenant(estate: Estate, id: string): OpenTenant {
-  const tenant = estate.tenants.get(id);
+export function requireTenant(installation: Installation, id: string): OpenTenant {
+  const tenant = installation.tenants.get(id);
   if (tenant !== undefined) return tenant;
-  const broken = estate.setAside.some((aside) => aside.id === id);
+  const broken = installation.setAside.some((aside) => aside.id === id);
   throw new MirrorError(broken ? `the configuration of tenant "${id}" has faults` : `there is no tenant "${id}"`, {
     actor: 'settings',
     code: broken ? 'tenant-set-aside' : 'no-such-tenant',
     retry: 'never',
     remedy: broken
       ? 'run "clinic-mirror config check"'
-      : `name one of: ${[...estate.tenants.keys()].join(', ') || 'none'}`,
+      : `name one of: ${[...installation.tenants.keys()].join(', ') || 'none'}`,
   });
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAdminServer } from '../../src/admin/server.ts';
-import type { PostedNotification } from '../../src/admin/verbs.ts';
+import { createAdminServer } from '../../src/http-server/server.ts';
+import type { PostedNotification } from '../../src/http-server/verbs.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 
 const PATH = '/notifications/model/0123456789abcdef0123456789abcdef';
@@ -39,7 +39,7 @@ describe('the receiver of notifications', () => {
     expect(taken).toMatchObject([
       {
         connector: 'model',
-        channelId: '0123456789abcdef0123456789abcdef',
+        subscriptionId: '0123456789abcdef0123456789abcdef',
         headers: { 'x-goog-channel-token': 'canary-secret' },
         body: '{"value": not even JSON',
       },

@@ -26,7 +26,7 @@ function readSlowly(clinic: ModelClinic, list: 'patients' | 'readPatients', cloc
   });
 }
 
-describe('D22: what is planned', () => {
+describe('what is planned', () => {
   test('is of after the long list of patients whose names appointments lack, from the first cycle on', async () => {
     const clinic = createModelClinic();
     const model = createModelTarget();

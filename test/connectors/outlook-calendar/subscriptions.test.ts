@@ -3,7 +3,7 @@ import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { outlookCalendar } from '../../../src/connectors/outlook-calendar/index.ts';
 import { readGraphNotification } from '../../../src/connectors/outlook-calendar/notifications.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { asMirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
@@ -39,7 +39,7 @@ interface Choice {
   token?: () => string;
 }
 
-function channels({ mailbox = ACCOUNT, token = () => target.sandbox.issueAccessToken(ACCOUNT) }: Choice = {}) {
+function subscriptions({ mailbox = ACCOUNT, token = () => target.sandbox.issueAccessToken(ACCOUNT) }: Choice = {}) {
   const header = async () => `Bearer ${token()}`;
   const connector = outlookCalendar.open({
     settings: outlookCalendar.settingsSchema.parse({
@@ -47,14 +47,14 @@ function channels({ mailbox = ACCOUNT, token = () => target.sandbox.issueAccessT
       calendar: { id: target.container },
       rootUrl: target.proxy.url,
     }),
-    mark: MARK,
+    ownerTag: MARK,
     authorizer: { header, renew: header, quotaUser: null },
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     shared,
     log: silentLogger,
     clock: Date.now,
   });
-  return connector.channels!;
+  return connector.subscriptions!;
 }
 
 /** Under a fresh id, at `/notifications` unless told. */
@@ -64,7 +64,7 @@ function request({ path = '/notifications', lifeMs = 2 * DAY_MS } = {}) {
   return { id, secret: SECRET, address: `${receiver.url}${path}/${id}`, expiresAt: Date.now() + lifeMs };
 }
 
-const open = (asked = request(), container = target.container) => channels().open(container, asked, signal());
+const open = (asked = request(), container = target.container) => subscriptions().open(container, asked, signal());
 const answer = (status: number, code: string): ProxyFault => ({ kind: 'answer', answer: refusal(status, code) });
 const requestsOf = (method: string) => target.proxy.requests.filter((each) => each.method === method);
 const urls = () => target.sandbox.subscriptions().map(({ notificationUrl }) => notificationUrl);
@@ -88,7 +88,7 @@ describe('a subscription to an Outlook calendar', () => {
     [ACCOUNT, `users/${ACCOUNT}/calendars/`],
   ])('of %s tells of its own calendar and of no other', async (mailbox, start) => {
     const other = target.sandbox.createCalendar(ACCOUNT, 'Another');
-    await channels({ mailbox }).open(target.container, request(), signal());
+    await subscriptions({ mailbox }).open(target.container, request(), signal());
     expect(target.sandbox.subscriptions()[0]?.resource).toBe(`${start}${target.container}/events`);
     receiver.forget();
     const time = { dateTime: '2027-03-10T12:00:00', timeZone: 'UTC' };
@@ -112,10 +112,10 @@ describe('a subscription to an Outlook calendar', () => {
 
   test('is asked for with a shorter life where the older limit holds, and prolonged with it', async () => {
     target.sandbox.configure({ maxSubscriptionMinutes: 4_230 });
-    const channel = await open(request({ lifeMs: 30 * DAY_MS }));
-    expect(channel.expiresAt).toBeGreaterThan(Date.now() + 4_200 * MINUTE_MS);
+    const subscription = await open(request({ lifeMs: 30 * DAY_MS }));
+    expect(subscription.expiresAt).toBeGreaterThan(Date.now() + 4_200 * MINUTE_MS);
     expect(requestsOf('POST')).toHaveLength(2);
-    const extended = await channels().extend(channel, Date.now() + 30 * DAY_MS, signal());
+    const extended = await subscriptions().extend(subscription, Date.now() + 30 * DAY_MS, signal());
     expect(extended?.expiresAt).toBeLessThan(Date.now() + 4_230 * MINUTE_MS);
     expect(requestsOf('PATCH')).toHaveLength(2);
   });
@@ -133,39 +133,36 @@ describe('a subscription to an Outlook calendar', () => {
 
   test('that the vendor has removed is not prolonged, and another takes its place', async () => {
     const asked = request();
-    const channel = await open(asked);
-    target.sandbox.sendLifecycleEvent(channel.handle, 'subscriptionRemoved');
-    expect(await channels().extend(channel, Date.now() + DAY_MS, signal())).toBeNull();
-    await channels().close(channel, signal());
+    const subscription = await open(asked);
+    target.sandbox.sendLifecycleEvent(subscription.handle, 'subscriptionRemoved');
+    expect(await subscriptions().extend(subscription, Date.now() + DAY_MS, signal())).toBeNull();
+    await subscriptions().close(subscription, signal());
     const next = request();
     await open(next);
     expect(urls()).toEqual([next.address]);
   });
 
   test('that cannot be prolonged or ended now says so and stays', async () => {
-    const channel = await open();
+    const subscription = await open();
     const method = /^(PATCH|DELETE)$/;
     target.proxy.add({ method, fault: { kind: 'answer', answer: refusal(429, 'TooManyRequests', '9') } });
-    const extending = channels().extend(channel, Date.now() + DAY_MS, signal());
+    const extending = subscriptions().extend(subscription, Date.now() + DAY_MS, signal());
     await expect(extending).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 9_000 });
     target.proxy.add({ method, fault: answer(503, 'ServerBusy') });
-    await expect(channels().close(channel, signal())).rejects.toMatchObject({ code: 'server-error' });
+    await expect(subscriptions().close(subscription, signal())).rejects.toMatchObject({ code: 'server-error' });
     expect(urls()).toHaveLength(1);
   });
 
-  test.each(['reauthorizationRequired', 'subscriptionRemoved', 'missed'] as const)(
-    'M12: tells of %s',
-    async (event) => {
-      const channel = await open();
-      await target.sandbox.notificationsSettled();
-      receiver.forget();
-      target.sandbox.sendLifecycleEvent(channel.handle, event);
-      await target.sandbox.notificationsSettled();
-      const means = { reauthorizationRequired: 'extend', subscriptionRemoved: 'ended', missed: 'missed' };
-      const events = [{ secret: SECRET, event: means[event] }];
-      expect(receiver.requests.map(readGraphNotification)).toEqual([{ kind: 'events', events }]);
-    },
-  );
+  test.each(['reauthorizationRequired', 'subscriptionRemoved', 'missed'] as const)('tells of %s', async (event) => {
+    const subscription = await open();
+    await target.sandbox.notificationsSettled();
+    receiver.forget();
+    target.sandbox.sendLifecycleEvent(subscription.handle, event);
+    await target.sandbox.notificationsSettled();
+    const means = { reauthorizationRequired: 'extend', subscriptionRemoved: 'ended', missed: 'missed' };
+    const events = [{ secret: SECRET, event: means[event] }];
+    expect(receiver.requests.map(readGraphNotification)).toEqual([{ kind: 'events', events }]);
+  });
 });
 
 describe('a calendar that has a subscription already', () => {
@@ -220,9 +217,9 @@ describe('a subscription of which no answer came', () => {
   ])('is found when the answer %s', async (_, fault) => {
     target.proxy.add({ ...CREATE, fault });
     const asked = request();
-    const channel = await open(asked);
-    expect(target.sandbox.subscriptions()).toMatchObject([{ id: channel.handle, notificationUrl: asked.address }]);
-    expect(Math.abs(channel.expiresAt - asked.expiresAt)).toBeLessThan(1_000);
+    const subscription = await open(asked);
+    expect(target.sandbox.subscriptions()).toMatchObject([{ id: subscription.handle, notificationUrl: asked.address }]);
+    expect(Math.abs(subscription.expiresAt - asked.expiresAt)).toBeLessThan(1_000);
     expect(requestsOf('POST')).toHaveLength(1);
   });
 
@@ -245,10 +242,10 @@ describe('a refused subscription', () => {
     target.sandbox.addMailbox(person);
     target.sandbox.shareMailbox(ACCOUNT, person);
     const scopes = ['Calendars.ReadWrite.Shared'];
-    const shared = channels({ token: () => target.sandbox.issueAccessToken(person, { scopes }) });
+    const shared = subscriptions({ token: () => target.sandbox.issueAccessToken(person, { scopes }) });
     const call = shared.open(target.container, request(), signal());
     await expect(call).rejects.toMatchObject({ actor: 'settings', code: 'notifications-forbidden', retry: 'never' });
-    const application = channels({ token: () => target.sandbox.issueAppToken() });
+    const application = subscriptions({ token: () => target.sandbox.issueAppToken() });
     await application.open(target.container, request(), signal());
     expect(urls()).toHaveLength(1);
   });
@@ -273,7 +270,7 @@ describe('a refused subscription', () => {
   });
 
   test('goes through as one request of the mailbox at a time', async () => {
-    await Promise.all([open(), channels().extend(await open(), Date.now() + HOUR_MS, signal())]);
+    await Promise.all([open(), subscriptions().extend(await open(), Date.now() + HOUR_MS, signal())]);
     expect(target.proxy.maxInFlight).toBe(1);
   });
 });

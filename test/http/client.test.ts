@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Budget } from '../../src/http/budget.ts';
-import { createHttpDoor, type HttpRequest } from '../../src/http/door.ts';
+import { createHttpClient, type HttpRequest } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -26,14 +26,14 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function openDoor() {
+function openClient() {
   const observed: [label: string, status: number][] = [];
-  const door = createHttpDoor({
+  const httpClient = createHttpClient({
     userAgent: 'clinic-mirror-test',
     clock: Date.now,
     observe: (label, status) => observed.push([label, status]),
   });
-  return { door, observed };
+  return { httpClient, observed };
 }
 
 function request(url: string, changes: Partial<HttpRequest> = {}): HttpRequest {
@@ -76,8 +76,8 @@ describe('an answer', () => {
     const url = await serve((incoming, outgoing) => {
       outgoing.writeHead(503, { 'retry-after': '7' }).end(`for ${incoming.headers['user-agent']}`);
     });
-    const { door, observed } = openDoor();
-    const answer = await door.send(request(url));
+    const { httpClient, observed } = openClient();
+    const answer = await httpClient.send(request(url));
     expect(answer).toMatchObject({ status: 503, retryAfterMs: 7_000 });
     expect(answer.body.toString()).toBe('for clinic-mirror-test');
     expect(observed).toEqual([['clinic.agendas.list', 503]]);
@@ -90,15 +90,15 @@ describe('an answer', () => {
       outgoing.end();
     });
     const url = await serve((_, outgoing) => outgoing.writeHead(302, { location: elsewhere }).end());
-    const { door } = openDoor();
-    expect((await door.send(request(url, { headers: { authorization: 'Bearer x' } }))).status).toBe(302);
+    const { httpClient } = openClient();
+    expect((await httpClient.send(request(url, { headers: { authorization: 'Bearer x' } }))).status).toBe(302);
     expect(followed).toBe(false);
   });
 
   test('larger than allowed is refused', async () => {
     const url = await serve((_, outgoing) => outgoing.end('x'.repeat(2_000)));
-    const { door } = openDoor();
-    const error = await failure(door.send(request(url, { maxResponseBytes: 1_000 })));
+    const { httpClient } = openClient();
+    const error = await failure(httpClient.send(request(url, { maxResponseBytes: 1_000 })));
     expect(error).toMatchObject({ actor: 'contract', code: 'answer-too-large' });
   });
 
@@ -107,8 +107,8 @@ describe('an answer', () => {
       outgoing.writeHead(200, { 'content-length': '100' });
       outgoing.write('Mario Rossi', () => outgoing.destroy());
     });
-    const { door, observed } = openDoor();
-    const error = await failure(door.send(request(url)));
+    const { httpClient, observed } = openClient();
+    const error = await failure(httpClient.send(request(url)));
     expect(error).toMatchObject({ actor: 'remote', code: 'connection-failed', retry: 'later' });
     expect(error.message).not.toContain('Rossi');
     expect(observed).toEqual([['clinic.agendas.list', 0]]);
@@ -124,15 +124,18 @@ describe('a request without an answer', () => {
     ['DELETE', true],
   ])('by %s may have been carried out: %s', async (method, ambiguous) => {
     const url = await serve((incoming) => incoming.socket.destroy());
-    const { door } = openDoor();
-    expect(await failure(door.send(request(url, { method })))).toMatchObject({ ambiguous, code: 'connection-failed' });
+    const { httpClient } = openClient();
+    expect(await failure(httpClient.send(request(url, { method })))).toMatchObject({
+      ambiguous,
+      code: 'connection-failed',
+    });
   });
 
   test('was surely not carried out when no connection was made', async () => {
     const url = await serve(() => {});
     await new Promise((resolve) => servers.pop()?.close(resolve));
-    const { door } = openDoor();
-    const error = await failure(door.send(request(url, { method: 'POST' })));
+    const { httpClient } = openClient();
+    const error = await failure(httpClient.send(request(url, { method: 'POST' })));
     expect(error).toMatchObject({ code: 'connection-failed', ambiguous: false });
   });
 
@@ -141,21 +144,21 @@ describe('a request without an answer', () => {
       outgoing.writeHead(200);
       outgoing.write('{');
     });
-    const { door } = openDoor();
-    const error = await failure(door.send(request(url, { timeoutMs: 300, method: 'POST' })));
+    const { httpClient } = openClient();
+    const error = await failure(httpClient.send(request(url, { timeoutMs: 300, method: 'POST' })));
     expect(error).toMatchObject({ actor: 'remote', code: 'timeout', retry: 'later', ambiguous: true });
   });
 
   test('ends when it is told to', async () => {
     const stop = new AbortController();
     const url = await serve(() => stop.abort());
-    const { door } = openDoor();
-    expect(await failure(door.send(request(url, { signal: stop.signal })))).toMatchObject({ code: 'aborted' });
+    const { httpClient } = openClient();
+    expect(await failure(httpClient.send(request(url, { signal: stop.signal })))).toMatchObject({ code: 'aborted' });
   });
 
   test('shows no address in its message: addresses hold ids', async () => {
-    const { door } = openDoor();
-    const error = await failure(door.send(request('http://127.0.0.1:1/patients/4711?name=Rossi')));
+    const { httpClient } = openClient();
+    const error = await failure(httpClient.send(request('http://127.0.0.1:1/patients/4711?name=Rossi')));
     expect(error.message).not.toMatch(/4711|Rossi|127/);
   });
 });
@@ -163,10 +166,10 @@ describe('a request without an answer', () => {
 describe('a budget', () => {
   test('is taken from before each request', async () => {
     const url = await serve((_, outgoing) => outgoing.end());
-    const { door } = openDoor();
+    const { httpClient } = openClient();
     const { budget, seen } = countingBudget();
-    await door.send(request(url, { budget }));
-    await door.asFetch('x', budget)(url);
+    await httpClient.send(request(url, { budget }));
+    await httpClient.asFetch('x', budget)(url);
     expect(seen).toEqual(['take', 'accepted', 'take', 'accepted']);
   });
 
@@ -178,8 +181,8 @@ describe('a budget', () => {
     });
     const exhausted = new MirrorError('x', { actor: 'remote', code: 'budget-exhausted', retry: 'later' });
     const budget: Budget = { take: () => Promise.reject(exhausted), refused: async () => {}, accepted: async () => {} };
-    const { door } = openDoor();
-    expect(await failure(door.send(request(url, { budget })))).toBe(exhausted);
+    const { httpClient } = openClient();
+    expect(await failure(httpClient.send(request(url, { budget })))).toBe(exhausted);
     expect(asked).toBe(0);
   });
 
@@ -190,30 +193,30 @@ describe('a budget', () => {
   ] as const)('after a %s that asks for %s seconds is told: %j', async (status, seconds, expected) => {
     const headers = seconds === null ? {} : { 'retry-after': seconds };
     const url = await serve((_, outgoing) => outgoing.writeHead(status, headers).end());
-    const { door } = openDoor();
+    const { httpClient } = openClient();
     const { budget, seen } = countingBudget();
-    await door.send(request(url, { budget }));
+    await httpClient.send(request(url, { budget }));
     expect(seen).toEqual(expected);
   });
 });
 
-test('D18: nothing goes out once a deadline has passed, not even from a process that stood still meanwhile', async () => {
+test('nothing goes out once a deadline has passed, not even from a process that stood still meanwhile', async () => {
   const asked: string[] = [];
   const url = await serve((incoming, outgoing) => {
     asked.push(incoming.url ?? '');
     outgoing.end();
   });
-  const { door } = openDoor();
-  await door.send(request(`${url}/before`));
+  const { httpClient } = openClient();
+  await httpClient.send(request(`${url}/before`));
   const lease = new AbortController();
   const { granted, answer } = await twoAnswersAtOnce();
   const budget: Budget = { take: () => granted, refused: async () => {}, accepted: async () => {} };
   setTimeout(() => lease.abort(), 50);
   answer();
-  expect(await failure(door.send(request(`${url}/late`, { signal: lease.signal, budget })))).toMatchObject({
+  expect(await failure(httpClient.send(request(`${url}/late`, { signal: lease.signal, budget })))).toMatchObject({
     code: 'aborted',
   });
-  await door.send(request(`${url}/after`));
+  await httpClient.send(request(`${url}/after`));
   expect(asked).toEqual(['/before', '/after']);
 });
 
@@ -243,14 +246,18 @@ async function twoAnswersAtOnce(): Promise<{ granted: Promise<void>; answer: () 
   return { granted, answer: () => void far.map((socket) => socket.write('+OK')) };
 }
 
-describe('the door as fetch', () => {
+describe('the HTTP client as fetch', () => {
   test('carries method, headers and body, and decodes what was packed', async () => {
     const url = await serve(async (incoming, outgoing) => {
       const text = `${incoming.method} ${incoming.headers['x-a']} ${await bodyOf(incoming)}`;
       outgoing.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/plain' }).end(gzipSync(text));
     });
-    const { door, observed } = openDoor();
-    const answer = await door.asFetch('oauth.token')(url, { method: 'POST', headers: { 'x-a': '1' }, body: 'grant=x' });
+    const { httpClient, observed } = openClient();
+    const answer = await httpClient.asFetch('oauth.token')(url, {
+      method: 'POST',
+      headers: { 'x-a': '1' },
+      body: 'grant=x',
+    });
     expect(await answer.text()).toBe('POST 1 grant=x');
     expect(answer.headers.get('content-type')).toBe('text/plain');
     expect(answer.headers.get('content-encoding')).toBeNull();
@@ -259,8 +266,8 @@ describe('the door as fetch', () => {
 
   test.each([204, 304])('gives an answer %i without a body', async (status) => {
     const url = await serve((_, outgoing) => outgoing.writeHead(status).end());
-    const { door } = openDoor();
-    const answer = await door.asFetch('x')(url);
+    const { httpClient } = openClient();
+    const answer = await httpClient.asFetch('x')(url);
     expect([answer.status, answer.body]).toEqual([status, null]);
   });
 });

@@ -1,7 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Clock, Instant } from '../../model/time.ts';
-import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../connector.ts';
-import { isSuccess, type WireAnswer } from '../wire.ts';
+import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
 import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
@@ -12,12 +12,12 @@ import { subscriptionSchema } from './schemas.ts';
 /** What subscriptions are made with. */
 export interface SubscriptionParts {
   /** Sends one call with the login; `label` names it in metrics. */
-  call(label: string, call: GraphCall, signal: AbortSignal): Promise<WireAnswer>;
+  call(label: string, call: GraphCall, signal: AbortSignal): Promise<WireResponse>;
   mailbox: string;
   clock: Clock;
 }
 
-interface Subscription {
+interface GraphSubscription {
   id: string;
   expiresAt: Instant;
   resource: string;
@@ -27,7 +27,7 @@ interface Subscription {
 const PATH = '/subscriptions';
 
 /** Subscriptions to the events of one calendar (learn.microsoft.com/graph/api/resources/subscription). */
-export function createGraphChannels(parts: SubscriptionParts): NotificationChannels {
+export function createGraphSubscriptions(parts: SubscriptionParts): Subscriptions {
   return {
     async open(container, request, signal) {
       const { id: handle, expiresAt } = await subscribe(parts, container, request, signal).catch((error: unknown) =>
@@ -35,24 +35,24 @@ export function createGraphChannels(parts: SubscriptionParts): NotificationChann
       );
       return { id: request.id, handle, expiresAt };
     },
-    async extend(channel, expiresAt, signal) {
+    async extend(subscription, expiresAt, signal) {
       const answer = await withLife(parts, expiresAt, (expirationDateTime) =>
         parts.call(
           'graph.subscriptions.update',
-          { method: 'PATCH', path: pathOf(channel), body: { expirationDateTime } },
+          { method: 'PATCH', path: pathOf(subscription), body: { expirationDateTime } },
           signal,
         ),
       );
       if (isGone(answer)) return null;
-      return { ...channel, expiresAt: readSubscription(answer).expiresAt };
+      return { ...subscription, expiresAt: readSubscription(answer).expiresAt };
     },
-    async close(channel, signal) {
-      await remove(parts, pathOf(channel), signal);
+    async close(subscription, signal) {
+      await remove(parts, pathOf(subscription), signal);
     },
   };
 }
 
-function pathOf({ handle }: Pick<NotificationChannel, 'handle'>): string {
+function pathOf({ handle }: Pick<Subscription, 'handle'>): string {
   return `${PATH}/${encodeURIComponent(handle)}`;
 }
 
@@ -60,9 +60,9 @@ function pathOf({ handle }: Pick<NotificationChannel, 'handle'>): string {
 async function subscribe(
   parts: SubscriptionParts,
   container: string,
-  request: ChannelRequest,
+  request: SubscriptionRequest,
   signal: AbortSignal,
-): Promise<Subscription> {
+): Promise<GraphSubscription> {
   const resource = subscriptionResource(parts.mailbox, container);
   const create = () =>
     withLife(parts, request.expiresAt, (expirationDateTime) => {
@@ -89,10 +89,10 @@ async function subscribe(
 /** The subscription of which no answer came, or none that can be read, if there is one: nobody else has its address. */
 async function adopt(
   parts: SubscriptionParts,
-  { address }: ChannelRequest,
+  { address }: SubscriptionRequest,
   failure: MirrorError,
   signal: AbortSignal,
-): Promise<Subscription> {
+): Promise<GraphSubscription> {
   if (!failure.ambiguous && failure.actor !== 'contract') throw failure;
   const all = await list(parts, signal).catch(() => []);
   const lost = all.find(({ notificationUrl }) => notificationUrl === address);
@@ -129,11 +129,11 @@ async function remove({ call }: SubscriptionParts, path: string, signal: AbortSi
 }
 
 /** All subscriptions of this application and login; odd ones are left out. */
-async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<Subscription[]> {
-  const found: Subscription[] = [];
+async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<GraphSubscription[]> {
+  const found: GraphSubscription[] = [];
   let path: string | null = PATH;
   while (path !== null) {
-    const answer: WireAnswer = await call('graph.subscriptions.list', { method: 'GET', path }, signal);
+    const answer: WireResponse = await call('graph.subscriptions.list', { method: 'GET', path }, signal);
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer, path);
     found.push(...page.elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []));
@@ -146,8 +146,8 @@ async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<S
 async function withLife(
   { clock }: SubscriptionParts,
   expiresAt: Instant,
-  send: (expirationDateTime: string) => Promise<WireAnswer>,
-): Promise<WireAnswer> {
+  send: (expirationDateTime: string) => Promise<WireResponse>,
+): Promise<WireResponse> {
   const now = clock();
   const upTo = (lifeMs: number) => new Date(Math.min(expiresAt, now + lifeMs)).toISOString();
   const answer = await send(upTo(SUBSCRIPTION_LIFE_MS));
@@ -155,7 +155,7 @@ async function withLife(
   return isTooLong ? send(upTo(OLDER_SUBSCRIPTION_LIFE_MS)) : answer;
 }
 
-function readSubscription(answer: WireAnswer): Subscription {
+function readSubscription(answer: WireResponse): GraphSubscription {
   if (!isSuccess(answer)) throw notificationsRefused(answer);
   const subscription = subscriptionSchema.safeParse(answer.body);
   if (!subscription.success) throw errors.make('unexpected-answer', { ambiguous: true });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
 import { googleCalendar } from '../../../src/connectors/google-calendar/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpDoor } from '../../../src/http/door.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { asMirrorError } from '../../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 afterEach(() => target.close());
 
-function channels(calendar: { id: string } | { create: string } = { id: target.container }, scopes?: string[]) {
+function subscriptions(calendar: { id: string } | { create: string } = { id: target.container }, scopes?: string[]) {
   const header = async () => `Bearer ${target.sandbox.issueAccessToken(ACCOUNT, scopes ? { scopes } : {})}`;
   const renew = () => {
     renewals += 1;
@@ -34,21 +34,21 @@ function channels(calendar: { id: string } | { create: string } = { id: target.c
   };
   const connector = googleCalendar.open({
     settings: googleCalendar.settingsSchema.parse({ calendar, rootUrl: target.proxy.url }),
-    mark: MARK,
+    ownerTag: MARK,
     authorizer: { header, renew, quotaUser: null },
-    http: createHttpDoor({ userAgent: 'clinic-mirror-test', clock: Date.now }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now }),
     shared: new SharedState(),
     log: silentLogger,
     clock: Date.now,
   });
-  return { ...connector.channels!, prepare: connector.prepare };
+  return { ...connector.subscriptions!, prepare: connector.prepare };
 }
 
 function request(changes: { id?: string; address?: string; expiresAt?: number } = {}) {
   return { id: ID, secret: SECRET, address: ADDRESS, expiresAt: Date.now() + 2 * DAY_MS, ...changes };
 }
 
-const open = (changes = {}) => channels().open(target.container, request(changes), signal());
+const open = (changes = {}) => subscriptions().open(target.container, request(changes), signal());
 
 function refusal(status: number, reason: string, domain = 'global'): ProxyFault {
   const message = `Refused for ${ACCOUNT}: ${ADDRESS}`;
@@ -62,7 +62,7 @@ const watched = () => target.proxy.requests.filter(({ url }) => WATCH.url.test(u
 describe('a watch channel of a Google calendar', () => {
   test('is asked for with our id, secret, address and end', async () => {
     const asked = request({ expiresAt: Date.now() + DAY_MS + 0.5 });
-    await channels().open(target.container, asked, signal());
+    await subscriptions().open(target.container, asked, signal());
     expect(JSON.parse(watched()[0]!.body)).toEqual({
       id: ID,
       type: 'web_hook',
@@ -76,7 +76,7 @@ describe('a watch channel of a Google calendar', () => {
   test('on a calendar of our own needs no more than its permissions', async () => {
     const calendar = { create: 'Appointments' };
     const needed = googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }), 'appointments');
-    const own = channels(calendar, [...needed]);
+    const own = subscriptions(calendar, [...needed]);
     const container = await own.prepare(null, signal());
     const channel = await own.open(container, request(), signal());
     await own.close(channel, signal());
@@ -95,7 +95,7 @@ describe('a watch channel of a Google calendar', () => {
       },
     });
     const asked = request();
-    expect(await channels().open(target.container, asked, signal())).toMatchObject({ expiresAt: asked.expiresAt });
+    expect(await subscriptions().open(target.container, asked, signal())).toMatchObject({ expiresAt: asked.expiresAt });
   });
 
   test('that the vendor ends earlier is told so', async () => {
@@ -107,23 +107,26 @@ describe('a watch channel of a Google calendar', () => {
   test('is never prolonged, and that costs no request', async () => {
     const channel = await open();
     target.proxy.forget();
-    expect(await channels().extend(channel, Date.now() + DAY_MS, signal())).toBeNull();
+    expect(await subscriptions().extend(channel, Date.now() + DAY_MS, signal())).toBeNull();
     expect(target.proxy.requests).toEqual([]);
   });
 
   test('may have a second one beside it, each ended alone', async () => {
     const first = await open();
     const second = await open({ id: 'beef'.repeat(8) });
-    await channels().close(first, signal());
+    await subscriptions().close(first, signal());
     expect(target.sandbox.channels()).toMatchObject([{ id: second.id }]);
   });
 
   test('that cannot be ended now is an error, and one that is gone is none', async () => {
     const channel = await open();
     target.proxy.add({ ...STOP, fault: refusal(503, 'backendError') });
-    await expect(channels().close(channel, signal())).rejects.toMatchObject({ actor: 'remote', code: 'server-error' });
-    await channels().close(channel, signal());
-    await channels().close(channel, signal());
+    await expect(subscriptions().close(channel, signal())).rejects.toMatchObject({
+      actor: 'remote',
+      code: 'server-error',
+    });
+    await subscriptions().close(channel, signal());
+    await subscriptions().close(channel, signal());
     expect(target.sandbox.channels()).toEqual([]);
   });
 });
@@ -134,13 +137,13 @@ describe('a channel of which no answer came', () => {
     ['was carried out, and half of the answer came', { kind: 'cut-body' }],
     ['was not carried out', { kind: 'cut' }],
     ['met a portal', { kind: 'html' }],
-    ['met a server in trouble', refusal(503, 'backendError')],
+    ['met a server failing', refusal(503, 'backendError')],
   ])('leaves one channel when it %s', async (_, fault) => {
     target.proxy.add({ ...WATCH, fault });
     const channel = await open();
     expect(channel.id).toBe(ID);
     expect(target.sandbox.channels()).toMatchObject([{ id: `${ID}-2`, address: ADDRESS, token: SECRET }]);
-    await channels().close(channel, signal());
+    await subscriptions().close(channel, signal());
     expect(target.sandbox.channels()).toEqual([]);
   });
 

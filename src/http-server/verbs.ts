@@ -29,7 +29,7 @@ export interface LoginResult {
 /** What somebody posted below `/notifications`. Header names are in lower case. */
 export interface PostedNotification {
   connector: string;
-  channelId: string;
+  subscriptionId: string;
   query: URLSearchParams;
   headers: Readonly<Record<string, string | undefined>>;
   body: string;

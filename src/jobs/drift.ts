@@ -7,15 +7,15 @@ import { restoring } from '../sync/diff.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** What is known to be done by hand at a moment. */
-export type Marks = Pick<DriftReport, 'edited' | 'removed' | 'fields' | 'churning' | 'churningFields'>;
+export type DriftCounts = Pick<DriftReport, 'edited' | 'removed' | 'fields' | 'churning' | 'churningFields'>;
 
 /** How often each object was restored today, by record; nothing where none is. */
 export async function restorationsOf(
-  records: Pick<TargetStore, 'restorations'>,
+  targetStore: Pick<TargetStore, 'restorations'>,
   { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
   now: Instant,
 ): Promise<ReadonlyMap<string, number>> {
-  return configuration.audit.drift === 'repair' ? records.restorations(id, now) : new Map();
+  return configuration.audit.drift === 'repair' ? targetStore.restorations(id, now) : new Map();
 }
 
 /** Whether the target is known to differ from what it was given, and its policy does not accept that (`keep` does). */
@@ -27,12 +27,12 @@ export async function differsByHand(
 }
 
 /** Counts marks. */
-export async function countMarks(
-  { records, clock }: Pick<OpenTenant, 'records' | 'clock'>,
+export async function countDrift(
+  { targetStore, clock }: Pick<OpenTenant, 'targetStore' | 'clock'>,
   target: OpenTarget,
   marked: readonly Link[],
-): Promise<Marks> {
-  const restores = restoring(target.configuration.audit, await restorationsOf(records, target, clock()));
+): Promise<DriftCounts> {
+  const restores = restoring(target.configuration.audit, await restorationsOf(targetStore, target, clock()));
   const isRepaired = target.configuration.audit.drift === 'repair';
   const churning = isRepaired ? marked.filter(({ recordId }) => !restores(recordId)) : [];
   const edited = marked.filter(({ drift }) => drift === 'edited');

@@ -1,24 +1,24 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant, SECOND_MS } from '../model/time.ts';
-import { type KeptChannel, NO_CHANNELS, type TargetChannels } from '../state/channels.ts';
 import type { Lease } from '../state/leases.ts';
+import { type KeptSubscription, NO_SUBSCRIPTIONS, type TargetSubscriptions } from '../state/subscriptions.ts';
 import { IMPOSSIBLE_WAIT_MS } from './lanes.ts';
 import {
   addressOf,
   CHANNEL_LIFE_MS,
-  channelsOf,
-  closeChannel,
+  closeSubscription,
   type HeardCalendar,
   lifeOf,
-  openChannel,
-} from './open-channel.ts';
+  openSubscription,
+  subscriptionsOf,
+} from './open-subscription.ts';
 import type { StopSignals } from './push.ts';
 import { targetRestMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** A logout does not wait longer than this for a vendor to end its channels. */
+/** A logout does not wait longer than this for a vendor to end its subscriptions. */
 const FAREWELL_MS = 10 * SECOND_MS;
-const LEASE = 'channels';
+const LEASE = 'subscriptions';
 
 interface Work {
   tenant: OpenTenant;
@@ -28,19 +28,19 @@ interface Work {
   opened: string[];
 }
 
-/** One target's turn, and what is kept of its channels at this moment. */
-interface Turn extends Work {
+/** One target's run, and what is kept of its subscriptions at this moment. */
+interface SubscriptionRun extends Work {
   target: string;
-  kept: TargetChannels;
+  kept: TargetSubscriptions;
 }
 
 /**
- * Looks after the notifications of a tenant's targets: opens, prolongs and replaces channels, and ends those that are no longer
- * wanted. One target's failure keeps no other from its turn.
+ * Looks after the notifications of a tenant's targets: opens, prolongs and replaces subscriptions, and ends those that are no longer
+ * wanted. One target's failure keeps no other from its run.
  * @param options.hurry try at once what rests after a failure: a person has acted
  * @returns targets that were not heard of before and are now: what happened meanwhile is not told; null when somebody else is at it
  */
-export async function keepChannels(
+export async function keepSubscriptions(
   tenant: OpenTenant,
   options: { hurry: boolean },
   { stop, abort }: StopSignals,
@@ -53,7 +53,7 @@ export async function keepChannels(
     const calendars = await wantedCalendars(tenant);
     for (const target of new Set([...calendars.keys(), ...all.keys()])) {
       if (stop.aborted) break;
-      const kept = all.get(target) ?? NO_CHANNELS;
+      const kept = all.get(target) ?? NO_SUBSCRIPTIONS;
       if (!options.hurry && rests(kept, tenant.clock())) continue;
       await attempt({ ...work, target, kept }, calendars.get(target));
     }
@@ -64,10 +64,10 @@ export async function keepChannels(
 }
 
 /**
- * Ends the channels of a login that is about to be ended, as well as can be: whatever the vendor says, what it still sends is ignored
+ * Ends the subscriptions of a login that is about to be ended, as well as can be: whatever the vendor says, what it still sends is ignored
  * from now on. Nobody opens new ones before `logOut` has come to its end.
  */
-export async function withoutChannels<Result>(
+export async function withoutSubscriptions<Result>(
   tenant: OpenTenant,
   connection: string,
   logOut: () => Promise<Result>,
@@ -89,26 +89,26 @@ async function sayGoodbye(tenant: OpenTenant, connection: string, lease: Lease |
   const { store, directory } = tenant.notifications;
   for (const [target, { current, closing }] of await store.read()) {
     const all = current === null ? closing : [...closing, current];
-    const going = all.filter((channel) => channel.connection === connection);
+    const going = all.filter((subscription) => subscription.connection === connection);
     if (going.length === 0) continue;
     await Promise.all(going.map(({ id }) => directory.remove(id)));
     const left = {
       current: current?.connection === connection ? null : current,
-      closing: closing.filter((channel) => channel.connection !== connection),
-      trouble: null,
+      closing: closing.filter((subscription) => subscription.connection !== connection),
+      failure: null,
     };
     if (lease !== null) await store.write(target, left, lease);
-    await Promise.all(going.map((channel) => closeChannel(tenant, channel, signal).catch(() => {})));
+    await Promise.all(going.map((subscription) => closeSubscription(tenant, subscription, signal).catch(() => {})));
   }
 }
 
-/** Calendars by the target under whose name the channel is kept. Two targets on one calendar share a channel: Graph allows no second. */
+/** Calendars by the target under whose name the subscription is kept. Two targets on one calendar share a subscription: Graph allows no second. */
 async function wantedCalendars(tenant: OpenTenant): Promise<Map<string, HeardCalendar>> {
   const calendars = new Map<string, HeardCalendar>();
   if (tenant.notifications.url === null || tenant.configuration.paused) return calendars;
   for (const target of tenant.targets.values()) {
-    if (target.configuration.paused || target.connector.channels === undefined) continue;
-    const { container } = await tenant.records.read(target.id);
+    if (target.configuration.paused || target.connector.subscriptions === undefined) continue;
+    const { container } = await tenant.targetStore.read(target.id);
     if (container === null) continue;
     const first = [...calendars.values()].find(
       (calendar) => calendar.container === container && isSameLogin(calendar.target, target),
@@ -124,14 +124,14 @@ function isSameLogin({ configuration: one }: OpenTarget, { configuration: other 
 }
 
 /** What fails rests, with its code for status; only a lost lease or the end of the daemon ends the whole round. */
-async function attempt(turn: Turn, calendar: HeardCalendar | undefined): Promise<void> {
-  const { tenant, target, signal } = turn;
+async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined): Promise<void> {
+  const { tenant, target, signal } = run;
   signal.throwIfAborted();
-  const before = turn.kept.trouble;
+  const before = run.kept.failure;
   try {
-    if (calendar === undefined) await end(turn);
-    else await keep(turn, calendar);
-    if (turn.kept.trouble !== null) await save(turn, { trouble: null });
+    if (calendar === undefined) await end(run);
+    else await keep(run, calendar);
+    if (run.kept.failure !== null) await save(run, { failure: null });
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
@@ -139,60 +139,60 @@ async function attempt(turn: Turn, calendar: HeardCalendar | undefined): Promise
     const now = tenant.clock();
     const sinceAt = before?.code === failure.code ? before.sinceAt : now;
     const retryAt = now + restMs(failure, tenant.random, now - sinceAt);
-    await save(turn, { trouble: { code: failure.code, sinceAt, retryAt } });
+    await save(run, { failure: { code: failure.code, sinceAt, retryAt } });
     if (before?.code === failure.code) return;
     const { code, actor, status } = failure;
     tenant.log.warn({ target, code, actor, status }, 'notifications of a target could not be looked after');
   }
 }
 
-async function save(turn: Turn, changes: Partial<TargetChannels>): Promise<void> {
-  const kept = { ...turn.kept, ...changes };
-  await turn.tenant.notifications.store.write(turn.target, kept, turn.lease);
-  turn.kept = kept;
+async function save(run: SubscriptionRun, changes: Partial<TargetSubscriptions>): Promise<void> {
+  const kept = { ...run.kept, ...changes };
+  await run.tenant.notifications.store.write(run.target, kept, run.lease);
+  run.kept = kept;
 }
 
 /** A time further ahead than any rule puts work off was set while the clock ran ahead. */
-function rests({ trouble }: TargetChannels, now: Instant): boolean {
-  return trouble !== null && trouble.retryAt > now && trouble.retryAt <= now + IMPOSSIBLE_WAIT_MS;
+function rests({ failure }: TargetSubscriptions, now: Instant): boolean {
+  return failure !== null && failure.retryAt > now && failure.retryAt <= now + IMPOSSIBLE_WAIT_MS;
 }
 
-/** A channel that was opened although no answer came lives until its end, so not many of that kind are made. */
-function restMs(error: MirrorError, random: () => number, troubledForMs: number): number {
-  const rest = targetRestMs(error, random, troubledForMs);
+/** A subscription that was opened although no answer came lives until its end, so not many of that kind are made. */
+function restMs(error: MirrorError, random: () => number, failingForMs: number): number {
+  const rest = targetRestMs(error, random, failingForMs);
   return error.ambiguous ? Math.max(rest, HOUR_MS) : rest;
 }
 
-/** No channel is wanted: the target was paused or removed, has no calendar any more, or another target holds the channel. */
-async function end(turn: Turn): Promise<void> {
-  const { current, closing } = turn.kept;
-  if (current !== null) await save(turn, { current: null, closing: [...closing, current] });
-  await closeRetired(turn);
+/** No subscription is wanted: the target was paused or removed, has no calendar any more, or another target holds the subscription. */
+async function end(run: SubscriptionRun): Promise<void> {
+  const { current, closing } = run.kept;
+  if (current !== null) await save(run, { current: null, closing: [...closing, current] });
+  await closeRetired(run);
 }
 
-async function keep(turn: Turn, calendar: HeardCalendar): Promise<void> {
-  await sortOut(turn, calendar);
+async function keep(run: SubscriptionRun, calendar: HeardCalendar): Promise<void> {
+  await sortOut(run, calendar);
   // Before the new one is asked for: where a calendar can have one only, the old one stands in its way. A failure does not.
-  const failure = await closeRetired(turn).catch(asMirrorError);
-  const { current } = turn.kept;
+  const failure = await closeRetired(run).catch(asMirrorError);
+  const { current } = run.kept;
   if (current === null) {
-    await keepOpened(turn, await openChannel(turn.tenant, calendar, turn.tenant.clock(), turn.signal), null);
-    turn.opened.push(...calendar.targets);
+    await keepOpened(run, await openSubscription(run.tenant, calendar, run.tenant.clock(), run.signal), null);
+    run.opened.push(...calendar.targets);
   } else {
-    await tend(turn, calendar, current);
+    await tend(run, calendar, current);
   }
   if (failure instanceof MirrorError) throw failure;
 }
 
 /** What has ended is forgotten; what is for another calendar, login or address, or unknown to the receiver, is to be closed. */
-async function sortOut(turn: Turn, { target, container }: HeardCalendar): Promise<void> {
-  const { tenant } = turn;
-  const { current, closing } = turn.kept;
+async function sortOut(run: SubscriptionRun, { target, container }: HeardCalendar): Promise<void> {
+  const { tenant } = run;
+  const { current, closing } = run.kept;
   if (current === null) return;
   const addressee = await tenant.notifications.directory.find(current.id);
   if (current.expiresAt <= tenant.clock() || addressee?.asked === 'ended') {
     await tenant.notifications.directory.remove(current.id);
-    return save(turn, { current: null });
+    return save(run, { current: null });
   }
   const { connector, connection } = target.configuration;
   const fits =
@@ -201,12 +201,12 @@ async function sortOut(turn: Turn, { target, container }: HeardCalendar): Promis
     current.connector === connector &&
     current.connection === connection &&
     current.address === addressOf(tenant, connector, current.id);
-  if (!fits) await save(turn, { current: null, closing: [...closing, current] });
+  if (!fits) await save(run, { current: null, closing: [...closing, current] });
 }
 
-/** Prolongs a channel when it is time; where the vendor can't, another is opened before this one is closed. */
-async function tend(turn: Turn, calendar: HeardCalendar, current: KeptChannel): Promise<void> {
-  const { tenant, signal } = turn;
+/** Prolongs a subscription when it is time; where the vendor can't, another is opened before this one is closed. */
+async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: KeptSubscription): Promise<void> {
+  const { tenant, signal } = run;
   const { directory } = tenant.notifications;
   const addressee = await directory.find(current.id);
   if (addressee === null) return;
@@ -216,39 +216,43 @@ async function tend(turn: Turn, calendar: HeardCalendar, current: KeptChannel): 
   }
   const now = tenant.clock();
   if (current.renewAt > now && addressee.asked !== 'extend') return;
-  const extended = await channelsOf(calendar.target).extend(current, now + CHANNEL_LIFE_MS, signal);
+  const extended = await subscriptionsOf(calendar.target).extend(current, now + CHANNEL_LIFE_MS, signal);
   if (extended === null) {
-    await keepOpened(turn, await openChannel(tenant, calendar, current.heardSinceAt, signal), current);
-    return closeRetired(turn);
+    await keepOpened(run, await openSubscription(tenant, calendar, current.heardSinceAt, signal), current);
+    return closeRetired(run);
   }
-  await save(turn, { current: { ...current, handle: extended.handle, ...lifeOf(extended, now) } });
+  await save(run, { current: { ...current, handle: extended.handle, ...lifeOf(extended, now) } });
   await directory.put(current.id, { ...addressee, targets, asked: null }, extended.expiresAt);
 }
 
-/** Keeps a channel that was just opened. One that can't be kept is closed again as well as can be: nobody would look after it. */
-async function keepOpened(turn: Turn, opened: KeptChannel, former: KeptChannel | null): Promise<void> {
-  const { tenant, signal, kept } = turn;
+/** Keeps a subscription that was just opened. One that can't be kept is closed again as well as can be: nobody would look after it. */
+async function keepOpened(
+  run: SubscriptionRun,
+  opened: KeptSubscription,
+  former: KeptSubscription | null,
+): Promise<void> {
+  const { tenant, signal, kept } = run;
   const closing = former === null ? kept.closing : [...kept.closing, former];
   try {
-    await save(turn, { current: opened, closing });
+    await save(run, { current: opened, closing });
   } catch (error) {
-    await closeChannel(tenant, opened, signal).catch(() => {});
+    await closeSubscription(tenant, opened, signal).catch(() => {});
     throw error;
   }
 }
 
 /** Ends what is to be ended and remembers how far it came. @throws what the last failing vendor said */
-async function closeRetired(turn: Turn): Promise<void> {
+async function closeRetired(run: SubscriptionRun): Promise<void> {
   let failure: unknown = null;
-  for (const channel of turn.kept.closing) {
+  for (const subscription of run.kept.closing) {
     try {
-      if (channel.expiresAt > turn.tenant.clock()) await closeChannel(turn.tenant, channel, turn.signal);
+      if (subscription.expiresAt > run.tenant.clock()) await closeSubscription(run.tenant, subscription, run.signal);
     } catch (error) {
-      turn.signal.throwIfAborted();
+      run.signal.throwIfAborted();
       failure = error;
       continue;
     }
-    await save(turn, { closing: turn.kept.closing.filter(({ id }) => id !== channel.id) });
+    await save(run, { closing: run.kept.closing.filter(({ id }) => id !== subscription.id) });
   }
   if (failure !== null) throw failure;
 }

@@ -1,33 +1,33 @@
-import type { ChannelRequest, NotificationChannel, NotificationChannels } from '../../src/connectors/connector.ts';
+import type { Subscription, SubscriptionRequest, Subscriptions } from '../../src/connectors/connector.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
 import type { Clock } from '../../src/model/time.ts';
 import type { ModelTarget } from './model-target.ts';
 
-/** A channel that the vendor keeps. */
-export interface VendorChannel extends ChannelRequest {
+/** A subscription that the vendor keeps. */
+export interface VendorSubscription extends SubscriptionRequest {
   container: string;
   handle: string;
 }
 
 /** A vendor that tells of changes, in memory. */
 export interface ModelVendor {
-  readonly channels: NotificationChannels;
-  /** Channels that are open, by our id. */
-  readonly open: Map<string, VendorChannel>;
-  /** What was asked for, in order: `open`, `extend` or `close` and the number of channels open after it. */
+  readonly subscriptions: Subscriptions;
+  /** Subscriptions that are open, by our id. */
+  readonly open: Map<string, VendorSubscription>;
+  /** What was asked for, in order: `open`, `extend` or `close` and the number of subscriptions open after it. */
   readonly calls: string[];
-  /** Can prolong a channel; else another has to be opened. */
+  /** Can prolong a subscription; else another has to be opened. */
   extends: boolean;
   /** Gives no more than this. */
   mostMs: number;
   fault: (call: 'open' | 'extend' | 'close', container: string | null) => MirrorError | null;
-  /** Runs while a channel is being opened, before the answer. */
-  onOpen: (channel: VendorChannel) => Promise<void> | void;
+  /** Runs while a subscription is being opened, before the answer. */
+  onOpen: (subscription: VendorSubscription) => Promise<void> | void;
 }
 
 export function createModelVendor(clock: Clock): ModelVendor {
-  const open = new Map<string, VendorChannel>();
-  const said = ({ id, handle, expiresAt }: VendorChannel): NotificationChannel => ({ id, handle, expiresAt });
+  const open = new Map<string, VendorSubscription>();
+  const said = ({ id, handle, expiresAt }: VendorSubscription): Subscription => ({ id, handle, expiresAt });
   const call = (name: 'open' | 'extend' | 'close', container: string | null) => {
     const fault = vendor.fault(name, container);
     if (fault === null) return;
@@ -42,27 +42,27 @@ export function createModelVendor(clock: Clock): ModelVendor {
     mostMs: Number.POSITIVE_INFINITY,
     fault: () => null,
     onOpen: () => {},
-    channels: {
+    subscriptions: {
       async open(container, request) {
         call('open', container);
-        const channel = {
+        const subscription = {
           ...request,
           container,
           handle: `handle-${request.id}`,
           expiresAt: lasting(request.expiresAt),
         };
-        open.set(channel.id, channel);
+        open.set(subscription.id, subscription);
         vendor.calls.push(`open ${open.size}`);
-        await vendor.onOpen(channel);
-        return said(channel);
+        await vendor.onOpen(subscription);
+        return said(subscription);
       },
       async extend({ id }, expiresAt) {
         call('extend', null);
-        const channel = open.get(id);
-        if (!vendor.extends || channel === undefined) return null;
-        channel.expiresAt = lasting(expiresAt);
+        const subscription = open.get(id);
+        if (!vendor.extends || subscription === undefined) return null;
+        subscription.expiresAt = lasting(expiresAt);
         vendor.calls.push(`extend ${open.size}`);
-        return said(channel);
+        return said(subscription);
       },
       async close({ id, handle }) {
         call('close', null);
@@ -75,8 +75,8 @@ export function createModelVendor(clock: Clock): ModelVendor {
 }
 
 /** The target tells of changes from now on, by this vendor. */
-export function giveChannels(model: ModelTarget, vendor: ModelVendor): ModelTarget {
+export function giveSubscriptions(model: ModelTarget, vendor: ModelVendor): ModelTarget {
   const open = model.open;
-  model.open = (mark) => ({ ...open(mark), channels: vendor.channels });
+  model.open = (mark) => ({ ...open(mark), subscriptions: vendor.subscriptions });
   return model;
 }

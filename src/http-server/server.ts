@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { NOTIFICATIONS_PATH } from '../jobs/open-channel.ts';
+import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addAnswers } from './answers.ts';
@@ -172,17 +172,17 @@ function addNotifications(scope: FastifyInstance, verbs: AdminVerbs): void {
     { parseAs: 'string', bodyLimit: NOTIFICATION_BODY_BYTES },
     async (_request: FastifyRequest, body: string | Buffer) => body.toString(),
   );
-  scope.post<{ Params: { connector: string; channelId: string } }>(
-    `${NOTIFICATIONS_PATH}/:connector/:channelId`,
+  scope.post<{ Params: { connector: string; subscriptionId: string } }>(
+    `${NOTIFICATIONS_PATH}/:connector/:subscriptionId`,
     { bodyLimit: NOTIFICATION_BODY_BYTES, handlerTimeout: NOTIFICATION_TIMEOUT_MS },
     async (request, reply) => {
-      const { connector, channelId } = request.params;
+      const { connector, subscriptionId } = request.params;
       const query = new URL(request.url, 'http://localhost').searchParams;
       const headers = Object.fromEntries(
         Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
       );
       const body = typeof request.body === 'string' ? request.body : '';
-      const answer = await verbs.takeNotification({ connector, channelId, query, headers, body });
+      const answer = await verbs.takeNotification({ connector, subscriptionId, query, headers, body });
       if (answer === null) return reply.code(202).send();
       return reply.code(200).type('text/plain; charset=utf-8').send(answer);
     },

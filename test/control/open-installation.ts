@@ -1,16 +1,16 @@
-import type { ConnectionStatus, Estate } from '../../src/control/estate.ts';
+import type { ConnectionStatus, Installation } from '../../src/control/installation.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { TenantSetAside } from '../../src/settings/configuration.ts';
 
-/** What a test chooses of an estate. */
-export interface EstateChoice {
+/** What a test chooses of an installation. */
+export interface InstallationChoice {
   tenants: readonly OpenTenant[];
   connections?: readonly ConnectionStatus[];
   setAside?: readonly TenantSetAside[];
 }
 
-/** An estate over open tenants that remembers whom it was asked to pull. */
-export function openEstate(choice: EstateChoice): Estate & { pulled: string[] } {
+/** An installation over open tenants that remembers whom it was asked to pull. */
+export function openInstallation(choice: InstallationChoice): Installation & { pulled: string[] } {
   const pulled: string[] = [];
   return {
     tenants: new Map(choice.tenants.map((tenant) => [tenant.id, tenant])),
