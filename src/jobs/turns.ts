@@ -30,8 +30,8 @@ export type Admission =
   | { verdict: 'wait'; ahead: number }
   | { verdict: 'leave' };
 
-/** Places are kept for whoever was called for this long: another process may have taken the job. */
-const KEPT_MS = 10 * SECOND_MS;
+/** Places are kept for whoever was called for this long: another process may have taken the job, and then they stand empty. */
+const KEPT_MS = SECOND_MS;
 
 interface Pool {
   turns: number;
