@@ -323,7 +323,16 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
 
 test('of every key it is said whether it goes with its target, its connection or its tenant, or stays', () => {
   const kindOf = (key: string) => key.split(':')[2] as string;
-  const shared = new Set(['subscription', 'answer-link', 'epoch', 'writes', 'removed-tenants', 'reloads', 'budget', 'a']);
+  const shared = new Set([
+    'subscription',
+    'answer-link',
+    'epoch',
+    'writes',
+    'removed-tenants',
+    'reloads',
+    'budget',
+    'a',
+  ]);
   const made = Object.values(keys).map((key) => (key as (...ids: string[]) => unknown)('a', 'b', 'c', 'd'));
   const kinds = new Set(made.map((key) => kindOf(typeof key === 'string' ? key : (key as { budget: string }).budget)));
   const named = [...TARGET_KINDS, ...CONNECTION_KINDS, ...TENANT_KINDS, ...KEPT_KINDS];
