@@ -3,12 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../../src/model/time.ts';
-import {
-  createPatientHistory,
-  type DerivedFields,
-  type HistoryInvoice,
-  type HistoryRules,
-} from '../../src/sync/derive.ts';
+import { createPatientHistory } from '../../src/sync/derive.ts';
+import type { DerivedFields, HistoryInvoice, HistoryRules } from '../../src/sync/derived-fields.ts';
 import { appointmentOf, NOW, STATUSES } from './arbitraries.ts';
 
 const RULES: HistoryRules = {
