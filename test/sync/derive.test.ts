@@ -327,6 +327,16 @@ test('what was pruned changes no later answer, and what was removed leaves nothi
   expect(ledger.of('p1', NOW)).toEqual(createPatientHistory(RULES).of('p1', NOW));
 });
 
+test('a patient is held until the last appointment and the last invoice are gone', () => {
+  const ledger = createPatientHistory(RULES);
+  ledger.put(timed('visit', NOW, 30, { patientId: 'visitor' }));
+  ledger.putInvoice(invoiceOf('bill', { patientId: 'payer' }));
+  ledger.remove('visit');
+  expect(ledger.size()).toEqual({ patients: 1, appointments: 0, invoices: 1 });
+  ledger.removeInvoice('bill');
+  expect(ledger.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
+});
+
 // From here on: random histories against a recomputation from the definitions, with calendar dates as texts.
 
 const formats = new Map<string, Intl.DateTimeFormat>();
