@@ -4,7 +4,8 @@ import type { Link, Operation, Outcome, RemoteItem } from '../model/operations.t
 import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { OutboxEntry, Settlement } from '../state/outbox.ts';
+import type { Settlement } from '../state/outbox.ts';
+import type { OutboxEntry } from '../state/outbox-format.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
 import { approvedUnplanned } from './decided.ts';

@@ -61,7 +61,7 @@ export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEvery
   const repetitions = openRepetitions(queueOf, async () => (await all()).connection, isNeedless, JOB_OPTIONS);
   const timer = setInterval(() => void repetitions.putBack(), checkEveryMs).unref();
   return {
-    repeat: repetitions.repeat,
+    repeat: (name, everyMs) => repetitions.repeat(name, everyMs),
     async pullNow(tenant, delayMs = 0) {
       // One that waits for long was put off by a clock that ran ahead.
       const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };

@@ -52,36 +52,106 @@ export function openRepetitions(
   isNeedless: IsNeedless,
   options: JobsOptions,
 ): Repetitions {
-  const wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
-  /** What was put last, wholly. */
-  const done = new Map<RepeatedJob, ReadonlyMap<string, number>>();
+  return new QueuedRepetitions(queueOf, connection, isNeedless, options);
+}
 
-  async function schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
-    const queue = await queueOf(name);
-    const told = (await (await connection()).eval(SCHEDULES, 1, queue.toKey('repeat'))) as string[];
+class QueuedRepetitions implements Repetitions {
+  readonly #queueOf: QueueOf;
+  readonly #connection: () => Promise<RedisClient>;
+  readonly #isNeedless: IsNeedless;
+  readonly #options: JobsOptions;
+  readonly #wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
+  /** What was put last, wholly. */
+  readonly #done = new Map<RepeatedJob, ReadonlyMap<string, number>>();
+
+  constructor(queueOf: QueueOf, connection: () => Promise<RedisClient>, isNeedless: IsNeedless, options: JobsOptions) {
+    this.#queueOf = queueOf;
+    this.#connection = connection;
+    this.#isNeedless = isNeedless;
+    this.#options = options;
+  }
+
+  async repeat(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void> {
+    this.#wanted.set(name, everyMs);
+    const needed = await this.#needing(name, everyMs);
+    const before = this.#done.get(name);
+    if (before === undefined) await this.#putAll(name, needed);
+    else await this.#putDifference(name, before, needed);
+    this.#done.set(name, needed);
+  }
+
+  async putBack(): Promise<void> {
+    // A failed look is made up for by the next one.
+    await Promise.allSettled([...this.#wanted].map(([name, everyMs]) => this.#look(name, everyMs)));
+  }
+
+  /** The first time: what Redis has may be from another start. */
+  async #putAll(name: RepeatedJob, needed: ReadonlyMap<string, number>): Promise<void> {
+    const there = await this.#schedulesOf(name);
+    const ids = new Set([...needed.keys()].map((tenant) => schedulerId(name, tenant)));
+    await this.#end(
+      name,
+      [...there.keys()].filter((id) => !ids.has(id)),
+    );
+    const now = Date.now();
+    // What came due while nobody was there begins anew at its own moment.
+    const isStale = (schedule: Schedule, wantedMs: number) => schedule.everyMs !== wantedMs || schedule.nextAt <= now;
+    await this.#putMissing(name, needed, there, isStale);
+  }
+
+  async #putDifference(
+    name: RepeatedJob,
+    before: ReadonlyMap<string, number>,
+    needed: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const gone = [...before.keys()].filter((tenant) => !needed.has(tenant));
+    await this.#end(
+      name,
+      gone.map((tenant) => schedulerId(name, tenant)),
+    );
+    const others = [...needed].filter(([tenant, wantedMs]) => before.get(tenant) !== wantedMs);
+    await this.#putMissing(name, others, new Map(), () => true);
+  }
+
+  async #look(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void> {
+    const [needed, there] = [await this.#needing(name, everyMs), await this.#schedulesOf(name)];
+    // Another configuration was taken up meanwhile: what it wants is put by itself.
+    if (this.#wanted.get(name) !== everyMs) return;
+    const needless = [...everyMs.keys()].filter((tenant) => !needed.has(tenant));
+    await this.#end(
+      name,
+      needless.map((tenant) => schedulerId(name, tenant)).filter((id) => there.has(id)),
+    );
+    await this.#putMissing(name, needed, there, () => false);
+    if (this.#wanted.get(name) === everyMs && this.#done.has(name)) this.#done.set(name, needed);
+  }
+
+  async #schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
+    const queue = await this.#queueOf(name);
+    const told = (await (await this.#connection()).eval(SCHEDULES, 1, queue.toKey('repeat'))) as string[];
     return new Map(
       slices(told, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
     );
   }
 
   /** Those of the tenants that the job would do something for. */
-  async function needing(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  async #needing(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const found: (readonly [string, number])[] = [];
     for (const some of slices([...everyMs], PUT_AT_ONCE)) {
-      const needless = await Promise.all(some.map(([tenant]) => isNeedless(name, tenant)));
+      const needless = await Promise.all(some.map(([tenant]) => this.#isNeedless(name, tenant)));
       found.push(...some.filter((_, index) => !needless[index]));
     }
     return new Map(found);
   }
 
-  async function putMissing(
+  async #putMissing(
     name: RepeatedJob,
     tenants: Iterable<readonly [tenant: string, everyMs: number]>,
     there: ReadonlyMap<string, Schedule>,
     isStale: (schedule: Schedule, everyMs: number) => boolean,
   ): Promise<void> {
-    const queue = await queueOf(name);
-    async function put(tenant: string, everyMs: number): Promise<void> {
+    const queue = await this.#queueOf(name);
+    const put = async (tenant: string, everyMs: number): Promise<void> => {
       const id = schedulerId(name, tenant);
       const schedule = there.get(id);
       // A clock that ran ahead when it set the next one has put all of them off until then.
@@ -89,65 +159,19 @@ export function openRepetitions(
       if (schedule !== undefined && !isPutOff && !isStale(schedule, everyMs)) return;
       if (isPutOff) await queue.removeJobScheduler(id);
       const every = { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) };
-      await queue.upsertJobScheduler(id, every, { name, data: { tenant }, opts: options });
-    }
+      await queue.upsertJobScheduler(id, every, { name, data: { tenant }, opts: this.#options });
+    };
     for (const some of slices([...tenants], PUT_AT_ONCE)) {
       await Promise.all(some.map(([tenant, everyMs]) => put(tenant, everyMs)));
     }
   }
 
-  async function end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
-    const queue = await queueOf(name);
+  async #end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
+    const queue = await this.#queueOf(name);
     for (const some of slices(ids, PUT_AT_ONCE)) {
       await Promise.all(some.map((id) => queue.removeJobScheduler(id)));
     }
   }
-
-  return {
-    async repeat(name, everyMs) {
-      wanted.set(name, everyMs);
-      const needed = await needing(name, everyMs);
-      const before = done.get(name);
-      if (before === undefined) {
-        const there = await schedulesOf(name);
-        const ids = new Set([...needed.keys()].map((tenant) => schedulerId(name, tenant)));
-        await end(
-          name,
-          [...there.keys()].filter((id) => !ids.has(id)),
-        );
-        const now = Date.now();
-        // What came due while nobody was there begins anew at its own moment.
-        const isStale = (schedule: Schedule, wantedMs: number) =>
-          schedule.everyMs !== wantedMs || schedule.nextAt <= now;
-        await putMissing(name, needed, there, isStale);
-      } else {
-        const gone = [...before.keys()].filter((tenant) => !needed.has(tenant));
-        await end(
-          name,
-          gone.map((tenant) => schedulerId(name, tenant)),
-        );
-        const others = [...needed].filter(([tenant, wantedMs]) => before.get(tenant) !== wantedMs);
-        await putMissing(name, others, new Map(), () => true);
-      }
-      done.set(name, needed);
-    },
-    async putBack() {
-      async function look(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void> {
-        const [needed, there] = [await needing(name, everyMs), await schedulesOf(name)];
-        // Another configuration was taken up meanwhile: what it wants is put by itself.
-        if (wanted.get(name) !== everyMs) return;
-        const needless = [...everyMs.keys()].filter((tenant) => !needed.has(tenant));
-        await end(
-          name,
-          needless.map((tenant) => schedulerId(name, tenant)).filter((id) => there.has(id)),
-        );
-        await putMissing(name, needed, there, () => false);
-        if (wanted.get(name) === everyMs && done.has(name)) done.set(name, needed);
-      }
-      // A failed look is made up for by the next one.
-      await Promise.allSettled([...wanted].map(([name, everyMs]) => look(name, everyMs)));
-    },
-  };
 }
 
 /** Must not change: a schedule under another id would run beside the old one. Neither part can hold a colon. */

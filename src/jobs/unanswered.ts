@@ -2,7 +2,7 @@ import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { OutboxEntry } from '../state/outbox.ts';
+import type { OutboxEntry } from '../state/outbox-format.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { asOtherWrite } from '../sync/audit.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';

@@ -5,8 +5,9 @@ import { isWorthPacking, PackedMap } from '../model/packed.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
+import { fencedError, isFenced, type Lease } from './leases.ts';
 import { decodeLink, encodeLink, encodeTime } from './link-format.ts';
+import { FLIP, NOTE_TIMES, REMOVE, UNLINK, WRITE } from './link-scripts.ts';
 import type { RedisClient } from './redis.ts';
 
 /**
@@ -26,6 +27,9 @@ export interface LinkLayout {
   /** Another one after each change of any link; null before the first. */
   version: string | null;
 }
+
+/** When the item of a link is, and by which fingerprint it is known. */
+type LinkTime = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
 /** The link tables of one tenant. */
 export interface LinkStore {
@@ -49,11 +53,7 @@ export interface LinkStore {
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Notes the times of records whose objects are as they were: in links that still have that fingerprint. Fenced. */
-  noteTimes(
-    target: string,
-    links: readonly Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>[],
-    lease: Lease,
-  ): Promise<void>;
+  noteTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void>;
   /** Forgets links whose records left the window. Fenced. */
   release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
   /** Forgets every link of a target whose calendar was replaced. */
@@ -67,49 +67,10 @@ export interface LinkStore {
   layout(target: string): Promise<LinkLayout>;
 }
 
-/**
- * Gives a link table its next version, a number and what its writer calls the change: a Redis that went back in time may come to the same
- * number again.
- */
-export const TOUCH = `
-local function touch(meta, writer)
-  local number = string.match(redis.call('HGET', meta, 'version') or '', '^%d+') or '0'
-  redis.call('HSET', meta, 'version', (number + 1) .. ' ' .. writer)
-end`;
-
 /** What a writer calls one change of a link table. */
 export function changeName(): string {
   return randomBytes(6).toString('base64url');
 }
-
-// KEYS of those that change links: lease, table, then buckets. ARGV: token, name of the change, then what each says.
-const CHANGE = `${FENCE}${TOUCH}
-touch(KEYS[2], ARGV[2])`;
-
-const WRITE = `${CHANGE}
-for i = 3, #ARGV, 3 do redis.call('HSET', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]) end
-return 1`;
-
-// A lane may write the same link meanwhile: only the time of one that still tells of the same item is set.
-const NOTE_TIMES = `${CHANGE}
-for i = 3, #ARGV, 4 do
-  local bucket, id = KEYS[tonumber(ARGV[i])], ARGV[i + 1]
-  local fingerprint, rest = string.match(redis.call('HGET', bucket, id) or '', '^([^\\t]*)\\t[^\\t]*(.*)$')
-  if fingerprint == ARGV[i + 2] then redis.call('HSET', bucket, id, fingerprint .. '\\t' .. ARGV[i + 3] .. rest) end
-end
-return 1`;
-
-const REMOVE = `${CHANGE}
-for i = 3, #ARGV, 2 do redis.call('HDEL', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) end
-return 1`;
-
-const UNLINK = `${FENCE}
-for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end
-return 1`;
-
-const FLIP = `${CHANGE}
-redis.call('HSET', KEYS[2], 'generation', ARGV[3], 'buckets', ARGV[4])
-return 1`;
 
 /** Links of one target as they were read. */
 interface KeptLinks extends Forgettable {
@@ -122,34 +83,156 @@ interface KeptLinks extends Forgettable {
  * @param room for links that are kept until they change; by default none are
  */
 export function createLinkStore(redis: RedisClient, tenant: string, room = new KeptRoom(0)): LinkStore {
-  const kept = new Map<string, KeptLinks>();
-  const tableOf = (target: string) => keys.linksMeta(tenant, target);
-  const layout = (target: string) => readLayout(redis, tenant, target);
-  const bucketKey = (target: string, { generation, buckets }: LinkLayout, recordId: string) =>
-    keys.linksBucket(tenant, target, generation, bucketOf(recordId, buckets));
+  return new RedisLinkStore(redis, tenant, room);
+}
 
-  /** Runs a script that changes links. */
-  function change(script: string, named: KeyIndex, lease: Lease, args: readonly (string | number)[]): Promise<unknown> {
-    return fenced(redis.eval(script, named.keys.length, ...named.keys, lease.token, changeName(), ...args));
+class RedisLinkStore implements LinkStore {
+  readonly #redis: RedisClient;
+  readonly #tenant: string;
+  readonly #room: KeptRoom;
+  readonly #kept = new Map<string, KeptLinks>();
+
+  constructor(redis: RedisClient, tenant: string, room: KeptRoom) {
+    this.#redis = redis;
+    this.#tenant = tenant;
+    this.#room = room;
   }
 
-  async function write(target: string, at: LinkLayout, links: readonly Link[], lease: Lease): Promise<void> {
+  async layout(target: string): Promise<LinkLayout> {
+    const table = keys.linksMeta(this.#tenant, target);
+    const [generation, buckets, version] = await this.#redis.hmget(table, 'generation', 'buckets', 'version');
+    return { generation: Number(generation ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
+  }
+
+  bucketKey(target: string, { generation, buckets }: LinkLayout, recordId: string): string {
+    return keys.linksBucket(this.#tenant, target, generation, bucketOf(recordId, buckets));
+  }
+
+  async read(target: string): Promise<ReadonlyMap<string, Link>> {
+    const at = await this.layout(target);
+    const known = this.#kept.get(target);
+    if (known?.version === at.version) {
+      this.#room.use(known, known.links.size);
+      return known.links;
+    }
+    const read = await this.#readAll(target, at);
+    const links = isWorthPacking(read.size, laidOutBeside(this.#kept, target) + read.size) ? new PackedMap(read) : read;
+    if (at.version === null) return links;
+    // What changed while it was read has given the table another version by now.
+    const forget = known?.forget ?? (() => void this.#kept.delete(target));
+    const entry: KeptLinks = Object.assign(known ?? { forget }, { version: at.version, links });
+    this.#kept.set(target, entry);
+    this.#room.use(entry, links.size);
+    return links;
+  }
+
+  async readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>> {
+    if (recordIds.length === 0) return new Map();
+    const at = await this.layout(target);
+    const pipeline = this.#redis.pipeline();
+    for (const recordId of recordIds) pipeline.hget(this.bucketKey(target, at, recordId), recordId);
+    const answers = (await pipeline.exec()) ?? [];
+    const links = new Map<string, Link>();
+    for (const [index, recordId] of recordIds.entries()) {
+      const [error, value] = answers[index] ?? [null, null];
+      if (error !== null) throw error;
+      if (typeof value === 'string') links.set(recordId, decodeLink(recordId, value));
+    }
+    return links;
+  }
+
+  async count(target: string): Promise<number> {
+    const pipeline = this.#redis.pipeline();
+    for (const bucket of this.#bucketsOf(target, await this.layout(target))) pipeline.hlen(bucket);
+    return ((await pipeline.exec()) ?? []).reduce((sum, [, length]) => sum + Number(length), 0);
+  }
+
+  async marked(target: string): Promise<Link[]> {
+    const links = await this.readSome(target, await this.#redis.smembers(keys.marked(this.#tenant, target)));
+    return [...links.values()].filter(({ drift }) => drift !== null);
+  }
+
+  async nameMarked(target: string, recordIds: ReadonlySet<string>): Promise<void> {
+    const key = keys.marked(this.#tenant, target);
+    const others = (await this.#redis.smembers(key)).filter((id) => !recordIds.has(id));
+    const pipeline = this.#redis.pipeline();
+    for (const slice of slices([...recordIds], 500)) pipeline.sadd(key, ...slice);
+    for (const slice of slices(others, 500)) pipeline.srem(key, ...slice);
+    await pipeline.exec();
+  }
+
+  async unseen(target: string): Promise<Map<string, Instant>> {
+    const key = keys.unseen(this.#tenant, target);
+    const scored = await this.#redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES');
+    const unseen = new Map<string, Instant>();
+    for (let at = 0; at < scored.length; at += 2) unseen.set(scored[at] as string, Number(scored[at + 1]));
+    return unseen;
+  }
+
+  async noteSeen(target: string, recordIds: Iterable<string>): Promise<void> {
+    const key = keys.unseen(this.#tenant, target);
+    for (const slice of slices([...recordIds], 500)) await this.#redis.zrem(key, slice);
+  }
+
+  async forget(target: string, recordIds: readonly string[]): Promise<number> {
+    let removed = 0;
+    for (const slice of slices(recordIds, 500)) {
+      removed += await this.#redis.srem(keys.marked(this.#tenant, target), ...slice);
+      removed += await this.#redis.zrem(keys.unseen(this.#tenant, target), ...slice);
+      removed += await this.#redis.srem(keys.takenOut(this.#tenant, target), ...slice);
+    }
+    return removed;
+  }
+
+  async writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void> {
+    await this.#write(target, await this.layout(target), links, lease);
+  }
+
+  async noteTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void> {
+    if (links.length === 0) return;
+    const at = await this.layout(target);
     for (const slice of slices(links, 500)) {
-      const named = new KeyIndex(lease.key, tableOf(target));
+      const named = this.#keysOf(target, lease);
       const tuples = slice.flatMap((link) => [
-        named.position(bucketKey(target, at, link.recordId)),
+        named.position(this.bucketKey(target, at, link.recordId)),
         link.recordId,
-        encodeLink(link),
+        link.fingerprint,
+        encodeTime(link),
       ]);
-      await change(WRITE, named, lease, tuples);
+      await this.#change(NOTE_TIMES, named, lease, tuples);
     }
   }
 
-  async function readAll(target: string, at: LinkLayout): Promise<Map<string, Link>> {
+  async release(target: string, recordIds: readonly string[], lease: Lease): Promise<void> {
+    if (recordIds.length === 0) return;
+    const at = await this.layout(target);
+    for (const slice of slices(recordIds, 500)) {
+      const named = this.#keysOf(target, lease);
+      const tuples = slice.flatMap((id) => [named.position(this.bucketKey(target, at, id)), id]);
+      await this.#change(REMOVE, named, lease, tuples);
+    }
+  }
+
+  clear(target: string, lease: Lease): Promise<void> {
+    return this.#replace(target, [], 1, lease);
+  }
+
+  async isCrowded(target: string, expected: number): Promise<boolean> {
+    return isTooMany(expected, await this.layout(target));
+  }
+
+  async fit(target: string, expected: number, lease: Lease): Promise<void> {
+    const before = await this.layout(target);
+    if (!isTooMany(expected, before)) return;
+    const links = await this.#readAll(target, before);
+    await this.#replace(target, [...links.values()], bucketsFor(expected), lease);
+  }
+
+  async #readAll(target: string, at: LinkLayout): Promise<Map<string, Link>> {
     const links = new Map<string, Link>();
     // Some buckets at a time: what is decoded in one go keeps everybody else waiting.
-    for (const slice of slices(bucketsOf(target, at), BUCKETS_AT_ONCE)) {
-      const pipeline = redis.pipeline();
+    for (const slice of slices(this.#bucketsOf(target, at), BUCKETS_AT_ONCE)) {
+      const pipeline = this.#redis.pipeline();
       for (const bucket of slice) pipeline.hgetall(bucket);
       for (const [error, fields] of (await pipeline.exec()) ?? []) {
         if (error !== null) throw error;
@@ -161,130 +244,48 @@ export function createLinkStore(redis: RedisClient, tenant: string, room = new K
     return links;
   }
 
-  async function readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>> {
-    if (recordIds.length === 0) return new Map();
-    const at = await layout(target);
-    const pipeline = redis.pipeline();
-    for (const recordId of recordIds) pipeline.hget(bucketKey(target, at, recordId), recordId);
-    const answers = (await pipeline.exec()) ?? [];
-    const links = new Map<string, Link>();
-    for (const [index, recordId] of recordIds.entries()) {
-      const [error, value] = answers[index] ?? [null, null];
-      if (error !== null) throw error;
-      if (typeof value === 'string') links.set(recordId, decodeLink(recordId, value));
-    }
-    return links;
+  #bucketsOf(target: string, { generation, buckets }: LinkLayout): string[] {
+    return Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(this.#tenant, target, generation, bucket));
   }
 
-  const bucketsOf = (target: string, { generation, buckets }: LinkLayout) =>
-    Array.from({ length: buckets }, (_, bucket) => keys.linksBucket(tenant, target, generation, bucket));
+  /** The first keys of a script that changes links. */
+  #keysOf(target: string, lease: Lease): KeyIndex {
+    return new KeyIndex(lease.key, keys.linksMeta(this.#tenant, target));
+  }
 
-  async function remove(target: string, at: LinkLayout, lease: Lease): Promise<void> {
-    for (const slice of slices(bucketsOf(target, at), 500)) {
-      await fenced(redis.eval(UNLINK, slice.length + 1, lease.key, ...slice, lease.token));
+  /** Runs a script that changes links. */
+  #change(script: string, named: KeyIndex, lease: Lease, args: readonly (string | number)[]): Promise<unknown> {
+    return fenced(this.#redis.eval(script, named.keys.length, ...named.keys, lease.token, changeName(), ...args));
+  }
+
+  async #write(target: string, at: LinkLayout, links: readonly Link[], lease: Lease): Promise<void> {
+    for (const slice of slices(links, 500)) {
+      const named = this.#keysOf(target, lease);
+      const tuples = slice.flatMap((link) => [
+        named.position(this.bucketKey(target, at, link.recordId)),
+        link.recordId,
+        encodeLink(link),
+      ]);
+      await this.#change(WRITE, named, lease, tuples);
     }
   }
 
   /** Writes a new generation beside the old one, then flips to it: a reader sees one or the other whole. */
-  async function replace(target: string, links: readonly Link[], buckets: number, lease: Lease): Promise<void> {
-    const before = await layout(target);
+  async #replace(target: string, links: readonly Link[], buckets: number, lease: Lease): Promise<void> {
+    const before = await this.layout(target);
     const after = { ...before, generation: before.generation + 1, buckets };
     // A process that died before its flip left part of a table under the same names.
-    await remove(target, after, lease);
-    await write(target, after, links, lease);
-    await change(FLIP, new KeyIndex(lease.key, tableOf(target)), lease, [after.generation, after.buckets]);
-    await remove(target, before, lease);
+    await this.#remove(target, after, lease);
+    await this.#write(target, after, links, lease);
+    await this.#change(FLIP, this.#keysOf(target, lease), lease, [after.generation, after.buckets]);
+    await this.#remove(target, before, lease);
   }
 
-  return {
-    layout,
-    bucketKey,
-    async read(target) {
-      const at = await layout(target);
-      const known = kept.get(target);
-      if (known?.version === at.version) {
-        room.use(known, known.links.size);
-        return known.links;
-      }
-      const read = await readAll(target, at);
-      const links = isWorthPacking(read.size, laidOutBeside(kept, target) + read.size) ? new PackedMap(read) : read;
-      if (at.version === null) return links;
-      // What changed while it was read has given the table another version by now.
-      const forget = known?.forget ?? (() => void kept.delete(target));
-      const entry: KeptLinks = Object.assign(known ?? { forget }, { version: at.version, links });
-      kept.set(target, entry);
-      room.use(entry, links.size);
-      return links;
-    },
-    readSome,
-    async count(target) {
-      const pipeline = redis.pipeline();
-      for (const bucket of bucketsOf(target, await layout(target))) pipeline.hlen(bucket);
-      return ((await pipeline.exec()) ?? []).reduce((sum, [, length]) => sum + Number(length), 0);
-    },
-    async marked(target) {
-      const links = await readSome(target, await redis.smembers(keys.marked(tenant, target)));
-      return [...links.values()].filter(({ drift }) => drift !== null);
-    },
-    async nameMarked(target, recordIds) {
-      const key = keys.marked(tenant, target);
-      const others = (await redis.smembers(key)).filter((id) => !recordIds.has(id));
-      const pipeline = redis.pipeline();
-      for (const slice of slices([...recordIds], 500)) pipeline.sadd(key, ...slice);
-      for (const slice of slices(others, 500)) pipeline.srem(key, ...slice);
-      await pipeline.exec();
-    },
-    async unseen(target) {
-      const scored = await redis.zrangebyscore(keys.unseen(tenant, target), '-inf', '+inf', 'WITHSCORES');
-      const unseen = new Map<string, Instant>();
-      for (let at = 0; at < scored.length; at += 2) unseen.set(scored[at] as string, Number(scored[at + 1]));
-      return unseen;
-    },
-    async noteSeen(target, recordIds) {
-      for (const slice of slices([...recordIds], 500)) await redis.zrem(keys.unseen(tenant, target), slice);
-    },
-    async forget(target, recordIds) {
-      let removed = 0;
-      for (const slice of slices(recordIds, 500)) {
-        removed += await redis.srem(keys.marked(tenant, target), ...slice);
-        removed += await redis.zrem(keys.unseen(tenant, target), ...slice);
-        removed += await redis.srem(keys.takenOut(tenant, target), ...slice);
-      }
-      return removed;
-    },
-    writeAll: async (target, links, lease) => write(target, await layout(target), links, lease),
-    async noteTimes(target, links, lease) {
-      if (links.length === 0) return;
-      const at = await layout(target);
-      for (const slice of slices(links, 500)) {
-        const named = new KeyIndex(lease.key, tableOf(target));
-        const tuples = slice.flatMap((link) => [
-          named.position(bucketKey(target, at, link.recordId)),
-          link.recordId,
-          link.fingerprint,
-          encodeTime(link),
-        ]);
-        await change(NOTE_TIMES, named, lease, tuples);
-      }
-    },
-    async release(target, recordIds, lease) {
-      if (recordIds.length === 0) return;
-      const at = await layout(target);
-      for (const slice of slices(recordIds, 500)) {
-        const named = new KeyIndex(lease.key, tableOf(target));
-        const tuples = slice.flatMap((id) => [named.position(bucketKey(target, at, id)), id]);
-        await change(REMOVE, named, lease, tuples);
-      }
-    },
-    clear: (target, lease) => replace(target, [], 1, lease),
-    isCrowded: async (target, expected) => isTooMany(expected, await layout(target)),
-    async fit(target, expected, lease) {
-      const before = await layout(target);
-      if (!isTooMany(expected, before)) return;
-      const links = await readAll(target, before);
-      await replace(target, [...links.values()], bucketsFor(expected), lease);
-    },
-  };
+  async #remove(target: string, at: LinkLayout, lease: Lease): Promise<void> {
+    for (const slice of slices(this.#bucketsOf(target, at), 500)) {
+      await fenced(this.#redis.eval(UNLINK, slice.length + 1, lease.key, ...slice, lease.token));
+    }
+  }
 }
 
 /** How many links of other targets are kept as they are. */
@@ -319,12 +320,6 @@ export async function fenced<T>(answer: Promise<T>): Promise<T> {
   } catch (error) {
     throw isFenced(error) ? fencedError() : error;
   }
-}
-
-async function readLayout(redis: RedisClient, tenant: string, target: string): Promise<LinkLayout> {
-  const table = keys.linksMeta(tenant, target);
-  const [generation, buckets, version] = await redis.hmget(table, 'generation', 'buckets', 'version');
-  return { generation: Number(generation ?? 0), buckets: Number(buckets ?? 1), version: version ?? null };
 }
 
 function isTooMany(links: number, { buckets }: LinkLayout): boolean {

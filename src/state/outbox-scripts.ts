@@ -1,5 +1,5 @@
 import { FENCE } from './leases.ts';
-import { TOUCH } from './links.ts';
+import { TOUCH } from './link-scripts.ts';
 
 // KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
 export const PUT = `${FENCE}

@@ -117,6 +117,36 @@ test('a job repeats for those that it would do something for, and soon for those
   expect(await repeating()).toEqual([]);
 });
 
+test('a look that another configuration overtook puts nothing back', async () => {
+  const overtaken = Promise.withResolvers<void>();
+  let held = 0;
+  let isHolding = false;
+  const queues = openQueues(
+    redis.url,
+    async (_job, tenant) => {
+      if (isHolding && tenant === 'aurora') {
+        held += 1;
+        await overtaken.promise;
+      }
+      return false;
+    },
+    20,
+  );
+  onTestFinished(() => queues.close());
+  const repeating = onlooker('pull');
+  await queues.repeat('pull', BOTH);
+  isHolding = true;
+  await waitFor(() => held > 0, { what: 'a look to be under way' });
+  await queues.repeat('pull', new Map([['belvedere', 60_000]]));
+  expect(await repeating()).toEqual(['pull-belvedere']);
+  const connection = redis.connect();
+  await connection.config('RESETSTAT');
+  overtaken.resolve();
+  const looks = async () => Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
+  await waitFor(async () => (await looks()) >= held + 2, { what: 'those that were held, and two more' });
+  expect(await repeating()).toEqual(['pull-belvedere']);
+});
+
 test('a process leaves alone what repeats for tenants that it does not know', async () => {
   const queues = openQueues(redis.url, neverNeedless, 20);
   const others = openQueues(redis.url, neverNeedless, 60_000);

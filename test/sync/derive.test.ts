@@ -3,12 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../../src/model/time.ts';
-import {
-  createPatientHistory,
-  type DerivedFields,
-  type HistoryInvoice,
-  type HistoryRules,
-} from '../../src/sync/derive.ts';
+import { createPatientHistory } from '../../src/sync/derive.ts';
+import type { DerivedFields, HistoryInvoice, HistoryRules } from '../../src/sync/derived-fields.ts';
 import { appointmentOf, NOW, STATUSES } from './arbitraries.ts';
 
 const RULES: HistoryRules = {
@@ -329,6 +325,16 @@ test('what was pruned changes no later answer, and what was removed leaves nothi
   ledger.removeInvoice('kept');
   expect(ledger.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
   expect(ledger.of('p1', NOW)).toEqual(createPatientHistory(RULES).of('p1', NOW));
+});
+
+test('a patient is held until the last appointment and the last invoice are gone', () => {
+  const ledger = createPatientHistory(RULES);
+  ledger.put(timed('visit', NOW, 30, { patientId: 'visitor' }));
+  ledger.putInvoice(invoiceOf('bill', { patientId: 'payer' }));
+  ledger.remove('visit');
+  expect(ledger.size()).toEqual({ patients: 1, appointments: 0, invoices: 1 });
+  ledger.removeInvoice('bill');
+  expect(ledger.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
 });
 
 // From here on: random histories against a recomputation from the definitions, with calendar dates as texts.

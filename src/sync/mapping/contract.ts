@@ -1,6 +1,6 @@
 import type { MappedProperty, PropertyValue } from '../../model/items.ts';
 import type { Appointment, Patient } from '../../model/records.ts';
-import type { DerivedFields } from '../derive.ts';
+import type { DerivedFields } from '../derived-fields.ts';
 
 /** An invoice as mappings see it; amounts in units of the currency. */
 export interface InvoiceFacts {

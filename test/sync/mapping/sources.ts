@@ -1,5 +1,5 @@
 import type { Appointment, Patient } from '../../../src/model/records.ts';
-import type { DerivedFields } from '../../../src/sync/derive.ts';
+import type { DerivedFields } from '../../../src/sync/derived-fields.ts';
 import type { EvaluateExpressions, InvoiceFacts, MappingSource } from '../../../src/sync/mapping/index.ts';
 
 /** A patient of whom everything is told. */

@@ -1,0 +1,118 @@
+import { MirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
+import type { ReasonCode } from '../model/operations.ts';
+import type { PendingChange, PlannedChange } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import type { Sealer } from './sealing.ts';
+
+/** An entry as the lane takes it: the wanted item opened. */
+export interface OutboxEntry extends PendingChange {
+  revision: number;
+  item: Item | null;
+  /** When it, or what it took the place of, was sent last; null when it never was. */
+  sentAt: Instant | null;
+  /** Epoch of the key to use; above the link's when the target burnt the last one. */
+  epoch: number;
+  /** The run that decided it; null when it was put in before runs were noted. */
+  run: string | null;
+}
+
+/** Stored form of an entry; one letter a field, since every waiting record pays for it. */
+export interface StoredEntry {
+  /** revision */ r: number;
+  /** wanted: present or absent */ w: 'p' | 'a';
+  /** fingerprint */ f: string | null;
+  /** start, epoch ms */ s: number;
+  /** end, epoch ms; absent in entries of an earlier release */ t?: number;
+  /** reason */ why: ReasonCode;
+  /** attempts */ n: number;
+  /** last error code */ e: string | null;
+  /** parked */ p: boolean;
+  /** enqueued at */ q: number;
+  /** due at */ d: number;
+  /** sent before */ i: boolean;
+  /** sent last at */ z?: number | null;
+  /** key epoch */ k: number;
+  /** sealed item */ x: string | null;
+  /** run */ u: string | null;
+}
+
+/** A change as it is put in; the script gives it its revision. `context` is what its seal is bound to. */
+export function storedOf(
+  change: PlannedChange,
+  { now, run }: { now: Instant; run: string | null },
+  sealer: Sealer,
+  context: string,
+): StoredEntry {
+  const { wanted } = change;
+  const present = wanted.want === 'present';
+  return {
+    r: 0,
+    w: present ? 'p' : 'a',
+    f: present ? wanted.fingerprint : null,
+    s: wanted.startAt,
+    t: wanted.endAt,
+    why: change.reason,
+    n: 0,
+    e: null,
+    p: false,
+    q: now,
+    d: now,
+    i: false,
+    z: null,
+    k: 0,
+    x: present ? sealer.seal(JSON.stringify(wanted.item), context) : null,
+    u: run,
+  };
+}
+
+/** An entry as Redis holds it. */
+export function parseEntry(value: string): StoredEntry {
+  return JSON.parse(value) as StoredEntry;
+}
+
+/** What the planner sees of an entry, without content. */
+export function toPending(recordId: string, stored: StoredEntry): PendingChange {
+  return {
+    recordId,
+    reason: stored.why,
+    want: stored.w === 'p' ? 'present' : 'absent',
+    fingerprint: stored.f ?? null,
+    startAt: stored.s,
+    endAt: stored.t ?? stored.s,
+    attempts: stored.n,
+    lastError: stored.e ?? null,
+    sent: stored.i,
+    parked: stored.p,
+    enqueuedAt: stored.q,
+    dueAt: stored.d,
+  };
+}
+
+/** @returns null for an entry that is gone or whose seal is broken; @throws MirrorError `settings` when its key is missing */
+export function readableEntry(
+  recordId: string,
+  value: string | null,
+  sealer: Sealer,
+  context: string,
+): OutboxEntry | null {
+  if (value === null) return null;
+  try {
+    return entryOf(recordId, parseEntry(value), sealer, context);
+  } catch (error) {
+    if (error instanceof MirrorError && error.code !== 'seal-broken') throw error;
+    return null;
+  }
+}
+
+function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context: string): OutboxEntry {
+  const sealed = stored.x ?? null;
+  return {
+    ...toPending(recordId, stored),
+    revision: stored.r,
+    item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as Item),
+    sentAt: stored.z ?? null,
+    epoch: stored.k,
+    run: stored.u ?? null,
+  };
+}
