@@ -90,10 +90,9 @@ export function createResourceCalls<
   const map = manners.map ?? (compiled.of(compileMapper, name) as (row: unknown) => Mapped<Model>);
   const writer = compiled.of(compileWriterOf, name);
   const write = (values: Values, base?: JsonObject) => writer({ ...values }, base);
-  const labelOf = (verb: string) => labelFor(name, verb);
   const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
   const call = (verb: string, segments: string[], rest: Omit<ClinicCall, 'label' | 'url'>) =>
-    send(context, { label: labelOf(verb), url: addressOf(context, segments), ...rest });
+    send(context, { label: labelOf(name, verb), url: addressOf(context, segments), ...rest });
   const { list, read, find } = createReadingCalls(context, name, map);
   const written = createWritten(context, name, map, read);
 
@@ -114,12 +113,12 @@ export function createResourceCalls<
     },
     async update(tenantId, id, changes, signal) {
       const row = await readRow(context, { list: name, tenantId, id, signal });
-      if (row === null) throw recordGone(labelOf('update'));
-      requireOwn(profile, { list: name, tenantId }, labelOf('update'), row);
+      if (row === null) throw recordGone(labelOf(name, 'update'));
+      requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), row);
       const whole = write(changes, row);
       const body = profile.writes.updates === 'replace' ? whole : changedMembers(whole, row);
       const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });
-      if (accepts(answer)) throw recordGone(labelOf('update'));
+      if (accepts(answer)) throw recordGone(labelOf(name, 'update'));
       return written('update', answer, tenantId, id, signal);
     },
     async remove(tenantId, id, signal) {
@@ -128,6 +127,7 @@ export function createResourceCalls<
   };
 }
 
+/** Reading of a list, whose rows `map` makes records of. */
 function createReadingCalls<Model extends object>(
   context: ClinicContext,
   name: ResourceName,
@@ -148,6 +148,7 @@ function createReadingCalls<Model extends object>(
   };
 }
 
+/** The record that a write's answer shows, `ResourceTools.written`. */
 function createWritten<Model extends object>(
   context: ClinicContext,
   name: ResourceName,
@@ -155,7 +156,7 @@ function createWritten<Model extends object>(
   read: ResourceCalls<Model>['read'],
 ): ResourceTools<Model, never>['written'] {
   const shown: ResourceTools<Model, never>['written'] = async (verb, answer, tenantId, id, signal) => {
-    const label = labelFor(name, verb);
+    const label = labelOf(name, verb);
     const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
     const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
@@ -167,11 +168,11 @@ function createWritten<Model extends object>(
   /** What was done and must not be done again stays done, also when it can't be shown just now. */
   return (verb, ...rest) =>
     shown(verb, ...rest).catch((error: unknown) => {
-      throw verb === 'update' ? error : unshown(labelFor(name, verb), error);
+      throw verb === 'update' ? error : unshown(labelOf(name, verb), error);
     });
 }
 
-function labelFor(name: ResourceName, verb: string): string {
+function labelOf(name: ResourceName, verb: string): string {
   return `clinic.${name}.${verb}`;
 }
 
