@@ -28,7 +28,6 @@ const LONGER_FUNCTIONS = {
   'src/composition/reload.ts keepReloading': 90,
   'src/composition/compose.ts compose': 88,
   'src/composition/tenants.ts openTenants': 85,
-  'src/composition/job-handlers.ts handlersOf': 75,
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
