@@ -26,7 +26,6 @@ const LONGER_FUNCTIONS = {
   'src/sync/derive.ts createPatientHistory': 120,
   'src/jobs/repetitions.ts openRepetitions': 103,
   'src/composition/reload.ts keepReloading': 90,
-  'src/composition/compose.ts compose': 88,
   'src/composition/tenants.ts openTenants': 85,
 };
 
