@@ -26,7 +26,6 @@ const LONGER_FUNCTIONS = {
   'src/sync/derive.ts createPatientHistory': 120,
   'src/jobs/repetitions.ts openRepetitions': 103,
   'src/composition/reload.ts keepReloading': 90,
-  'src/composition/tenants.ts openTenants': 85,
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
