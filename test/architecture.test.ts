@@ -25,7 +25,6 @@ const LONGER_FUNCTIONS = {
   'src/state/outbox.ts createOutbox': 128,
   'src/sync/derive.ts createPatientHistory': 120,
   'src/jobs/repetitions.ts openRepetitions': 103,
-  'src/composition/reload.ts keepReloading': 90,
 };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
