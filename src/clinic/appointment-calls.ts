@@ -66,25 +66,7 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
   const writeStatus = compiled.of(compileStatusChange);
   const writePayment = compiled.of(compilePayment);
 
-  /** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
-  async function step(
-    tenantId: string,
-    id: string,
-    name: string,
-    rest: Pick<ClinicCall, 'method' | 'body'>,
-    signal: AbortSignal,
-  ): Promise<BookedAppointment> {
-    const label = `clinic.appointments.${name}`;
-    const url = addressOf(context, segmentsOf('appointments', tenantId, id, name));
-    const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
-    const now = await read(tenantId, id, signal);
-    if ('absent' in now) throw recordGone(label);
-    if ('setAside' in now) throw unreadable(label);
-    // There is nothing to remove from an appointment that is not paid; any other step should be there.
-    const isDone = !saysAbsent(answer, profile) || (rest.method === 'DELETE' && now.found.isPaid !== true);
-    if (isDone) return now.found;
-    throw errorFromAnswer(answer, label, profile);
-  }
+  const step = createStep(context, read);
 
   async function* listInWindow(
     tenantId: string,
@@ -128,6 +110,31 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
         throw error;
       }
     },
+  };
+}
+
+/** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
+type Step = (
+  tenantId: string,
+  id: string,
+  name: string,
+  rest: Pick<ClinicCall, 'method' | 'body'>,
+  signal: AbortSignal,
+) => Promise<BookedAppointment>;
+
+function createStep(context: ClinicContext, read: AppointmentCalls['read']): Step {
+  const { profile } = context;
+  return async (tenantId, id, name, rest, signal) => {
+    const label = `clinic.appointments.${name}`;
+    const url = addressOf(context, segmentsOf('appointments', tenantId, id, name));
+    const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
+    const now = await read(tenantId, id, signal);
+    if ('absent' in now) throw recordGone(label);
+    if ('setAside' in now) throw unreadable(label);
+    // There is nothing to remove from an appointment that is not paid; any other step should be there.
+    const isDone = !saysAbsent(answer, profile) || (rest.method === 'DELETE' && now.found.isPaid !== true);
+    if (isDone) return now.found;
+    throw errorFromAnswer(answer, label, profile);
   };
 }
 

@@ -11,7 +11,13 @@ import { downloadPdf, type PdfDownload } from './files.ts';
 import { invoiceTwin } from './invoice-twin.ts';
 import { once } from './once.ts';
 import { segmentsOf } from './reading.ts';
-import { type ClinicRecord, createResourceCalls, type ResourceCalls, recordGone } from './resource-calls.ts';
+import {
+  type ClinicRecord,
+  createResourceCalls,
+  type ResourceCalls,
+  type ResourceTools,
+  recordGone,
+} from './resource-calls.ts';
 import { badValue, compileWriter } from './writing.ts';
 
 type Invoice = ClinicRecord<'invoices'>;
@@ -55,51 +61,10 @@ const FIRST_PAUSE_MS = 50;
 /** Prepares the calls under the context's profile. */
 export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseSection): InvoiceCalls {
   const { profile } = context;
-  const { list, read, write, written } = createResourceCalls(context, 'invoices');
-  const sections = createResourceCalls(context, 'sections');
+  const invoices = createResourceCalls(context, 'invoices');
+  const { list, read, write, written } = invoices;
+  const createAlone = createInSequence(context, invoices);
   const writeReimbursement = compileWriter(reimbursement, profile.reimbursement.fields, profile);
-
-  async function sectionOf(tenantId: string, id: string, signal: AbortSignal): Promise<Section | null> {
-    for await (const { records } of sections.list(tenantId, [], signal)) {
-      const found = records.find((section) => section.id === id);
-      if (found !== undefined) return found;
-    }
-    return null;
-  }
-
-  /** One attempt; null when it came out of sequence. */
-  async function post(tenantId: string, values: Partial<Invoice>, signal: AbortSignal): Promise<Invoice | null> {
-    const label = 'clinic.invoices.create';
-    const url = addressOf(context, segmentsOf('invoices', tenantId));
-    const answer = await send(context, {
-      label,
-      url,
-      method: 'POST',
-      body: write(values),
-      signal,
-      accepts: (each) => saysOutOfSequence(each, profile),
-    });
-    return saysOutOfSequence(answer, profile) ? null : written('create', answer, tenantId, null, signal);
-  }
-
-  async function createAlone(tenantId: string, sectionId: string, values: Partial<Invoice>, signal: AbortSignal) {
-    for (let tries = 1; ; tries += 1) {
-      const before = await sectionOf(tenantId, sectionId, signal);
-      if (before !== null && cannotBeNext(values, before)) throw outOfSequence();
-      const find =
-        before === null || before.lastNumber === null
-          ? null
-          : () =>
-              invoiceTwin(values, before, {
-                section: () => sectionOf(tenantId, sectionId, signal),
-                invoices: () => list(tenantId, [], signal),
-              });
-      const made = await once(() => post(tenantId, values, signal), find);
-      if (made !== null) return made;
-      if (tries === SEQUENCE_TRIES || typeof values.number === 'string') throw outOfSequence();
-      await sleep(FIRST_PAUSE_MS * 2 ** tries * (0.5 + Math.random() / 2), undefined, { signal });
-    }
-  }
 
   return {
     list,
@@ -133,6 +98,62 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
         return after !== null && timesIn(after, values) > timesIn(before, values) ? after : null;
       });
     },
+  };
+}
+
+/** Creates the next invoice of a section, for whoever is alone at it. */
+function createInSequence(
+  context: ClinicContext,
+  { list, write, written }: Pick<ResourceTools<Invoice, Partial<Invoice>>, 'list' | 'write' | 'written'>,
+) {
+  const { profile } = context;
+  const sections = createResourceCalls(context, 'sections');
+
+  async function sectionOf(tenantId: string, id: string, signal: AbortSignal): Promise<Section | null> {
+    for await (const { records } of sections.list(tenantId, [], signal)) {
+      const found = records.find((section) => section.id === id);
+      if (found !== undefined) return found;
+    }
+    return null;
+  }
+
+  /** One attempt; null when it came out of sequence. */
+  async function post(tenantId: string, values: Partial<Invoice>, signal: AbortSignal): Promise<Invoice | null> {
+    const label = 'clinic.invoices.create';
+    const url = addressOf(context, segmentsOf('invoices', tenantId));
+    const answer = await send(context, {
+      label,
+      url,
+      method: 'POST',
+      body: write(values),
+      signal,
+      accepts: (each) => saysOutOfSequence(each, profile),
+    });
+    return saysOutOfSequence(answer, profile) ? null : written('create', answer, tenantId, null, signal);
+  }
+
+  return async function createAlone(
+    tenantId: string,
+    sectionId: string,
+    values: Partial<Invoice>,
+    signal: AbortSignal,
+  ) {
+    for (let tries = 1; ; tries += 1) {
+      const before = await sectionOf(tenantId, sectionId, signal);
+      if (before !== null && cannotBeNext(values, before)) throw outOfSequence();
+      const find =
+        before === null || before.lastNumber === null
+          ? null
+          : () =>
+              invoiceTwin(values, before, {
+                section: () => sectionOf(tenantId, sectionId, signal),
+                invoices: () => list(tenantId, [], signal),
+              });
+      const made = await once(() => post(tenantId, values, signal), find);
+      if (made !== null) return made;
+      if (tries === SEQUENCE_TRIES || typeof values.number === 'string') throw outOfSequence();
+      await sleep(FIRST_PAUSE_MS * 2 ** tries * (0.5 + Math.random() / 2), undefined, { signal });
+    }
   };
 }
 

@@ -11,7 +11,7 @@ import { saysAbsent } from './errors.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { once } from './once.ts';
 import { requireOwn } from './own-rows.ts';
-import { type RecordQuestion, readOne, readRow, recordIn, segmentsOf } from './reading.ts';
+import { readOne, readRow, recordIn, segmentsOf } from './reading.ts';
 import { compileRecords } from './records.ts';
 import type { JsonObject, Mapped } from './rows.ts';
 import { compileWriter } from './writing.ts';
@@ -90,39 +90,11 @@ export function createResourceCalls<
   const map = manners.map ?? (compiled.of(compileMapper, name) as (row: unknown) => Mapped<Model>);
   const writer = compiled.of(compileWriterOf, name);
   const write = (values: Values, base?: JsonObject) => writer({ ...values }, base);
-  const labelOf = (verb: string) => `clinic.${name}.${verb}`;
   const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
-  const question = (tenantId: string, id: string, signal: AbortSignal): RecordQuestion => {
-    return { list: name, tenantId, id, signal };
-  };
   const call = (verb: string, segments: string[], rest: Omit<ClinicCall, 'label' | 'url'>) =>
-    send(context, { label: labelOf(verb), url: addressOf(context, segments), ...rest });
-
-  const read = (tenantId: string, id: string, signal: AbortSignal) =>
-    readOne(context, question(tenantId, id, signal), map);
-  const list: ResourceCalls<Model>['list'] = (tenantId, parameters, signal) =>
-    readCatalogue(context, { list: name, tenantId, parameters: [...parameters], signal }, map);
-  const shown: ResourceTools<Model, Values>['written'] = async (verb, answer, tenantId, id, signal) => {
-    const mapped = answer.body.length === 0 ? null : map(recordIn(answer, labelOf(verb), context));
-    if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
-    const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
-    const known = id ?? idInLocation(answer) ?? shownId;
-    const found = known === null ? null : await read(tenantId, known, signal);
-    if (found !== null && 'found' in found) return found.found;
-    throw unshown(labelOf(verb));
-  };
-  /** What was done and must not be done again stays done, also when it can't be shown just now. */
-  const written: ResourceTools<Model, Values>['written'] = (verb, ...rest) =>
-    shown(verb, ...rest).catch((error: unknown) => {
-      throw verb === 'update' ? error : unshown(labelOf(verb), error);
-    });
-  async function find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null> {
-    for await (const { records } of list(tenantId, twin.parameters, signal)) {
-      const same = records.find((record) => twin.isSame(record));
-      if (same !== undefined) return same;
-    }
-    return null;
-  }
+    send(context, { label: labelOf(name, verb), url: addressOf(context, segments), ...rest });
+  const { list, read, find } = createReadingCalls(context, name, map);
+  const written = createWritten(context, name, map, read);
 
   return {
     list,
@@ -140,19 +112,68 @@ export function createResourceCalls<
       return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));
     },
     async update(tenantId, id, changes, signal) {
-      const row = await readRow(context, question(tenantId, id, signal));
-      if (row === null) throw recordGone(labelOf('update'));
-      requireOwn(profile, { list: name, tenantId }, labelOf('update'), row);
+      const row = await readRow(context, { list: name, tenantId, id, signal });
+      if (row === null) throw recordGone(labelOf(name, 'update'));
+      requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), row);
       const whole = write(changes, row);
       const body = profile.writes.updates === 'replace' ? whole : changedMembers(whole, row);
       const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });
-      if (accepts(answer)) throw recordGone(labelOf('update'));
+      if (accepts(answer)) throw recordGone(labelOf(name, 'update'));
       return written('update', answer, tenantId, id, signal);
     },
     async remove(tenantId, id, signal) {
       return !accepts(await call('remove', segmentsOf(name, tenantId, id), { method: 'DELETE', signal, accepts }));
     },
   };
+}
+
+/** Reading of a list, whose rows `map` makes records of. */
+function createReadingCalls<Model extends object>(
+  context: ClinicContext,
+  name: ResourceName,
+  map: (row: unknown) => Mapped<Model>,
+): Pick<ResourceTools<Model, never>, 'list' | 'read' | 'find'> {
+  const list: ResourceCalls<Model>['list'] = (tenantId, parameters, signal) =>
+    readCatalogue(context, { list: name, tenantId, parameters: [...parameters], signal }, map);
+  return {
+    list,
+    read: (tenantId, id, signal) => readOne(context, { list: name, tenantId, id, signal }, map),
+    async find(tenantId, twin, signal) {
+      for await (const { records } of list(tenantId, twin.parameters, signal)) {
+        const same = records.find((record) => twin.isSame(record));
+        if (same !== undefined) return same;
+      }
+      return null;
+    },
+  };
+}
+
+/** The record that a write's answer shows, `ResourceTools.written`. */
+function createWritten<Model extends object>(
+  context: ClinicContext,
+  name: ResourceName,
+  map: (row: unknown) => Mapped<Model>,
+  read: ResourceCalls<Model>['read'],
+): ResourceTools<Model, never>['written'] {
+  const shown: ResourceTools<Model, never>['written'] = async (verb, answer, tenantId, id, signal) => {
+    const label = labelOf(name, verb);
+    const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context));
+    if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
+    const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
+    const known = id ?? idInLocation(answer) ?? shownId;
+    const found = known === null ? null : await read(tenantId, known, signal);
+    if (found !== null && 'found' in found) return found.found;
+    throw unshown(label);
+  };
+  /** What was done and must not be done again stays done, also when it can't be shown just now. */
+  return (verb, ...rest) =>
+    shown(verb, ...rest).catch((error: unknown) => {
+      throw verb === 'update' ? error : unshown(labelOf(name, verb), error);
+    });
+}
+
+function labelOf(name: ResourceName, verb: string): string {
+  return `clinic.${name}.${verb}`;
 }
 
 /** Prepares the mapping of a list's rows, as the API has them. */

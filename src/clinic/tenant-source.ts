@@ -94,32 +94,8 @@ export function createTenantSource(
     own.bound = chooseTenant(user, configuredId, stands).id;
     return own.bound;
   });
+  const { inTenant, alone } = questionsIn(tenant);
   const forget = () => own.lists.clear();
-
-  /** The tenant is looked at again after what it refuses. */
-  async function inTenant<Value>(signal: AbortSignal, ask: (tenantId: string) => Promise<Value>): Promise<Value> {
-    const tenantId = await tenant.get(signal);
-    try {
-      return await ask(tenantId);
-    } catch (error) {
-      if (!mayMeanTenant(error)) throw error;
-      tenant.forget();
-      await tenant.get(signal);
-      throw error;
-    }
-  }
-  /** A tenant that is no longer the user's answers to the id of any record as if there were none. */
-  const alone =
-    <Found>(read: (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Found>>) =>
-    (id: string, signal: AbortSignal) =>
-      inTenant(signal, async (tenantId) => {
-        const answer = await read(tenantId, id, signal);
-        if ('absent' in answer) {
-          tenant.forget();
-          await tenant.get(signal);
-        }
-        return answer;
-      });
   const list = <Model>(name: string, read: (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>) =>
     kept(name, (signal) => inTenant(signal, (tenantId) => gather(read(tenantId, signal)))).get;
   return {
@@ -150,6 +126,35 @@ export function createTenantSource(
     within: (ask, signal) => inTenant(signal, ask),
     forget,
   };
+}
+
+/** How questions are asked in a tenant that may be no longer the user's. */
+function questionsIn(tenant: Kept<string>) {
+  /** The tenant is looked at again after what it refuses. */
+  async function inTenant<Value>(signal: AbortSignal, ask: (tenantId: string) => Promise<Value>): Promise<Value> {
+    const tenantId = await tenant.get(signal);
+    try {
+      return await ask(tenantId);
+    } catch (error) {
+      if (!mayMeanTenant(error)) throw error;
+      tenant.forget();
+      await tenant.get(signal);
+      throw error;
+    }
+  }
+  /** A tenant that is no longer the user's answers to the id of any record as if there were none. */
+  const alone =
+    <Found>(read: (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Found>>) =>
+    (id: string, signal: AbortSignal) =>
+      inTenant(signal, async (tenantId) => {
+        const answer = await read(tenantId, id, signal);
+        if ('absent' in answer) {
+          tenant.forget();
+          await tenant.get(signal);
+        }
+        return answer;
+      });
+  return { inTenant, alone };
 }
 
 /** 403, 404 and 410 are also what a tenant answers that was taken from the user. */

@@ -8,18 +8,12 @@ import { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
-import type { PendingLogin } from '../oauth/store.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { createAwaitDurable } from '../state/durability.ts';
-import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
-import { createLoginStore, type LoginStore } from '../state/logins.ts';
-import { connectRedis, type RedisClient } from '../state/redis.ts';
-import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
-import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
 import { createEvaluator } from '../sync/mapping/index.ts';
 import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { startExpressionThread } from './expression-thread.ts';
+import { openStores, type Stores } from './stores.ts';
 import type { Connectors } from './targets.ts';
 import type { Given } from './tenant.ts';
 import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
@@ -30,15 +24,10 @@ const KEPT_ENTRIES = 250_000;
 const FEWEST_KEPT = 1_000;
 
 /** Everything, opened: what the verbs work on and what only the composer may close. */
-export interface Composition extends OpenTenants {
+export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'awaitDurable' | 'ring'> {
   /** The one that counts now. */
   readonly configuration: Configuration;
   installation: Installation;
-  logins: LoginStore<PendingLogin>;
-  redis: RedisClient;
-  epoch: StateEpoch;
-  removed: RemovedStore;
-  reloads: ReloadReports;
   queues: WorkQueues;
   isNeedless: IsNeedless;
   log: Logger;
@@ -54,80 +43,41 @@ export interface CompositionOptions extends Given {
   connectors?: Connectors;
 }
 
-/** Joins settings, state, clinic, logins and connectors. Nothing is sent to anybody yet. */
+/** Joins settings, state, clinic, logins and connectors: stores, then tenants, then what the verbs see. Nothing is sent to anybody yet. */
 export function compose(options: CompositionOptions): Composition {
   const { log } = options;
   const { settings } = options.configuration;
   // One that is given is as steady as it is right.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
-  const place = settings.redis.place.reveal();
-  const redis = connectRedis(place);
-  const writer = connectRedis(place);
-  const { replicas } = settings.redis;
-  const epoch = createStateEpoch({
-    redis,
-    writer,
-    replicas,
-    directory: settings.dataDirectory ?? null,
-    identityKey: settings.secrets.identityKey.reveal(),
-    clock,
-    log,
-  });
-  const removed = createRemovedStore(redis);
-  const reloads = createReloadReports(redis, clock);
+  const stores = openStores(settings, clock, log);
+  const { redis, writer, epoch, removed, reloads, logins } = stores;
   let { configuration } = options;
   const isNeedless = createNeedless(redis, () => configuration.outlines);
-  const queues = openQueues(place, isNeedless);
-  const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
+  const queues = openQueues(settings.redis.place.reveal(), isNeedless);
   const shared = {
     ...options,
+    ...stores,
     connectors: options.connectors ?? registry,
     clock,
     elapsedBetween,
-    redis,
-    writer,
-    awaitDurable: createAwaitDurable(writer, { replicas }),
-    epoch,
-    ring,
     queues,
     evaluate: createEvaluator(startExpressionThread),
     remotes: new SharedState(),
     room: new KeptRoom(KEPT_ENTRIES, FEWEST_KEPT),
   };
   const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
-  const { composed } = tenants;
-  const installation: Installation = {
-    tenants: tenantsOf(composed),
-    get outlines() {
-      return configuration.outlines;
-    },
-    get setAside() {
-      return configuration.setAside;
-    },
-    connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
-    epoch,
-    reloads: () => reloads.list(),
-    removed: {
-      ...removed,
-      get keepMs() {
-        return configuration.settings.removed.keepDays * DAY_MS;
-      },
-    },
-    pullNow: (tenant) => queues.pullNow(tenant),
-    clock,
-  };
   return {
     ...tenants,
     get configuration() {
       return configuration;
     },
-    installation,
+    installation: installationOf(() => configuration, { ...stores, composed: tenants.composed, queues, clock }),
     async takeUp(next, signal) {
       const changes = await tenants.takeUp(next, signal);
       configuration = next;
       return changes;
     },
-    logins: createLoginStore<PendingLogin>(redis, ring),
+    logins,
     redis,
     epoch,
     removed,
@@ -141,5 +91,33 @@ export function compose(options: CompositionOptions): Composition {
       for (const connection of [redis, writer]) connection.disconnect();
       log.debug({}, 'closed');
     },
+  };
+}
+
+/** What the verbs see. @param current gives the configuration that counts now */
+function installationOf(
+  current: () => Configuration,
+  parts: Pick<Composition, 'composed' | 'queues'> & Pick<Stores, 'epoch' | 'reloads' | 'removed'> & { clock: Clock },
+): Installation {
+  const { composed, queues, epoch, reloads, removed, clock } = parts;
+  return {
+    tenants: tenantsOf(composed),
+    get outlines() {
+      return current().outlines;
+    },
+    get setAside() {
+      return current().setAside;
+    },
+    connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
+    epoch,
+    reloads: () => reloads.list(),
+    removed: {
+      ...removed,
+      get keepMs() {
+        return current().settings.removed.keepDays * DAY_MS;
+      },
+    },
+    pullNow: (tenant) => queues.pullNow(tenant),
+    clock,
   };
 }

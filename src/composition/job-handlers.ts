@@ -13,7 +13,11 @@ import type { Composition } from './compose.ts';
 
 /** What is done for each job. */
 export function jobHandlers(composition: Composition): JobHandlers {
-  return whileOpen(composition, handlersOf(composition));
+  return whileOpen(composition, {
+    ...planningHandlers(composition),
+    ...targetHandlers(composition),
+    ...otherHandlers(composition),
+  });
 }
 
 /** A tenant is not closed while a job is at work on it. */
@@ -28,8 +32,9 @@ function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers
   return Object.fromEntries(all) as JobHandlers;
 }
 
-function handlersOf(composition: Composition): JobHandlers {
-  const { queues, installation, composed } = composition;
+/** What asks the clinic and plans. */
+function planningHandlers(composition: Composition): Pick<JobHandlers, 'pull' | 'read-streams'> {
+  const { queues, installation } = composition;
   return {
     async pull({ tenant: id, asked = false }, { stop, taken }) {
       const tenant = installation.tenants.get(id);
@@ -48,6 +53,15 @@ function handlersOf(composition: Composition): JobHandlers {
       if (isElsewhere) throw new ForAnotherProcess();
       if (run !== null) await wakeLanes(composition, tenant);
     },
+  };
+}
+
+/** What asks targets and writes to them. */
+function targetHandlers({
+  queues,
+  installation,
+}: Composition): Pick<JobHandlers, 'push' | 'audit' | 'look' | 'subscriptions'> {
+  return {
     async push({ tenant: id, target: targetId }, signals) {
       const tenant = installation.tenants.get(id);
       const target = tenant?.targets.get(targetId);
@@ -79,6 +93,16 @@ function handlersOf(composition: Composition): JobHandlers {
       if (kept === null) return queues.keepSubscriptions(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
       for (const target of kept.opened) await queues.look(id, target, { delayMs: 0 });
     },
+  };
+}
+
+/** What goes to patients and receivers, and the upkeep of logins. */
+function otherHandlers({
+  queues,
+  installation,
+  composed,
+}: Composition): Pick<JobHandlers, 'remind' | 'triggers' | 'refresh-tokens'> {
+  return {
     async remind({ tenant: id, reminder }, signals) {
       const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;

@@ -1,6 +1,6 @@
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
-import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type ConfigurationChanges, isNothing, joinChanges, NO_CHANGES } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
@@ -44,69 +44,20 @@ const MOST_TOLD = 20;
  * changes, a ConfigMap changes by a link, and an editor replaces files. Files that are being written wait until they are whole: a change
  * is taken up when nothing changed since the look before.
  */
-export function keepReloading({ files, composition, log, onTakenUp, observe }: ReloadParts): Reloading {
-  const { clock } = composition.installation;
+export function keepReloading(parts: ReloadParts): Reloading {
+  const { files, log } = parts;
   const end = new AbortController();
   const { signal } = end;
-  const looks = new SettledLooks((look) => files.isAsRead(look));
+  const steps = new ReloadSteps(parts, signal);
   let running: Promise<void> | null = null;
-  let isAsked = false;
-  /** A reading is due that has not come to its end. */
-  let isUnread = false;
-  let readAt = clock();
-  let unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
-  let refused: RefusedFiles[] = [];
-  let toldAt: Instant | null = null;
-  let hasTold = false;
   let isFailing = false;
 
-  async function readAgain(look: Look): Promise<void> {
-    const isSure = isAsked;
-    isAsked = false;
-    readAt = clock();
-    const before = composition.configuration;
-    const next = await inPieces(files.readAgain(look, { sure: isSure }), signal);
-    const changes = await composition.takeUp(next, signal);
-    const earlier = unfinished ?? { changes: NO_CHANGES, anew: false };
-    unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
-    refused = refusedOf(next, refused, readAt);
-    const isOther = !isNothing(changes) || textOf(before) !== textOf(next) || before.settings !== next.settings;
-    if (!isOther && !isSure) return;
-    observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
-    tellLog(log, next, changes);
-    toldAt = null;
-  }
-
-  async function finish(): Promise<void> {
-    if (unfinished === null) return;
-    const { changes, anew } = unfinished;
-    if (!isNothing(changes) || anew) await composition.register(changes, { anew });
-    await onTakenUp(changes, signal);
-    unfinished = null;
-  }
-
-  async function tell(): Promise<void> {
-    const { awaitsRestart } = composition.configuration;
-    const isQuiet = refused.length + awaitsRestart.length === 0;
-    if (toldAt !== null && (isQuiet || clock() < toldAt + TELL_MS)) return;
-    await composition.reloads.tell(isQuiet ? null : { refused, awaitsRestart });
-    toldAt = clock();
-    hasTold = !isQuiet;
-  }
-
-  async function step(): Promise<void> {
-    const look = await inPieces(files.look(), signal);
-    const isRetry = isUnread || (refused.length > 0 && clock() >= readAt + RETRY_MS);
-    isUnread = looks.isDue(look, { isAsked }) || isRetry;
-    if (isUnread) await readAgain(look);
-    isUnread = false;
-    await finish();
-    await tell();
-    isFailing = false;
-  }
-
   function begin(): void {
-    running ??= step()
+    running ??= steps
+      .step()
+      .then(() => {
+        isFailing = false;
+      })
       .catch((error: unknown) => {
         // Tried again with the next look; said once.
         if (!signal.aborted && !isFailing) log.warn({ error }, 'the files of the configuration do not all count yet');
@@ -114,7 +65,7 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
       })
       .finally(() => {
         running = null;
-        if (isAsked && !isFailing && !signal.aborted) begin();
+        if (steps.isAsked && !isFailing && !signal.aborted) begin();
       });
   }
 
@@ -122,17 +73,102 @@ export function keepReloading({ files, composition, log, onTakenUp, observe }: R
   const timer = setInterval(begin, LOOK_MS).unref();
   return {
     reload() {
-      isAsked = true;
+      steps.ask();
       begin();
     },
     async end() {
       clearInterval(timer);
       end.abort();
       await running;
-      if (hasTold) await composition.reloads.tell(null).catch(() => {});
+      await steps.withdraw();
       files.keep();
     },
   };
+}
+
+/** One look at the files after the other, with what is left to do of those before. */
+class ReloadSteps {
+  readonly #parts: ReloadParts;
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #looks: SettledLooks;
+  #isAsked = false;
+  /** A reading is due that has not come to its end. */
+  #isUnread = false;
+  #readAt: Instant;
+  #unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
+  #refused: RefusedFiles[] = [];
+  #toldAt: Instant | null = null;
+  #hasTold = false;
+
+  constructor(parts: ReloadParts, signal: AbortSignal) {
+    this.#parts = parts;
+    this.#clock = parts.composition.installation.clock;
+    this.#signal = signal;
+    this.#looks = new SettledLooks((look) => parts.files.isAsRead(look));
+    this.#readAt = this.#clock();
+  }
+
+  /** Whether a reading was asked for that has not begun. */
+  get isAsked(): boolean {
+    return this.#isAsked;
+  }
+
+  /** The next step reads every file. */
+  ask(): void {
+    this.#isAsked = true;
+  }
+
+  async step(): Promise<void> {
+    const look = await inPieces(this.#parts.files.look(), this.#signal);
+    const isRetry = this.#isUnread || (this.#refused.length > 0 && this.#clock() >= this.#readAt + RETRY_MS);
+    this.#isUnread = this.#looks.isDue(look, { isAsked: this.#isAsked }) || isRetry;
+    if (this.#isUnread) await this.#readAgain(look);
+    this.#isUnread = false;
+    await this.#finish();
+    await this.#tell();
+  }
+
+  /** A process that ends refuses nothing any more. */
+  async withdraw(): Promise<void> {
+    if (this.#hasTold) await this.#parts.composition.reloads.tell(null).catch(() => {});
+  }
+
+  async #readAgain(look: Look): Promise<void> {
+    const { files, composition, log, observe } = this.#parts;
+    const isSure = this.#isAsked;
+    this.#isAsked = false;
+    this.#readAt = this.#clock();
+    const before = composition.configuration;
+    const next = await inPieces(files.readAgain(look, { sure: isSure }), this.#signal);
+    const changes = await composition.takeUp(next, this.#signal);
+    const earlier = this.#unfinished ?? { changes: NO_CHANGES, anew: false };
+    this.#unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
+    this.#refused = refusedOf(next, this.#refused, this.#readAt);
+    const isOther = !isNothing(changes) || textOf(before) !== textOf(next) || before.settings !== next.settings;
+    if (!isOther && !isSure) return;
+    observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
+    tellLog(log, next, changes);
+    this.#toldAt = null;
+  }
+
+  async #finish(): Promise<void> {
+    if (this.#unfinished === null) return;
+    const { changes, anew } = this.#unfinished;
+    if (!isNothing(changes) || anew) await this.#parts.composition.register(changes, { anew });
+    await this.#parts.onTakenUp(changes, this.#signal);
+    this.#unfinished = null;
+  }
+
+  async #tell(): Promise<void> {
+    const { configuration, reloads } = this.#parts.composition;
+    const { awaitsRestart } = configuration;
+    const isQuiet = this.#refused.length + awaitsRestart.length === 0;
+    if (this.#toldAt !== null && (isQuiet || this.#clock() < this.#toldAt + TELL_MS)) return;
+    await reloads.tell(isQuiet ? null : { refused: this.#refused, awaitsRestart });
+    this.#toldAt = this.#clock();
+    this.#hasTold = !isQuiet;
+  }
 }
 
 function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges): void {

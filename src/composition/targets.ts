@@ -3,13 +3,14 @@ import { ownerOf } from '../connectors/owner.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import { type HttpClient, withBudget } from '../http/client.ts';
 import { openForm } from '../jobs/open-crm.ts';
-import type { OpenTarget } from '../jobs/tenant.ts';
+import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
 import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
-import type { KeptSubscription } from '../state/subscriptions.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { createSubscriptionDirectory, createSubscriptionStore, type KeptSubscription } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import { type OpenConnection, requireEntry } from './connections.ts';
@@ -30,14 +31,14 @@ export interface ConnectorParts {
   remotes: SharedState;
   log: Logger;
   clock: Clock;
-  connection(id: string): OpenConnection;
+  connections: ReadonlyMap<string, OpenConnection>;
 }
 
 /** What this process knows of a target. */
 export type LastingTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer' | 'settled'>;
 
 /** Opens a configured target. Nothing is sent yet. @param lasting what this process knows of it since it was open before */
-export function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: ConnectorParts): OpenTarget {
+function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: ConnectorParts): OpenTarget {
   const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
@@ -70,14 +71,40 @@ export function openTarget(target: TargetConfiguration, lasting: LastingTarget, 
   };
 }
 
+/** Opens a tenant's targets, by their ids. @param lasting what this process knows of each since it was open before */
+export function openTargets(
+  tenant: TenantConfiguration,
+  lasting: ReadonlyMap<string, LastingTarget>,
+  parts: ConnectorParts,
+): Map<string, OpenTarget> {
+  const targets = [...tenant.targets.values()];
+  return new Map(targets.map((target) => [target.id, openTarget(target, requireEntry(lasting, target.id), parts)]));
+}
+
+/** How a tenant's targets are told of changes. @param url how vendors reach the receiver; null: they can't */
+export function openNotifications(
+  tenant: string,
+  url: string | null,
+  redis: RedisClient,
+  parts: ConnectorParts,
+): TenantNotifications {
+  return {
+    url,
+    store: createSubscriptionStore(redis, tenant),
+    directory: createSubscriptionDirectory(redis, parts.clock),
+    subscriptionsOf: (subscription) =>
+      parts.connections.has(subscription.connection) ? openSubscriptions(subscription, parts) : null,
+  };
+}
+
 /** A connector under the settings that a subscription was opened with: its target may have others by now, or be gone. */
-export function openSubscriptions(
+function openSubscriptions(
   subscription: Pick<KeptSubscription, 'connector' | 'connection' | 'settings'>,
   parts: ConnectorParts,
 ) {
   const module = parts.connectors.get(subscription.connector);
   const settings = module?.settingsSchema.safeParse(subscription.settings);
-  const { kind } = parts.connection(subscription.connection);
+  const { kind } = requireEntry(parts.connections, subscription.connection);
   if (settings?.success !== true || module?.connectionKinds.includes(kind) !== true) return null;
   const opened = openConnector(
     { ...subscription, id: 'subscriptions', settings: settings.data },
@@ -98,7 +125,7 @@ function openConnector(
   ours: Pick<ConnectorContext<unknown>, 'ownerTag' | 'owner' | 'crm'>,
   parts: ConnectorParts,
 ): Connector<Item> {
-  const connection = parts.connection(login);
+  const connection = requireEntry(parts.connections, login);
   return requireEntry(parts.connectors, connector).open({
     settings,
     ...ours,

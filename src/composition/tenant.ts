@@ -1,48 +1,33 @@
-import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
-import { type ClinicContext, type CompiledProfile, createClinicClient } from '../clinic/index.ts';
-import {
-  createTenantSource,
-  emptySourceMemory,
-  type SourceMemory,
-  type TenantMemory,
-} from '../clinic/tenant-source.ts';
+import type { CompiledProfile } from '../clinic/index.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import { createHttpClient, type HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
-import type { TriggerSource } from '../jobs/open-triggers.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { KeptRoom } from '../model/kept.ts';
-import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import type { Settings } from '../settings/settings-schema.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { type BudgetWaiting, LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
-import { createClinicTenantStore } from '../state/clinic-tenant.ts';
+import { type BudgetWaiting, openBudgetShare, type Priority } from '../state/budget.ts';
 import { type CredentialStore, createCredentialStore } from '../state/credentials.ts';
 import type { AwaitDurable } from '../state/durability.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { type Generation, leasesUnder } from '../state/generations.ts';
-import { createHoldStore } from '../state/holds.ts';
-import { createJournal } from '../state/journal.ts';
 import { createLeases } from '../state/leases.ts';
-import { createOutbox } from '../state/outbox.ts';
 import type { RedisClient } from '../state/redis.ts';
-import { createRunStore } from '../state/runs.ts';
 import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
-import { createSubscriptionDirectory, createSubscriptionStore } from '../state/subscriptions.ts';
-import { createTargetStore } from '../state/targets.ts';
-import { createTombstoneStore } from '../state/tombstones.ts';
-import { createUnansweredStore } from '../state/unanswered.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
 import type { Lasting } from './closing.ts';
-import { type OpenConnection, openConnections, requireEntry } from './connections.ts';
+import { type ConnectionParts, type OpenConnection, openConnections, requireEntry } from './connections.ts';
 import { openReminders } from './reminders.ts';
-import { type Connectors, openSubscriptions, openTarget, scopesOfTargets } from './targets.ts';
+import { type Connectors, openNotifications, openTargets, scopesOfTargets } from './targets.ts';
+import { openTenantClinic, type TenantClinic } from './tenant-clinic.ts';
+import { openTenantStores } from './tenant-stores.ts';
 import { openTriggers } from './triggers.ts';
 
 const USER_AGENT = 'clinic-mirror';
@@ -57,13 +42,9 @@ export interface ComposedTenant {
   connections: ReadonlyMap<string, OpenConnection>;
   credentials: CredentialStore;
   sealer: Sealer;
-  /** The clinic, for what a person waits for: ahead of the daemon's own questions, as during a wave of reminders. */
+  /** As `TenantClinic.prompt`. */
   promptClinic: ClinicSource;
-  /**
-   * Whom a clinic's access token belongs to, asked before the login is stored: the user must be one of the tenant that is worked in.
-   * @throws MirrorError as `chooseTenant`, and the API's
-   */
-  verifyClinicLogin(accessToken: string, signal: AbortSignal): Promise<void>;
+  verifyClinicLogin: TenantClinic['verifyLogin'];
 }
 
 /** What a process says of how its tenants are composed. */
@@ -99,141 +80,71 @@ export interface Shared extends Given {
   queues: WorkQueues;
 }
 
-/** Opens a tenant. */
+/** Opens a tenant: its logins, its stores, its clinic and its targets. */
 export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, shared: Shared): ComposedTenant {
-  const { configuration, clock, connectors, evaluate, redis, remotes, ring, whileInLine, writer, awaitDurable } =
-    shared;
-  const { links, protection } = lasting;
+  const { configuration, clock, elapsedBetween, redis, queues } = shared;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
-  const sealer = createSealer(ring, tenant.id);
-  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
-  const generation = requireEntry(shared.generations, tenant.id);
-  const credentials = createCredentialStore({ redis, writer, awaitDurable, sealer, tenant: tenant.id, log });
   const http = createHttpClient({
     userAgent: USER_AGENT,
     clock,
     ...(shared.observe === undefined ? {} : { observe: shared.observe }),
   });
-  const budget = (client: string, limits: { requestsPerMinute: number; burst: number }) =>
-    openBudgetShare(redis, client, tenant.id, limits, shared.priority, { whileInLine });
-  const connections = openConnections({
-    configuration,
-    tenant,
-    credentials,
-    leases,
-    http,
-    budget,
-    targetScopes: (connection) => scopesOfTargets(tenant, connection, connectors),
-    clock,
-    log,
-  });
-  const journalKeepMs = settings.journal.keepDays * DAY_MS;
-  const connection = (id: string) => requireEntry(connections, id);
-  const client = requireEntry(settings.clinicClients, tenant.clinic.client);
-  const runs = createRunStore(redis, tenant.id);
-  const bound = createClinicTenantStore(redis, tenant.id);
-  const memory: TenantMemory = {
-    loggedInAt: async () => (await credentials.read(CLINIC_CONNECTION))?.obtainedAt ?? null,
-    // An earlier release remembered it in the report of the last cycle alone.
-    workedIn: async () => (await bound.read()) ?? (await runs.list(1))[0]?.clinic?.tenantId ?? null,
-    bind: bound.bind,
-  };
-  // A cycle that gave up during a pause would have to read its pages again; whoever else waits there comes back later.
-  const share = (priority: Priority, pauseWaitMs?: number) =>
-    openBudgetShare(redis, `clinic-${client.clientId}`, tenant.id, client.budget, priority, {
-      pauseWaitMs,
-      whileInLine,
-    });
-  const context: ClinicContext = {
-    profile: requireEntry(configuration.profiles, client.profile),
-    compiled: requireEntry(shared.compiled, client.profile),
-    pagings: lasting.source.pagings,
-    baseUrl: client.baseUrl,
-    http,
-    budget: share(shared.priority, LONGEST_PAUSE_MS),
-    authorization: connection(CLINIC_CONNECTION).authorizer(CLINIC_CONNECTION),
-    clock,
-    log,
-  };
-  const clinic = lazily(() => openClinic(tenant, memory, context, lasting.source));
-  const promptClinic = lazily(() => openClinic(tenant, memory, { ...context, budget: share('interactive') }));
+  const sealer = createSealer(shared.ring, tenant.id);
+  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
+  const generation = requireEntry(shared.generations, tenant.id);
   const identityKey = settings.secrets.identityKey.reveal();
+  const { credentials, connections } = openLogins(tenant, { sealer, leases, http, log }, shared);
+  const stores = openTenantStores({
+    ...{ tenant, redis, sealer, identityKey, lasting },
+    journalKeepDays: settings.journal.keepDays,
+  });
+  const clinic = openTenantClinic({
+    ...shared,
+    ...{ tenant, credentials, http, log },
+    connection: requireEntry(connections, CLINIC_CONNECTION),
+    runs: stores.runs,
+    source: lasting.source,
+  });
   const name = tenant.formerly ?? tenant.id;
-  const epoch = shared.epoch.of(tenant.id, name);
   const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
-  const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connection };
+  const { connectors, evaluate, remotes } = shared;
+  const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connections };
   return {
     connections,
     credentials,
     sealer,
     get promptClinic() {
-      return promptClinic();
+      return clinic.prompt();
     },
-    async verifyClinicLogin(accessToken, signal) {
-      const header = async () => `Bearer ${accessToken}`;
-      const own = { pagings: new Map(), authorization: { header, renew: header } };
-      const login = { ...context, ...own, budget: share('interactive') };
-      await openClinic(tenant, memory, login).tenantId(signal);
-    },
+    verifyClinicLogin: clinic.verifyLogin,
     tenant: {
       id: tenant.id,
       configuration: tenant,
       get clinic() {
-        return clinic();
+        return clinic.background();
       },
-      targets: new Map(
-        [...tenant.targets.values()].map((target) => [
-          target.id,
-          openTarget(target, requireEntry(lasting.targets, target.id), parts),
-        ]),
-      ),
-      links,
-      outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
-      unanswered: createUnansweredStore(redis, tenant.id),
-      journal: createJournal(redis, tenant.id, journalKeepMs, {
-        tenant: tenant.formerly,
-        target: (id) => tenant.targets.get(id)?.formerly,
-      }),
-      targetStore: createTargetStore(redis, tenant.id),
-      holds: createHoldStore(redis, tenant.id),
-      runs,
-      missedForMs: Math.min((settings.schedule.pullEverySeconds * SECOND_MS) / 2, LONGEST_MISS_MS),
-      elapsedBetween: shared.elapsedBetween,
+      targets: openTargets(tenant, lasting.targets, parts),
+      ...stores,
+      ...boundsOfWork(settings),
+      memory: lasting.memory,
       leases: leasesUnder(generation, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration, until this one has it too'),
       ),
-      memory: lasting.memory,
-      protection,
-      tombstones: createTombstoneStore(redis, name, identityKey, protection),
-      notifications: {
-        url: settings.notifications.url ?? null,
-        store: createSubscriptionStore(redis, tenant.id),
-        directory: createSubscriptionDirectory(redis, clock),
-        subscriptionsOf: (subscription) =>
-          connections.has(subscription.connection) ? openSubscriptions(subscription, parts) : null,
-      },
+      notifications: openNotifications(tenant.id, settings.notifications.url ?? null, redis, parts),
       reminders: openReminders({
-        tenant,
-        identityKey,
-        redis,
-        epoch,
-        protection,
-        queues: shared.queues,
-        http,
-        log,
-        clock,
+        ...{ tenant, identityKey, redis, queues, http, log, clock },
+        epoch: shared.epoch.of(tenant.id, name),
+        protection: stores.protection,
         observeLag: shared.observeLag ?? (() => {}),
         publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
       triggers: openTriggers({
-        ...{ tenant, identityKey, redis, sealer, queues: shared.queues, http },
-        openSource: () => openClinic(tenant, memory, { ...context, budget: connection(CLINIC_CONNECTION).budget }),
+        ...{ tenant, identityKey, redis, sealer, queues, http },
+        openSource: clinic.forTriggers,
       }),
       generation,
-      pullEveryMs: settings.schedule.pullEverySeconds * SECOND_MS,
-      planLifeMs: Math.max(HOUR_MS, 2 * settings.schedule.pullEverySeconds * SECOND_MS),
-      slice: { operations: settings.push.sliceOperations, durationMs: settings.push.sliceSeconds * SECOND_MS },
+      elapsedBetween,
       log,
       clock,
       random: Math.random,
@@ -241,18 +152,39 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   };
 }
 
-function openClinic(
-  { clinic }: TenantConfiguration,
-  memory: TenantMemory,
-  context: ClinicContext,
-  own: SourceMemory = emptySourceMemory(),
-): ClinicSource & TriggerSource {
-  const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory, own);
-  const { setStatus } = createAppointmentCalls(context);
+/** Opens a tenant's logins and where they are kept. */
+function openLogins(
+  tenant: TenantConfiguration,
+  parts: Pick<ConnectionParts, 'leases' | 'http' | 'log'> & { sealer: Sealer },
+  shared: Shared,
+): Pick<ComposedTenant, 'credentials' | 'connections'> {
+  const { configuration, clock, connectors, redis, writer, awaitDurable, whileInLine } = shared;
+  const { sealer, leases, http, log } = parts;
+  const credentials = createCredentialStore({ redis, writer, awaitDurable, sealer, tenant: tenant.id, log });
+  const connections = openConnections({
+    configuration,
+    tenant,
+    credentials,
+    leases,
+    http,
+    budget: (client, limits) => openBudgetShare(redis, client, tenant.id, limits, shared.priority, { whileInLine }),
+    targetScopes: (connection) => scopesOfTargets(tenant, connection, connectors),
+    clock,
+    log,
+  });
+  return { credentials, connections };
+}
+
+/** How often cycles come, how long what they find counts, and how much a turn of a lane writes. */
+function boundsOfWork({
+  schedule,
+  push,
+}: Settings): Pick<OpenTenant, 'pullEveryMs' | 'planLifeMs' | 'missedForMs' | 'slice'> {
+  const pullEveryMs = schedule.pullEverySeconds * SECOND_MS;
   return {
-    ...source,
-    async setStatus(id, status, signal) {
-      await source.within((tenantId) => setStatus(tenantId, id, { status }, signal), signal);
-    },
+    pullEveryMs,
+    planLifeMs: Math.max(HOUR_MS, 2 * pullEveryMs),
+    missedForMs: Math.min(pullEveryMs / 2, LONGEST_MISS_MS),
+    slice: { operations: push.sliceOperations, durationMs: push.sliceSeconds * SECOND_MS },
   };
 }

@@ -31,6 +31,26 @@ export interface OpenTenants {
   settled(): Promise<void>;
 }
 
+/** For how many pieces of work each tenant is at work. */
+class TenantsAtWork {
+  readonly #counts = new Map<string, number>();
+
+  has(tenant: string): boolean {
+    return this.#counts.has(tenant);
+  }
+
+  async during<Result>(tenant: string, work: () => Promise<Result>): Promise<Result> {
+    this.#counts.set(tenant, (this.#counts.get(tenant) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#counts.get(tenant) ?? 1) - 1;
+      if (left > 0) this.#counts.set(tenant, left);
+      else this.#counts.delete(tenant);
+    }
+  }
+}
+
 /** How long is waited between two looks whether tokens are stored. */
 const REST_LOOK_MS = 250;
 
@@ -42,7 +62,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
   const generations = new Map([...shared.configuration.outlines].map(([id, outline]) => [id, generationOf(outline)]));
   const all: Shared = { ...shared, generations, compiled: compiledOf(shared.configuration.profiles) };
   const lasting = new Map<string, Lasting>();
-  const atWork = new Map<string, number>();
+  const atWork = new TenantsAtWork();
   /** Opened under a configuration of before, and still at work: tokens that it refreshes are stored before the process ends. */
   const retired = new Set<ComposedTenant>();
   const composed = new OnDemand<ComposedTenant>(
@@ -55,13 +75,6 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
     },
     { keep, mayGo: (entry) => !atWork.has(entry.tenant.id) && mayClose(entry) },
   );
-
-  async function untilAtRest(ids: readonly string[], signal: AbortSignal): Promise<void> {
-    while (ids.some((id) => !areTokensStored(composed.peek(id)))) {
-      await new Promise((resolve) => setTimeout(resolve, REST_LOOK_MS));
-      signal.throwIfAborted();
-    }
-  }
 
   function replace(changes: ConfigurationChanges, next: Configuration): void {
     const { configuration: before } = all;
@@ -91,19 +104,10 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
   return {
     composed,
     generations,
-    async whileOpen(id, work) {
-      atWork.set(id, (atWork.get(id) ?? 0) + 1);
-      try {
-        return await work();
-      } finally {
-        const left = (atWork.get(id) ?? 1) - 1;
-        if (left > 0) atWork.set(id, left);
-        else atWork.delete(id);
-      }
-    },
+    whileOpen: (id, work) => atWork.during(id, work),
     async takeUp(next, signal) {
       const changes = changesBetween(all.configuration, next);
-      await untilAtRest([...changes.changed, ...changes.reopened, ...changes.removed], signal);
+      await untilAtRest(composed, [...changes.changed, ...changes.reopened, ...changes.removed], signal);
       replace(changes, next);
       return changes;
     },
@@ -133,6 +137,18 @@ export function tenantsOf(composed: ReadonlyMap<string, ComposedTenant>): Tenant
       for (const { tenant } of composed.values()) yield tenant;
     },
   };
+}
+
+/** Waits until no token of these tenants is in memory alone. @throws the signal's reason */
+async function untilAtRest(
+  composed: OnDemand<ComposedTenant>,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  while (ids.some((id) => !areTokensStored(composed.peek(id)))) {
+    await new Promise((resolve) => setTimeout(resolve, REST_LOOK_MS));
+    signal.throwIfAborted();
+  }
 }
 
 function areTokensStored(entry: ComposedTenant | undefined): boolean {

@@ -1,0 +1,51 @@
+import type { Logger } from '../log/logger.ts';
+import type { Clock } from '../model/time.ts';
+import type { PendingLogin } from '../oauth/store.ts';
+import type { Settings } from '../settings/settings-schema.ts';
+import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
+import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
+import { createLoginStore, type LoginStore } from '../state/logins.ts';
+import { connectRedis, type RedisClient } from '../state/redis.ts';
+import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
+import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
+import type { SealingKey } from '../state/sealing.ts';
+
+/** What is no single tenant's of the state. */
+export interface Stores {
+  redis: RedisClient;
+  /** For writes that wait for the disk. */
+  writer: RedisClient;
+  awaitDurable: AwaitDurable;
+  epoch: StateEpoch;
+  removed: RemovedStore;
+  reloads: ReloadReports;
+  logins: LoginStore<PendingLogin>;
+  ring: SealingKey[];
+}
+
+/** Connects to Redis and opens what is no single tenant's. Nothing is read or written yet. */
+export function openStores(settings: Settings, clock: Clock, log: Logger): Stores {
+  const { replicas } = settings.redis;
+  const place = settings.redis.place.reveal();
+  const redis = connectRedis(place);
+  const writer = connectRedis(place);
+  const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
+  return {
+    redis,
+    writer,
+    awaitDurable: createAwaitDurable(writer, { replicas }),
+    epoch: createStateEpoch({
+      redis,
+      writer,
+      replicas,
+      directory: settings.dataDirectory ?? null,
+      identityKey: settings.secrets.identityKey.reveal(),
+      clock,
+      log,
+    }),
+    removed: createRemovedStore(redis),
+    reloads: createReloadReports(redis, clock),
+    logins: createLoginStore<PendingLogin>(redis, ring),
+    ring,
+  };
+}

@@ -1,0 +1,51 @@
+import type { OpenTenant } from '../jobs/tenant.ts';
+import { DAY_MS } from '../model/time.ts';
+import type { TenantConfiguration } from '../settings/configuration.ts';
+import { createHoldStore } from '../state/holds.ts';
+import { createJournal } from '../state/journal.ts';
+import { createOutbox } from '../state/outbox.ts';
+import type { RedisClient } from '../state/redis.ts';
+import { createRunStore } from '../state/runs.ts';
+import type { Sealer } from '../state/sealing.ts';
+import { createTargetStore } from '../state/targets.ts';
+import { createTombstoneStore } from '../state/tombstones.ts';
+import { createUnansweredStore } from '../state/unanswered.ts';
+import type { Lasting } from './closing.ts';
+
+/** A tenant's state in Redis, but for its credentials and what belongs to one feature alone. */
+export type TenantStores = Pick<
+  OpenTenant,
+  'links' | 'outbox' | 'unanswered' | 'journal' | 'targetStore' | 'holds' | 'runs' | 'protection' | 'tombstones'
+>;
+
+/** What a tenant's stores are opened with. */
+export interface TenantStoreParts {
+  tenant: TenantConfiguration;
+  redis: RedisClient;
+  sealer: Sealer;
+  identityKey: Uint8Array;
+  journalKeepDays: number;
+  /** What this process knows of the tenant since it was open before. */
+  lasting: Pick<Lasting, 'links' | 'protection'>;
+}
+
+/** Opens a tenant's stores. Nothing is read or written yet. */
+export function openTenantStores(parts: TenantStoreParts): TenantStores {
+  const { tenant, redis, sealer, identityKey } = parts;
+  const { links, protection } = parts.lasting;
+  const journalKeepMs = parts.journalKeepDays * DAY_MS;
+  return {
+    links,
+    outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
+    unanswered: createUnansweredStore(redis, tenant.id),
+    journal: createJournal(redis, tenant.id, journalKeepMs, {
+      tenant: tenant.formerly,
+      target: (id) => tenant.targets.get(id)?.formerly,
+    }),
+    targetStore: createTargetStore(redis, tenant.id),
+    holds: createHoldStore(redis, tenant.id),
+    runs: createRunStore(redis, tenant.id),
+    protection,
+    tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey, protection),
+  };
+}
