@@ -12,7 +12,7 @@ import { startRedis } from '../tools/redis.ts';
 /*
  * One appointment's way, from `jobs/pull.ts` to the connector's write and the stored link: which functions of `src/` a cycle and a turn of the
  * lane enter in which one new appointment comes, by V8's exact counts of calls. Those that it is handed through one by one are called more
- * often when nine more come. The clinic and the target are models in memory, so their rooms don't count. Prints, and writes nothing.
+ * often when nine more come. The clinic and the target are models in memory, so their modules don't count. Prints, and writes nothing.
  */
 
 const SOURCE = new URL('../src/', import.meta.url).href;
@@ -102,10 +102,10 @@ try {
   console.log(
     `functions of ours above its fingerprint: ${one.depth.fingerprint}; above the connector's write: ${one.depth.write}`,
   );
-  for (const room of new Set(files(one.calls.values()).map((file) => file.split('/')[0]))) {
+  for (const module of new Set(files(one.calls.values()).map((file) => file.split('/')[0]))) {
     console.log(
-      `${room}: ${files(one.calls.values())
-        .filter((file) => file.startsWith(`${room}/`))
+      `${module}: ${files(one.calls.values())
+        .filter((file) => file.startsWith(`${module}/`))
         .join(' ')}`,
     );
   }

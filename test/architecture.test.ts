@@ -10,9 +10,9 @@ import {
   functionLengthBreaches,
   lengthBreaches,
   measuringBreaches,
+  moduleBreaches,
   packageBreaches,
   purityBreaches,
-  roomBreaches,
   type SourceFile,
   sourceFile,
   stateBreaches,
@@ -45,7 +45,7 @@ describe('the project', () => {
   });
 
   test.each<[string, (files: SourceFile[]) => string[]]>([
-    ['modules import from lower modules only', roomBreaches],
+    ['modules import from lower modules only', moduleBreaches],
     ['folders beside src/ keep apart', folderBreaches],
     ['vendors know nothing of each other, are registered and complete', connectorRule],
     ['no import closes a circle', cycleBreaches],
@@ -75,14 +75,14 @@ describe('a breach is reported', () => {
     Object.entries(sources).map(([path, source]) => sourceFile(path, source));
 
   test.each([
-    ['a higher room', 'src/sync/a.ts', '../jobs/b.ts'],
-    ['a room on the same line', 'src/sync/a.ts', '../state/b.ts'],
+    ['a higher module', 'src/sync/a.ts', '../jobs/b.ts'],
+    ['a module on the same line', 'src/sync/a.ts', '../state/b.ts'],
     ['the network from sync/', 'src/sync/a.ts', '../http/b.ts'],
     ['a file above all modules', 'src/http-server/a.ts', '../main.ts'],
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
-    ['a folder that is no room', 'src/sync/a.ts', '../helpers/b.ts'],
+    ['a folder that is no module', 'src/sync/a.ts', '../helpers/b.ts'],
   ])('importing %s', (_, path, specifier) => {
-    const [breach, ...others] = roomBreaches(project({ [path]: `// one\nimport type { B } from '${specifier}';` }));
+    const [breach, ...others] = moduleBreaches(project({ [path]: `// one\nimport type { B } from '${specifier}';` }));
     expect(breach).toContain(`${path}:2 imports src/`);
     expect(others).toEqual([]);
   });
@@ -94,12 +94,12 @@ describe('a breach is reported', () => {
     ['src/jobs/a.ts', '../state/deep/b.ts'],
     ['src/cli.ts', './main.ts'],
   ])('not when %s imports %s', (path, specifier) => {
-    expect(roomBreaches(project({ [path]: `import '${specifier}';` }))).toEqual([]);
+    expect(moduleBreaches(project({ [path]: `import '${specifier}';` }))).toEqual([]);
   });
 
-  test('of a folder in src/ that is no room, once for each file', () => {
+  test('of a folder in src/ that is no module, once for each file', () => {
     const files = project({ 'src/utils/a.ts': "import '../jobs/b.ts'; import '../log/b.ts';" });
-    expect(roomBreaches(files)).toEqual(['src/utils/a.ts: "utils" is not a room of src/']);
+    expect(moduleBreaches(files)).toEqual(['src/utils/a.ts: "utils" is not a module of src/']);
   });
 
   test.each([
@@ -162,7 +162,7 @@ describe('a breach is reported', () => {
     ]);
   });
 
-  test('a clock, chance, the network or a file in a pure room', () => {
+  test('a clock, chance, the network or a file in a pure module', () => {
     const impure = "import 'node:fs/promises';\nimport 'https';\nconst a = [Date.now(), Math.random(), new Date()];";
     const files = project({
       'src/sync/a.ts': impure,

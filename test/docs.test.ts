@@ -127,6 +127,21 @@ test.each([...connectors.keys()])('docs/configuration.md has a section for the c
   expect(read('docs/configuration.md')).toContain(`<!-- reference: ${name} -->`);
 });
 
+test('docs/safety.md names tests that are there', () => {
+  const rows = read('docs/safety.md')
+    .split('\n')
+    .filter((line) => line.startsWith('|'));
+  const named = rows.flatMap((row) =>
+    [...(row.split('|').at(-2) ?? '').matchAll(/`([a-z][\w./-]*)`/g)].map(([, name]) => name),
+  );
+  expect(named.length).toBeGreaterThan(50);
+  expect(
+    named.filter(
+      (name) => !existsSync(join(root, 'test', `${name}.test.ts`)) && !existsSync(join(root, 'test', `${name}`)),
+    ),
+  ).toEqual([]);
+});
+
 describe('documents', () => {
   const documents = ['.', ...FOLDERS_WITH_DOCUMENTS].flatMap((folder) =>
     folder === '.' ? readdirSync(root).filter((name) => name.endsWith('.md')) : filesBelow(folder, '.md'),

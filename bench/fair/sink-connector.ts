@@ -6,7 +6,7 @@ import { done, standIn } from '../stand-in.ts';
 
 const settingsSchema = z.strictObject({ url: z.string() });
 
-/** Targets that a sink stands for: each batch is one request through the product's own httpClient. */
+/** Targets that a sink stands for: each batch is one request through the product's own HTTP client. */
 export const sinkConnectors: ReadonlyMap<string, ConnectorModule<unknown, Item>> = new Map([
   ['sink', standIn('sink', 20, settingsSchema, post)],
   ['single-sink', standIn('single-sink', 1, settingsSchema, post)],

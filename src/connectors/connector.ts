@@ -61,7 +61,7 @@ export interface CrmContext {
 export interface ConnectorContext<TargetSettings> {
   settings: TargetSettings;
   /**
-   * DriftCounts every object as belonging to this daemon, tenant and target: 16 characters of `[0-9a-v]`, keyed, stable.
+   * Marks every object as belonging to this daemon, tenant and target: 16 characters of `[0-9a-v]`, keyed, stable.
    * Only objects that carry it are ours; nothing else is ever read as ours, changed or deleted.
    */
   ownerTag: string;

@@ -17,7 +17,7 @@ export interface Stamp {
 const SEPARATOR = '.';
 
 /**
- * The one text by which an object of a CRM is known as ours and its record found again: mark, sealed record id, start in seconds
+ * The one text by which an object of a CRM is known as ours and its record found again: owner tag, sealed record id, start in seconds
  * (base 36), the contact's key, its generation where that is above 0, and the write's revision. Letters, digits, `-`, `_` and `.`; about
  * 115 characters for a short id, 160 for a UUID.
  */

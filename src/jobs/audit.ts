@@ -148,9 +148,9 @@ async function settle(
   await tenant.outbox.raiseRevision(target.id, found.revision, lane);
   await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
-  const marks = await countDrift(tenant, target, [...edited, ...removed]);
+  const drift = await countDrift(tenant, target, [...edited, ...removed]);
   const beside = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };
-  const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...marks, ...beside };
+  const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...drift, ...beside };
   // What was planned is no longer what the target holds.
   await tenant.targetStore.write(target.id, { drift: report, ...(overwritten === 0 ? {} : { plannedAsOf: null }) });
   if (touched.length > 0) tell(tenant, target, await countDrift(tenant, target, touched));
@@ -158,8 +158,8 @@ async function settle(
 }
 
 /** Said once of each object, when it is found. */
-function tell(tenant: OpenTenant, target: OpenTarget, marks: DriftCounts): void {
-  const { edited, removed, fields, churning, churningFields } = marks;
+function tell(tenant: OpenTenant, target: OpenTarget, drift: DriftCounts): void {
+  const { edited, removed, fields, churning, churningFields } = drift;
   tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
   if (churning > 0) {
     tenant.log.error({ target: target.id, churning, churningFields }, 'objects are not restored any more today');

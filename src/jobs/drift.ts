@@ -26,7 +26,7 @@ export async function differsByHand(
   return configuration.audit.drift !== 'keep' && (await links.marked(id)).length > 0;
 }
 
-/** Counts marks. */
+/** Counts what people did by hand. */
 export async function countDrift(
   { targetStore, clock }: Pick<OpenTenant, 'targetStore' | 'clock'>,
   target: OpenTarget,

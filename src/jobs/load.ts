@@ -16,9 +16,9 @@ import type { Basis, Left } from './cycle.ts';
 import { restorationsOf } from './drift.ts';
 import { gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
-import { keepLedgers } from './ledgers.ts';
 import { type Opener, openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
+import { keepPatientHistories } from './patient-histories.ts';
 import { absentReminded, REMINDERS } from './plan-reminders.ts';
 import { plannedBefore } from './settled.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -72,7 +72,7 @@ export async function loadCycle(
   if (questions > 0) progress('reading absent records alone', 0, questions);
   const confirmations = await confirmAll(tenant, clinicReading, asked, signal);
   progress('planning');
-  await keepLedgers(tenant, clinicReading, confirmations, signal);
+  await keepPatientHistories(tenant, clinicReading, confirmations, signal);
   // After the targets were opened: what was found there may tell that the state was lost.
   const doubt = await tenant.protection.doubt({ lookOnly: lease === null });
   const isForgotten = await tenant.tombstones.load();

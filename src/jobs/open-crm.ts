@@ -31,10 +31,12 @@ export function openForm(
   const mapping = compileMapping(crm, zone, evaluate);
   const { stream, derived } = crm;
   const { properties, needs } = mapping;
-  const ledger = needs.history ? createPatientHistory({ ...derived, zone, countsInvoices: needs.invoices }) : null;
+  const patientHistory = needs.history
+    ? createPatientHistory({ ...derived, zone, countsInvoices: needs.invoices })
+    : null;
   const form = crmForm(
     stream,
     properties.map(({ name }) => name),
   );
-  return { stream, form, crm: { mapping, ledger, taken: nothingTaken() }, properties };
+  return { stream, form, crm: { mapping, patientHistory, taken: nothingTaken() }, properties };
 }

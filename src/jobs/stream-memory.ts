@@ -37,7 +37,7 @@ export interface StreamReadings {
   history: History | null;
 }
 
-/** Which readings a ledger has taken. */
+/** Which readings a patient history has taken. */
 export interface Taken {
   /** When the reading of the far past began that it holds; null before the first. */
   historyAt: Instant | null;

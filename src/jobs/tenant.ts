@@ -63,8 +63,8 @@ export interface ClinicSource {
 export interface OpenCrm {
   mapping: Mapping;
   /** What derived properties are computed from; null where the mapping uses none. */
-  ledger: PatientHistory | null;
-  /** Which readings the ledger has taken. */
+  patientHistory: PatientHistory | null;
+  /** Which readings the patient history has taken. */
   taken: Taken;
 }
 

@@ -163,14 +163,14 @@ export function createReminderLedger(
     },
     openCount: () => redis.zcard(open),
     recipientOf: async (id) => (await redis.hget(entryKey(id), 'recipient')) || null,
-    ...openSubscriptions(redis, tenant, keepMs),
+    ...openChannels(redis, tenant, keepMs),
   };
 }
 
 type Channels = Pick<ReminderLedger, 'report' | 'reports' | 'closeChannel' | 'reopenChannel' | 'closingOf'>;
 
 /** What the other side of a channel reported, and which channels are closed. */
-function openSubscriptions(redis: RedisClient, tenant: string, keepMs: number): Channels {
+function openChannels(redis: RedisClient, tenant: string, keepMs: number): Channels {
   return {
     async report(reference, report) {
       const key = keys.reminderReport(tenant, reference);

@@ -80,10 +80,10 @@ export interface TargetSetup {
   stream: StreamName;
   configuration: TargetConfiguration;
   identity: TargetIdentity;
-  /** Null for a calendar. The ledger answers for derived properties; null where the mapping uses none. */
+  /** Null for a calendar. The patient history answers for derived properties; null where the mapping uses none. */
   crm: {
     mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow'>;
-    ledger: Pick<PatientHistory, 'of' | 'covers'> | null;
+    patientHistory: Pick<PatientHistory, 'of' | 'covers'> | null;
   } | null;
   /** What was computed before of records that may come again as they are: with it and without, a plan is the same. */
   fingerprints: FingerprintMemory;

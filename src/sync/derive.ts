@@ -76,7 +76,7 @@ const NOBODY: Owner = { patientId: '', attendances: [], amounts: [] };
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Begins an empty ledger of one clinic.
+ * Begins an empty history of one clinic's patients.
  * @throws RangeError for a zone that the IANA data does not know
  */
 export function createPatientHistory(rules: HistoryRules): PatientHistory {

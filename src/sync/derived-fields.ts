@@ -37,7 +37,7 @@ export interface HistoryRules {
   countsInvoices: boolean;
 }
 
-/** What the ledger reads of an invoice. */
+/** What the patient history reads of an invoice. */
 export type HistoryInvoice = Pick<
   RecordOf<typeof invoice>,
   'id' | 'patientId' | 'documentType' | 'status' | 'issueDate' | 'currency' | 'totalAmount' | 'paidAmount'

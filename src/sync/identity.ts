@@ -74,7 +74,7 @@ export function crmForm(stream: StreamName, properties: readonly string[]): Item
  * (key, target), so the loss of all state loses no name. Nothing it makes can be traced back without the key.
  */
 export interface TargetIdentity {
-  /** DriftCounts our objects: 16 characters of `[0-9a-v]`. */
+  /** Marks our objects: 16 characters of `[0-9a-v]`. */
   ownerTag: string;
   /** Name of a record's object. `epoch` is 0 unless a target refused the name before. */
   key(recordId: string, epoch: number): ItemKey;

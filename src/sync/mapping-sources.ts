@@ -62,7 +62,7 @@ export function isComputable(
 ): boolean {
   // The end of the window moves on with each cycle; readings that broke off for less than a day lack next to nothing.
   const aheadUntil = startedAt + (configuration.window.futureDays - 1) * DAY_MS;
-  return crm?.ledger?.covers(startedAt, aheadUntil) ?? true;
+  return crm?.patientHistory?.covers(startedAt, aheadUntil) ?? true;
 }
 
 /** What keeps an appointment out of a target of activities; null when nothing does. */
@@ -83,11 +83,11 @@ export function patientSource(
   { crm }: TargetSetup,
   { startedAt }: Pick<ClinicShown, 'startedAt'>,
 ): (patient: Patient) => MappingSource {
-  const ledger = crm?.ledger ?? null;
+  const patientHistory = crm?.patientHistory ?? null;
   return (patient) => ({
     stream: 'patients',
     patient,
-    derived: ledger === null ? null : ledger.of(patient.id, startedAt),
+    derived: patientHistory === null ? null : patientHistory.of(patient.id, startedAt),
   });
 }
 

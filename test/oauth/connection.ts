@@ -19,7 +19,7 @@ export const SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.patients']
 export const RING = [{ id: 'k1', key: Buffer.alloc(32, 1) }];
 export const NEVER = new AbortController().signal;
 
-/** Everything that one worker has of one connection: its own Redis connection, httpClient and in-process state. */
+/** Everything that one worker has of one connection: its own Redis connection, HTTP client and in-process state. */
 export interface Worker {
   place: ConnectionPlace;
   credentials: CredentialKeeper;

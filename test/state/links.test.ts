@@ -103,7 +103,7 @@ describe('links', () => {
     );
   });
 
-  test('of versions before are read: without storedFingerprint, mark and revision, with other spellings of times and tags', async () => {
+  test('of versions before are read: without stored fingerprint, drift and revision, with other spellings of times and tags', async () => {
     const { connection, links } = await open();
     const key = `cm:{${TENANT}}:links:doctor:0:0`;
     const f = 'f'.repeat(22);

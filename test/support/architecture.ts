@@ -25,7 +25,7 @@ export function sourceFile(path: string, source: string): SourceFile {
   };
 }
 
-/** The modules of src/, from below. A room imports from lower lines only. */
+/** The modules of src/, from below. A module imports from lower lines only. */
 const LEVELS: readonly (readonly string[])[] = [
   ['model', 'settings', 'log'],
   ['http'],
@@ -38,7 +38,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['cli.ts'],
 ];
 
-/** Modules that lie above the network's httpClient and still never use it. */
+/** Modules that lie above the HTTP client and still never use it. */
 const WITHOUT_NETWORK = ['sync', 'state'];
 
 /** The folders beside src/ that each top folder never imports. */
@@ -51,7 +51,7 @@ const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
 /** Which modules of src/ know a package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = { bullmq: ['jobs'], ioredis: ['state', 'jobs'] };
 
-const PURE_ROOMS = ['sync', 'model', 'triggers'];
+const PURE_MODULES = ['sync', 'model', 'triggers'];
 const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;
 const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now', 'Math.random'];
 
@@ -77,13 +77,15 @@ const OWN_STATE = [
 const MAXIMUM_LINES = 400;
 const MAXIMUM_FUNCTION_LINES = 70;
 
-export function roomBreaches(files: readonly SourceFile[]): string[] {
+export function moduleBreaches(files: readonly SourceFile[]): string[] {
   const unknown = files
-    .filter(({ path }) => path.startsWith('src/') && levelOf(roomOf(path)) === -1)
-    .map(({ path }) => `${path}: "${roomOf(path)}" is not a room of src/`);
-  const wrong = relativeImports(files.filter(({ path }) => levelOf(roomOf(path)) !== -1))
-    .filter(({ from, to }) => from.startsWith('src/') && to.startsWith('src/') && !mayImport(roomOf(from), roomOf(to)))
-    .map(({ place, to }) => `${place} imports ${to}, which is not in a lower room`);
+    .filter(({ path }) => path.startsWith('src/') && levelOf(moduleOf(path)) === -1)
+    .map(({ path }) => `${path}: "${moduleOf(path)}" is not a module of src/`);
+  const wrong = relativeImports(files.filter(({ path }) => levelOf(moduleOf(path)) !== -1))
+    .filter(
+      ({ from, to }) => from.startsWith('src/') && to.startsWith('src/') && !mayImport(moduleOf(from), moduleOf(to)),
+    )
+    .map(({ place, to }) => `${place} imports ${to}, which is not in a lower module`);
   return [...unknown, ...wrong];
 }
 
@@ -134,7 +136,7 @@ export function packageBreaches(files: readonly SourceFile[]): string[] {
       const owners = Object.entries(PACKAGE_OWNERS).find(
         ([name]) => specifier === name || specifier.startsWith(`${name}/`),
       );
-      if (owners === undefined || owners[1].includes(roomOf(path))) return [];
+      if (owners === undefined || owners[1].includes(moduleOf(path))) return [];
       return [`${path}:${line} imports ${specifier}: only ${owners[1].join(' and ')} may`];
     }),
   );
@@ -142,13 +144,15 @@ export function packageBreaches(files: readonly SourceFile[]): string[] {
 
 export function purityBreaches(files: readonly SourceFile[]): string[] {
   return inSource(files)
-    .filter(({ path }) => PURE_ROOMS.includes(roomOf(path)))
+    .filter(({ path }) => PURE_MODULES.includes(moduleOf(path)))
     .flatMap(({ path, imports, tokens }) => [
       ...imports
         .filter(({ specifier }) => IMPURE_MODULES.test(specifier))
-        .map(({ specifier, line }) => `${path}:${line} imports ${specifier}: ${roomOf(path)}/ is pure`),
+        .map(({ specifier, line }) => `${path}:${line} imports ${specifier}: ${moduleOf(path)}/ is pure`),
       ...IMPURE_CODE.flatMap((code) =>
-        linesWith(tokens, code).map((line) => `${path}:${line} uses ${code}: ${roomOf(path)}/ takes it as an argument`),
+        linesWith(tokens, code).map(
+          (line) => `${path}:${line} uses ${code}: ${moduleOf(path)}/ takes it as an argument`,
+        ),
       ),
     ]);
 }
@@ -172,7 +176,7 @@ export function functionLengthBreaches(files: readonly SourceFile[]): string[] {
 
 export function consoleBreaches(files: readonly SourceFile[]): string[] {
   return inSource(files)
-    .filter(({ path }) => !['cli', 'cli.ts'].includes(roomOf(path)))
+    .filter(({ path }) => !['cli', 'cli.ts'].includes(moduleOf(path)))
     .flatMap(({ path, tokens }) =>
       linesWith(tokens, 'console.log').map((line) => `${path}:${line} uses console.log: use log/`),
     );
@@ -263,8 +267,8 @@ function mayImport(from: string, to: string): boolean {
   return levelOf(to) !== -1 && levelOf(to) < levelOf(from);
 }
 
-function levelOf(room: string): number {
-  return LEVELS.findIndex((modules) => modules.includes(room));
+function levelOf(module: string): number {
+  return LEVELS.findIndex((modules) => modules.includes(module));
 }
 
 function topFolder(path: string): string {
@@ -272,7 +276,7 @@ function topFolder(path: string): string {
 }
 
 /** The second part of a path: "sync" of src/sync/plan.ts, "main.ts" of src/main.ts. */
-function roomOf(path: string): string {
+function moduleOf(path: string): string {
   return path.split('/')[1] ?? '';
 }
 

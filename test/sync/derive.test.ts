@@ -50,15 +50,15 @@ function invoiceOf(id: string, changes: Partial<HistoryInvoice> = {}): HistoryIn
 }
 
 function derived(appointments: Appointment[], now = NOW, rules: Partial<HistoryRules> = {}): DerivedFields {
-  const ledger = createPatientHistory({ ...RULES, ...rules });
-  for (const appointment of appointments) ledger.put(appointment);
-  return ledger.of('p1', now);
+  const patientHistory = createPatientHistory({ ...RULES, ...rules });
+  for (const appointment of appointments) patientHistory.put(appointment);
+  return patientHistory.of('p1', now);
 }
 
 function billed(invoices: HistoryInvoice[], rules: Partial<HistoryRules> = {}) {
-  const ledger = createPatientHistory({ ...RULES, ...rules });
-  for (const invoice of invoices) ledger.putInvoice(invoice);
-  const { invoiced, paid } = ledger.of('p1', NOW);
+  const patientHistory = createPatientHistory({ ...RULES, ...rules });
+  for (const invoice of invoices) patientHistory.putInvoice(invoice);
+  const { invoiced, paid } = patientHistory.of('p1', NOW);
   return { invoiced, paid };
 }
 
@@ -112,12 +112,12 @@ describe('an appointment of today', () => {
   });
 
   test('that nobody marked is no visit before midnight, and its patient has not lapsed meanwhile', () => {
-    const ledger = createPatientHistory(RULES);
-    ledger.put(timed('1', ahead, 30));
+    const patientHistory = createPatientHistory(RULES);
+    patientHistory.put(timed('1', ahead, 30));
     const midnight = TODAY + DAY_MS;
-    expect(ledger.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
-    expect(ledger.of('p1', midnight)).toMatchObject({ visits: 1, lastVisitAt: ahead, standing: 'active' });
-    expect(ledger.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
+    expect(patientHistory.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
+    expect(patientHistory.of('p1', midnight)).toMatchObject({ visits: 1, lastVisitAt: ahead, standing: 'active' });
+    expect(patientHistory.of('p1', midnight - 1)).toMatchObject({ visits: 0, lastVisitAt: null, standing: 'new' });
   });
 
   test('is a visit as soon as the patient arrived, even before its time', () => {
@@ -245,96 +245,96 @@ describe('a complete reading', () => {
   const tomorrow: TimeWindow = { fromAt: NOW + HOUR_MS, toAt: NOW + 2 * DAY_MS };
 
   test('forgets what it does not show, and nothing beside its window', () => {
-    const ledger = createPatientHistory(RULES);
-    for (const days of [-1, 1, 3]) ledger.put(day(days));
-    atOnce(ledger.replaceWindow(tomorrow, []));
-    expect(ledger.of('p1', NOW)).toMatchObject({ visits: 1, nextAppointmentAt: NOW + 3 * DAY_MS });
+    const patientHistory = createPatientHistory(RULES);
+    for (const days of [-1, 1, 3]) patientHistory.put(day(days));
+    atOnce(patientHistory.replaceWindow(tomorrow, []));
+    expect(patientHistory.of('p1', NOW)).toMatchObject({ visits: 1, nextAppointmentAt: NOW + 3 * DAY_MS });
   });
 
   test('speaks of what overlaps its window: it ends after the beginning, or begins there, and begins before the end', () => {
-    const ledger = createPatientHistory(RULES);
+    const patientHistory = createPatientHistory(RULES);
     const { fromAt, toAt } = tomorrow;
-    ledger.put(timed('before', fromAt - 30 * MINUTE_MS, 30, { patientId: 'before' }));
-    ledger.put(timed('into', fromAt - 29 * MINUTE_MS, 30, { patientId: 'into' }));
-    ledger.put(timed('at', fromAt, 0, { patientId: 'at' }));
-    ledger.put(timed('out', toAt - 1, 30, { patientId: 'out' }));
-    ledger.put(timed('after', toAt, 30, { patientId: 'after' }));
-    atOnce(ledger.replaceWindow(tomorrow, []));
-    const isKnown = (patientId: string) => ledger.of(patientId, NOW).nextAppointmentAt !== null;
+    patientHistory.put(timed('before', fromAt - 30 * MINUTE_MS, 30, { patientId: 'before' }));
+    patientHistory.put(timed('into', fromAt - 29 * MINUTE_MS, 30, { patientId: 'into' }));
+    patientHistory.put(timed('at', fromAt, 0, { patientId: 'at' }));
+    patientHistory.put(timed('out', toAt - 1, 30, { patientId: 'out' }));
+    patientHistory.put(timed('after', toAt, 30, { patientId: 'after' }));
+    atOnce(patientHistory.replaceWindow(tomorrow, []));
+    const isKnown = (patientId: string) => patientHistory.of(patientId, NOW).nextAppointmentAt !== null;
     expect(['before', 'into', 'at', 'out', 'after'].filter(isKnown)).toEqual(['before', 'after']);
   });
 
   test('keeps what is known of rows that are there and cannot be used', () => {
-    const ledger = createPatientHistory(RULES);
-    ledger.put(day(1));
-    atOnce(ledger.replaceWindow(tomorrow, [], new Set(['in-1'])));
-    expect(ledger.of('p1', NOW).nextAppointmentAt).toBe(NOW + DAY_MS);
+    const patientHistory = createPatientHistory(RULES);
+    patientHistory.put(day(1));
+    atOnce(patientHistory.replaceWindow(tomorrow, [], new Set(['in-1'])));
+    expect(patientHistory.of('p1', NOW).nextAppointmentAt).toBe(NOW + DAY_MS);
   });
 
   test('covers the history only when readings reach from its beginning to now without a gap', () => {
-    const ledger = createPatientHistory({ ...RULES, countsInvoices: false });
-    const from = ledger.historyFrom(NOW);
-    const read = (fromAt: Instant, toAt: Instant) => atOnce(ledger.replaceWindow({ fromAt, toAt }, []));
-    expect(ledger.covers(NOW)).toBe(false);
+    const patientHistory = createPatientHistory({ ...RULES, countsInvoices: false });
+    const from = patientHistory.historyFrom(NOW);
+    const read = (fromAt: Instant, toAt: Instant) => atOnce(patientHistory.replaceWindow({ fromAt, toAt }, []));
+    expect(patientHistory.covers(NOW)).toBe(false);
     read(from, NOW - 2 * DAY_MS);
     read(NOW - DAY_MS, NOW + DAY_MS);
-    expect(ledger.covers(NOW)).toBe(false);
+    expect(patientHistory.covers(NOW)).toBe(false);
     read(from, NOW - 2 * DAY_MS);
-    expect(ledger.covers(NOW)).toBe(false);
+    expect(patientHistory.covers(NOW)).toBe(false);
     read(NOW - 2 * DAY_MS, NOW + DAY_MS);
-    expect(ledger.covers(NOW)).toBe(true);
-    expect(ledger.covers(NOW + DAY_MS)).toBe(true);
-    expect(ledger.covers(NOW + DAY_MS + 1)).toBe(false);
+    expect(patientHistory.covers(NOW)).toBe(true);
+    expect(patientHistory.covers(NOW + DAY_MS)).toBe(true);
+    expect(patientHistory.covers(NOW + DAY_MS + 1)).toBe(false);
   });
 
   test('covers a history with invoices only when they were read from its first day on', () => {
-    const ledger = createPatientHistory(RULES);
-    atOnce(ledger.replaceWindow({ fromAt: ledger.historyFrom(NOW), toAt: NOW }, []));
-    expect(ledger.covers(NOW)).toBe(false);
-    atOnce(ledger.replaceInvoices('2026-05-17', []));
-    expect(ledger.covers(NOW)).toBe(false);
-    atOnce(ledger.replaceInvoices('2026-05-16', []));
-    atOnce(ledger.replaceInvoices('2026-06-01', []));
-    expect(ledger.covers(NOW)).toBe(true);
+    const patientHistory = createPatientHistory(RULES);
+    atOnce(patientHistory.replaceWindow({ fromAt: patientHistory.historyFrom(NOW), toAt: NOW }, []));
+    expect(patientHistory.covers(NOW)).toBe(false);
+    atOnce(patientHistory.replaceInvoices('2026-05-17', []));
+    expect(patientHistory.covers(NOW)).toBe(false);
+    atOnce(patientHistory.replaceInvoices('2026-05-16', []));
+    atOnce(patientHistory.replaceInvoices('2026-06-01', []));
+    expect(patientHistory.covers(NOW)).toBe(true);
   });
 
   test('of invoices forgets what it does not show of its time', () => {
-    const ledger = createPatientHistory(RULES);
-    ledger.putInvoice(invoiceOf('old', { issueDate: '2026-05-31', totalAmount: '1' }));
-    ledger.putInvoice(invoiceOf('gone', { issueDate: '2026-06-01', totalAmount: '10' }));
-    ledger.putInvoice(invoiceOf('odd', { issueDate: '2026-06-02', totalAmount: '100' }));
-    atOnce(ledger.replaceInvoices('2026-06-01', [invoiceOf('new', { totalAmount: '1000' })], new Set(['odd'])));
-    expect(ledger.of('p1', NOW).invoiced).toBe(1_101);
-    atOnce(ledger.replaceInvoices(null, []));
-    expect(ledger.of('p1', NOW).invoiced).toBe(0);
+    const patientHistory = createPatientHistory(RULES);
+    patientHistory.putInvoice(invoiceOf('old', { issueDate: '2026-05-31', totalAmount: '1' }));
+    patientHistory.putInvoice(invoiceOf('gone', { issueDate: '2026-06-01', totalAmount: '10' }));
+    patientHistory.putInvoice(invoiceOf('odd', { issueDate: '2026-06-02', totalAmount: '100' }));
+    atOnce(patientHistory.replaceInvoices('2026-06-01', [invoiceOf('new', { totalAmount: '1000' })], new Set(['odd'])));
+    expect(patientHistory.of('p1', NOW).invoiced).toBe(1_101);
+    atOnce(patientHistory.replaceInvoices(null, []));
+    expect(patientHistory.of('p1', NOW).invoiced).toBe(0);
   });
 });
 
 test('what was pruned changes no later answer, and what was removed leaves nothing', () => {
-  const ledger = createPatientHistory(RULES);
-  ledger.put(timed('old', NOW - 31 * DAY_MS, 30));
-  ledger.put(timed('long', NOW - 31 * DAY_MS, 33 * 24 * 60));
-  ledger.put(timed('kept', NOW - 29 * DAY_MS, 30));
-  ledger.putInvoice(invoiceOf('old', { issueDate: '2026-05-01' }));
-  ledger.putInvoice(invoiceOf('kept', { issueDate: '2026-05-16' }));
-  const before = ledger.of('p1', NOW);
-  ledger.prune(NOW);
-  expect(ledger.size()).toEqual({ patients: 1, appointments: 2, invoices: 1 });
-  expect(ledger.of('p1', NOW)).toEqual(before);
-  for (const id of ['long', 'kept', 'kept']) ledger.remove(id);
-  ledger.removeInvoice('kept');
-  expect(ledger.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
-  expect(ledger.of('p1', NOW)).toEqual(createPatientHistory(RULES).of('p1', NOW));
+  const patientHistory = createPatientHistory(RULES);
+  patientHistory.put(timed('old', NOW - 31 * DAY_MS, 30));
+  patientHistory.put(timed('long', NOW - 31 * DAY_MS, 33 * 24 * 60));
+  patientHistory.put(timed('kept', NOW - 29 * DAY_MS, 30));
+  patientHistory.putInvoice(invoiceOf('old', { issueDate: '2026-05-01' }));
+  patientHistory.putInvoice(invoiceOf('kept', { issueDate: '2026-05-16' }));
+  const before = patientHistory.of('p1', NOW);
+  patientHistory.prune(NOW);
+  expect(patientHistory.size()).toEqual({ patients: 1, appointments: 2, invoices: 1 });
+  expect(patientHistory.of('p1', NOW)).toEqual(before);
+  for (const id of ['long', 'kept', 'kept']) patientHistory.remove(id);
+  patientHistory.removeInvoice('kept');
+  expect(patientHistory.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
+  expect(patientHistory.of('p1', NOW)).toEqual(createPatientHistory(RULES).of('p1', NOW));
 });
 
 test('a patient is held until the last appointment and the last invoice are gone', () => {
-  const ledger = createPatientHistory(RULES);
-  ledger.put(timed('visit', NOW, 30, { patientId: 'visitor' }));
-  ledger.putInvoice(invoiceOf('bill', { patientId: 'payer' }));
-  ledger.remove('visit');
-  expect(ledger.size()).toEqual({ patients: 1, appointments: 0, invoices: 1 });
-  ledger.removeInvoice('bill');
-  expect(ledger.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
+  const patientHistory = createPatientHistory(RULES);
+  patientHistory.put(timed('visit', NOW, 30, { patientId: 'visitor' }));
+  patientHistory.putInvoice(invoiceOf('bill', { patientId: 'payer' }));
+  patientHistory.remove('visit');
+  expect(patientHistory.size()).toEqual({ patients: 1, appointments: 0, invoices: 1 });
+  patientHistory.removeInvoice('bill');
+  expect(patientHistory.size()).toEqual({ patients: 0, appointments: 0, invoices: 0 });
 });
 
 // From here on: random histories against a recomputation from the definitions, with calendar dates as texts.
@@ -486,19 +486,19 @@ function invoicesAround(zone: string, now: Instant): fc.Arbitrary<HistoryInvoice
 
 type PatientHistory = ReturnType<typeof createPatientHistory>;
 
-/** One thing that happens, to the ledger and to the plain lists beside it. */
-type Step = (ledger: PatientHistory, world: World) => void;
+/** One thing that happens, to the patient history and to the plain lists beside it. */
+type Step = (patientHistory: PatientHistory, world: World) => void;
 
 function putting(appointment: Appointment): Step {
-  return (ledger, { appointments }) => {
-    ledger.put(appointment);
+  return (patientHistory, { appointments }) => {
+    patientHistory.put(appointment);
     appointments.set(appointment.id, appointment);
   };
 }
 
 /** Changes one thing of an appointment that is known. */
 function amending(id: string, what: 'status' | 'patientId' | 'start' | 'end', other: Appointment): Step {
-  return (ledger, world) => {
+  return (patientHistory, world) => {
     const known = world.appointments.get(id);
     if (known === undefined) return;
     const { startAt, endAt } = known.time;
@@ -509,7 +509,7 @@ function amending(id: string, what: 'status' | 'patientId' | 'start' | 'end', ot
       start: { time: timedAt(Math.min(other.time.startAt, endAt), endAt) },
       end: { time: timedAt(startAt, Math.max(other.time.endAt, startAt)) },
     };
-    putting({ ...known, ...changes[what] })(ledger, world);
+    putting({ ...known, ...changes[what] })(patientHistory, world);
   };
 }
 
@@ -517,8 +517,8 @@ function reading(window: TimeWindow, shown: Appointment[], present: Set<string>)
   const isIn = ({ time: { startAt, endAt } }: Appointment) =>
     startAt < window.toAt && (endAt > window.fromAt || startAt >= window.fromAt);
   const read = shown.filter(isIn);
-  return (ledger, { appointments }) => {
-    atOnce(ledger.replaceWindow(window, read, present));
+  return (patientHistory, { appointments }) => {
+    atOnce(patientHistory.replaceWindow(window, read, present));
     for (const [id, known] of appointments) if (isIn(known) && !present.has(id)) appointments.delete(id);
     for (const one of read) appointments.set(one.id, one);
   };
@@ -527,8 +527,8 @@ function reading(window: TimeWindow, shown: Appointment[], present: Set<string>)
 function readingInvoices(fromDate: string | null, shown: HistoryInvoice[]): Step {
   const isMeant = ({ issueDate }: HistoryInvoice) => fromDate === null || (issueDate !== null && issueDate >= fromDate);
   const read = shown.filter(isMeant);
-  return (ledger, { invoices }) => {
-    atOnce(ledger.replaceInvoices(fromDate, read));
+  return (patientHistory, { invoices }) => {
+    atOnce(patientHistory.replaceInvoices(fromDate, read));
     for (const [id, known] of invoices) if (isMeant(known)) invoices.delete(id);
     for (const one of read) invoices.set(one.id, one);
   };
@@ -545,22 +545,22 @@ function stepsAround(zone: string, now: Instant): fc.Arbitrary<Step> {
     .map(([id, what, other]) => amending(id, what, other));
   const removals = someIds.map(
     (id): Step =>
-      (ledger, world) => {
-        ledger.remove(id);
+      (patientHistory, world) => {
+        patientHistory.remove(id);
         world.appointments.delete(id);
       },
   );
   const invoiceRemovals = someIds.map(
     (id): Step =>
-      (ledger, world) => {
-        ledger.removeInvoice(id);
+      (patientHistory, world) => {
+        patientHistory.removeInvoice(id);
         world.invoices.delete(id);
       },
   );
   const invoicePuts = invoices.map(
     (one): Step =>
-      (ledger, world) => {
-        ledger.putInvoice(one);
+      (patientHistory, world) => {
+        patientHistory.putInvoice(one);
         world.invoices.set(one.id, one);
       },
   );
@@ -570,7 +570,7 @@ function stepsAround(zone: string, now: Instant): fc.Arbitrary<Step> {
   const invoiceReadings = fc
     .tuple(fc.option(fc.nat(40)), fc.array(invoices, { maxLength: 5 }))
     .map(([days, shown]) => readingInvoices(days === null ? null : daysBefore(localDate(zone, now), days), shown));
-  const pruning = fc.constant<Step>((ledger) => ledger.prune(now));
+  const pruning = fc.constant<Step>((patientHistory) => patientHistory.prune(now));
   return fc.oneof(
     { weight: 8, arbitrary: appointments.map(putting) },
     { weight: 4, arbitrary: invoicePuts },
@@ -592,7 +592,7 @@ const settings = fc.record({
   hoursLater: fc.array(fc.nat(24 * 20), { maxLength: 3 }),
 });
 
-describe('a ledger', () => {
+describe('a patient history', () => {
   test('answers like a recomputation from scratch, whatever happened before', () => {
     const histories = settings.chain((setting) =>
       fc.tuple(
@@ -602,15 +602,15 @@ describe('a ledger', () => {
     );
     fc.assert(
       fc.property(histories, ([{ rules, now, hoursLater }, steps]) => {
-        const ledger = createPatientHistory(rules);
+        const patientHistory = createPatientHistory(rules);
         const world: World = { appointments: new Map(), invoices: new Map() };
         const check = (at: Instant) => {
           for (const patientId of ['p1', 'p2', 'p3', 'nobody']) {
-            expect(ledger.of(patientId, at)).toEqual(recomputed(world, rules, patientId, at));
+            expect(patientHistory.of(patientId, at)).toEqual(recomputed(world, rules, patientId, at));
           }
         };
         for (const step of steps) {
-          step(ledger, world);
+          step(patientHistory, world);
           check(now);
         }
         for (const hours of hoursLater) check(now + hours * HOUR_MS);
@@ -633,8 +633,8 @@ describe('a ledger', () => {
         const one = createPatientHistory(rules);
         const other = createPatientHistory(rules);
         const puts = [
-          ...appointments.map((each) => (ledger: PatientHistory) => ledger.put(each)),
-          ...invoices.map((each) => (ledger: PatientHistory) => ledger.putInvoice(each)),
+          ...appointments.map((each) => (patientHistory: PatientHistory) => patientHistory.put(each)),
+          ...invoices.map((each) => (patientHistory: PatientHistory) => patientHistory.putInvoice(each)),
         ];
         const shuffled = puts
           .map((put, index) => ({ put, rank: rank(index) }))
@@ -659,10 +659,10 @@ describe('a ledger', () => {
       fc.property(histories, ([{ rules, now }, appointments, minutes]) => {
         const later = now + minutes * MINUTE_MS;
         fc.pre(localDate(rules.zone, now) === localDate(rules.zone, later));
-        const ledger = createPatientHistory(rules);
-        for (const appointment of appointments) ledger.put(appointment);
-        const before = ledger.of('p1', now);
-        const after = ledger.of('p1', later);
+        const patientHistory = createPatientHistory(rules);
+        for (const appointment of appointments) patientHistory.put(appointment);
+        const before = patientHistory.of('p1', now);
+        const after = patientHistory.of('p1', later);
         const hasBegun = before.nextAppointmentAt !== null && before.nextAppointmentAt <= later;
         const { nextAppointmentAt } = hasBegun ? after : before;
         expect(after).toEqual({ ...before, nextAppointmentAt });

@@ -60,7 +60,7 @@ function propertyId(name: string): string {
 }
 
 /**
- * The properties that an event of ours carries. Values are compared without regard to case when filtered by, so only mark and
+ * The properties that an event of ours carries. Values are compared without regard to case when filtered by, so only owner tag and
  * key, which are lower case, are ever filtered by.
  */
 export const PROPERTIES = {

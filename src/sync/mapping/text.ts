@@ -1,6 +1,6 @@
 /** Controls other than what separates words and lines. */
 const CONTROLS = /(?![\t\n\v\f])\p{Cc}/gu;
-/** DriftCounts that make a text look like another one (Unicode 16, section 23.2: overrides, embeddings, isolates), and the byte order mark. */
+/** Marks that make a text look like another one (Unicode 16, section 23.2: overrides, embeddings, isolates), and the byte order mark. */
 const DISGUISES = /[\u202A-\u202E\u2066-\u2069\uFEFF]/g;
 /** What separates words: tabs and every kind of space. */
 const SPACES = /[\t\v\f\p{Zs}]+/gu;

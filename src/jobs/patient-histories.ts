@@ -8,43 +8,47 @@ import { inPieces } from './in-pieces.ts';
 import type { History, Taken } from './stream-memory.ts';
 import type { OpenTenant } from './tenant.ts';
 
-/** A ledger, and what it has taken. */
+/** A patient history, and what it has taken. */
 interface Kept {
-  ledger: PatientHistory;
+  patientHistory: PatientHistory;
   taken: Taken;
 }
 
 /** Carries what a cycle read into the ledgers from which derived properties are computed. */
-export async function keepLedgers(
+export async function keepPatientHistories(
   { targets, log }: Pick<OpenTenant, 'targets' | 'log'>,
   { snapshot, streams, startedAt }: ClinicReading,
   { appointments }: Confirmations,
   signal: AbortSignal,
 ): Promise<void> {
   for (const { crm } of targets.values()) {
-    if (crm === null || crm.ledger === null) continue;
-    const kept = { ledger: crm.ledger, taken: crm.taken };
+    if (crm === null || crm.patientHistory === null) continue;
+    const kept = { patientHistory: crm.patientHistory, taken: crm.taken };
     await putHistory(kept, streams.history, signal);
     await putWindow(log, kept, { snapshot, appointments, startedAt }, signal);
     await putInvoices(kept, streams.invoices, startedAt, signal);
-    crm.ledger.prune(startedAt);
+    crm.patientHistory.prune(startedAt);
   }
   if (streams.history !== null) streams.history.appointments = new Map();
 }
 
 /** Each reading once: the cycles' own windows, which are newer, go on top. */
-async function putHistory({ ledger, taken }: Kept, history: History | null, signal: AbortSignal): Promise<void> {
+async function putHistory(
+  { patientHistory, taken }: Kept,
+  history: History | null,
+  signal: AbortSignal,
+): Promise<void> {
   // An older reading than the one that is held has been emptied since: it would say that nobody was ever here.
   if (history === null || history.readAt <= (taken.historyAt ?? -Infinity)) return;
   const window = { fromAt: history.fromAt, toAt: history.readAt };
-  await inPieces(ledger.replaceWindow(window, history.appointments.values(), history.unusable), signal);
+  await inPieces(patientHistory.replaceWindow(window, history.appointments.values(), history.unusable), signal);
   taken.historyAt = history.readAt;
 }
 
 /** A list that broke off, or that shows far fewer appointments than before, tells of what it shows alone. */
 async function putWindow(
   log: Logger,
-  { ledger, taken }: Kept,
+  { patientHistory, taken }: Kept,
   {
     snapshot,
     appointments,
@@ -60,12 +64,12 @@ async function putWindow(
   if (isWhole && isBelieved) {
     const present = new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? []));
     for (const { id } of appointments.found) present.add(id);
-    await inPieces(ledger.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
+    await inPieces(patientHistory.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
   } else {
-    for (const appointment of snapshot.records.values()) ledger.put(appointment);
+    for (const appointment of snapshot.records.values()) patientHistory.put(appointment);
   }
-  for (const appointment of appointments.found) ledger.put(appointment);
-  if (isBelieved) for (const id of appointments.vanished) ledger.remove(id);
+  for (const appointment of appointments.found) patientHistory.put(appointment);
+  if (isBelieved) for (const id of appointments.vanished) patientHistory.remove(id);
 }
 
 function sizeOf({ windowSizes }: Taken, { fromAt, toAt }: TimeWindow): Doubted {
@@ -76,7 +80,7 @@ function sizeOf({ windowSizes }: Taken, { fromAt, toAt }: TimeWindow): Doubted {
 }
 
 async function putInvoices(
-  { ledger, taken }: Kept,
+  { patientHistory, taken }: Kept,
   reading: ClinicReading['streams']['invoices'],
   now: Instant,
   signal: AbortSignal,
@@ -85,8 +89,8 @@ async function putInvoices(
   const { records, setAside } = reading.snapshot;
   if (isBelievable(taken.invoices, records.size, now)) {
     const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
-    await inPieces(ledger.replaceInvoices(null, records.values(), unusable), signal);
+    await inPieces(patientHistory.replaceInvoices(null, records.values(), unusable), signal);
   } else {
-    for (const invoice of records.values()) ledger.putInvoice(invoice);
+    for (const invoice of records.values()) patientHistory.putInvoice(invoice);
   }
 }
