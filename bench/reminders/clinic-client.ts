@@ -23,7 +23,7 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
   };
   return {
     tenantId: async () => tenant,
-    forget() {},
+    invalidate() {},
     agendas: async () => agendas,
     locations: async () => locations,
     treatments: async () => [],

@@ -1,6 +1,7 @@
 import type { HttpResponse } from '../http/client.ts';
 import { isHtml } from '../http/json.ts';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
+import { parseJson } from '../model/json.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { OPERATIONS } from './operations.ts';
@@ -156,7 +157,7 @@ function says(told: Told, patterns: readonly string[]): boolean {
 }
 
 function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
-  const body = parsed(answer);
+  const body = parseJson(answer.body);
   const textsAt = (paths: readonly string[]) =>
     paths.map((path) => valueAt(body, path)).filter((value) => typeof value === 'string');
   const codes = textsAt(errors.codePaths);
@@ -164,12 +165,4 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
     word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,
     texts: [...codes, ...textsAt(errors.textPaths)],
   };
-}
-
-function parsed(answer: HttpResponse): unknown {
-  try {
-    return JSON.parse(answer.body.toString('utf8'));
-  } catch {
-    return null;
-  }
 }

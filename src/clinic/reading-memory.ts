@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HttpResponse } from '../http/client.ts';
-import type { Forgettable, KeptRoom } from '../model/kept.ts';
+import type { Cached, KeptRoom } from '../model/kept.ts';
 import type { SetAside } from '../model/records.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
 import type { ReceivedPage } from './paging.ts';
@@ -90,7 +90,7 @@ interface Whole {
  * nor mapping. It changes what a reading gives only where the clinic's own word of what changed is wrong or leaves something out, and
  * for as long as that is trusted.
  */
-export class ReadingMemory<Model extends { id: string }> implements Forgettable {
+export class ReadingMemory<Model extends { id: string }> implements Cached {
   readonly #room: KeptRoom;
   readonly #onForget: () => void;
   #pages: ReadonlyMap<string, KeptPage<Mapped<Model>>> = new Map();
@@ -101,7 +101,7 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
   #isDeceived = false;
   /** The clinic does not filter by the time of a change as its profile says. */
   #isUnfiltered = false;
-  #isForgotten = false;
+  #isInvalidated = false;
 
   /** @param onForget told when it is forgotten, for what others keep of the same records */
   constructor(room: KeptRoom, onForget: () => void = () => {}) {
@@ -161,7 +161,7 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
         this.#answers = answers;
         this.#rows = rows;
         this.#whole = isComplete ? whole : null;
-        this.#isForgotten = false;
+        this.#isInvalidated = false;
         // Of a clinic that does not filter, most rows lie beside the question.
         const paged = [...pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
         const isDear = answers.size > 0 || (trust.changes && !this.#isUnfiltered);
@@ -171,8 +171,8 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
   }
 
   /** Whether the last reading was forgotten. */
-  get isForgotten(): boolean {
-    return this.#isForgotten;
+  get isInvalidated(): boolean {
+    return this.#isInvalidated;
   }
 
   /** The next reading asks for all, without conditions: what is kept saves parsing and mapping only. */
@@ -186,12 +186,12 @@ export class ReadingMemory<Model extends { id: string }> implements Forgettable 
     this.doubt();
   }
 
-  forget(): void {
+  invalidate(): void {
     this.#pages = new Map();
     this.#answers = new Map();
     this.#rows = nothing();
     this.#whole = null;
-    this.#isForgotten = true;
+    this.#isInvalidated = true;
     this.#onForget();
   }
 

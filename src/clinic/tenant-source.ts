@@ -40,7 +40,7 @@ export interface TenantSource {
   /** Any other call in the tenant; after a refusal that may mean the tenant it is looked at again. */
   within<Value>(ask: (tenantId: string) => Promise<Value>, signal: AbortSignal): Promise<Value>;
   /** What is kept is read again with the next question. */
-  forget(): void;
+  invalidate(): void;
 }
 
 /** What is remembered outside this process. */
@@ -95,7 +95,7 @@ export function createTenantSource(
     return own.bound;
   });
   const { inTenant, alone } = questionsIn(tenant);
-  const forget = () => own.lists.clear();
+  const invalidate = () => own.lists.clear();
   const list = <Model>(name: string, read: (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>) =>
     kept(name, (signal) => inTenant(signal, (tenantId) => gather(read(tenantId, signal)))).get;
   return {
@@ -111,7 +111,7 @@ export function createTenantSource(
         return await inTenant(signal, (tenantId) => client.readAppointments(tenantId, { ...query, login }, signal));
       } catch (error) {
         // What else is known may be as old as the permission was.
-        if (mayMeanTenant(error)) forget();
+        if (mayMeanTenant(error)) invalidate();
         throw error;
       }
     },
@@ -124,7 +124,7 @@ export function createTenantSource(
     readReports: (signal) => inTenant(signal, (tenantId) => client.readReports(tenantId, signal)),
     readReport: alone(client.readReport),
     within: (ask, signal) => inTenant(signal, ask),
-    forget,
+    invalidate,
   };
 }
 
@@ -137,7 +137,7 @@ function questionsIn(tenant: Kept<string>) {
       return await ask(tenantId);
     } catch (error) {
       if (!mayMeanTenant(error)) throw error;
-      tenant.forget();
+      tenant.invalidate();
       await tenant.get(signal);
       throw error;
     }
@@ -149,7 +149,7 @@ function questionsIn(tenant: Kept<string>) {
       inTenant(signal, async (tenantId) => {
         const answer = await read(tenantId, id, signal);
         if ('absent' in answer) {
-          tenant.forget();
+          tenant.invalidate();
           await tenant.get(signal);
         }
         return answer;
@@ -170,7 +170,7 @@ async function gather<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Mod
 
 interface Kept<Value> {
   get(signal: AbortSignal): Promise<Value>;
-  forget(): void;
+  invalidate(): void;
 }
 
 /** Keeps what was read for its time, as long as nobody logs in again. */
@@ -188,6 +188,6 @@ function keeper(clock: Clock, { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>, 
       lists.set(name, { value, readAt: now, login });
       return value;
     },
-    forget: () => void lists.delete(name),
+    invalidate: () => void lists.delete(name),
   });
 }

@@ -4,7 +4,7 @@ import type { Installation } from '../control/installation.ts';
 import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
-import { KeptRoom } from '../model/kept.ts';
+import { KeptRoom, type SmallThings } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
@@ -20,8 +20,8 @@ import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
 /** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */
 const KEPT_ENTRIES = 250_000;
-/** Fewer of one list or table are read again when they are needed, which is when something changed. */
-const FEWEST_KEPT = 1_000;
+/** Lists and tables of fewer: those of some thirty clinics, 9 MB. Beyond that they are read again when something changed. */
+const SMALL_KEPT: SmallThings = { under: 1_000, entries: 20_000 };
 
 /** Everything, opened: what the verbs work on and what only the composer may close. */
 export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'awaitDurable' | 'ring'> {
@@ -63,7 +63,7 @@ export function compose(options: CompositionOptions): Composition {
     queues,
     evaluate: createEvaluator(startExpressionThread),
     remotes: new SharedState(),
-    room: new KeptRoom(KEPT_ENTRIES, FEWEST_KEPT),
+    room: new KeptRoom(KEPT_ENTRIES, SMALL_KEPT),
   };
   const tenants = openTenants(shared, options.openTenants ?? OPEN_TENANTS);
   return {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '../model/json.ts';
 
 /**
  * Longest cursor that is kept, in characters. Vendors set no limit to what they give; links of Graph are of one or two
@@ -23,7 +24,7 @@ export function toCursor(container: string, place: unknown): string | null {
 /** The place that a cursor stands for; null for none, for another container's and for what is no cursor of this shape. */
 export function fromCursor<Place>(container: string, cursor: string | null, schema: z.ZodType<Place>): Place | null {
   if (cursor === null || cursor.length > MAX_CURSOR_LENGTH) return null;
-  const envelope = envelopeSchema.safeParse(parse(Buffer.from(cursor, 'base64url').toString('utf8')));
+  const envelope = envelopeSchema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString('utf8')));
   if (!envelope.success || envelope.data.container !== nameOf(container)) return null;
   return schema.safeParse(envelope.data.place).data ?? null;
 }
@@ -31,12 +32,4 @@ export function fromCursor<Place>(container: string, cursor: string | null, sche
 /** A container's id can be a mail address, so it is not written into the cursor. */
 function nameOf(container: string): string {
   return createHash('sha256').update(container).digest('base64url').slice(0, 16);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

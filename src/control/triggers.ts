@@ -47,7 +47,7 @@ export async function reopenEndpoint(
     const { closed } = await store.endpoint(endpoint);
     for (const event of configured.events) {
       const place = { endpoint, event };
-      if (options.skip) await store.forget(place);
+      if (options.skip) await store.remove(place);
       else if (closed?.code === 'too-many-at-once') {
         await store.noteReading(place, { ...(await store.reading(place)), letThrough: true }, lease);
       }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { MirrorError } from '../model/errors.ts';
+import { parseJson } from '../model/json.ts';
 import type { HttpResponse } from './client.ts';
 
 /**
@@ -13,12 +14,10 @@ export function readJson(answer: Pick<HttpResponse, 'headers' | 'body'>, label: 
   if (body.length === 0) throw unreadable(label, 'empty-answer', 'the answer is empty');
   if (isHtml(answer)) throw unreadable(label, 'html-answer', 'an HTML page came instead of JSON');
   if (!isUtf8(body)) throw unreadable(label, 'not-utf8', 'the answer is not UTF-8 text');
-  const text = body.toString('utf8');
-  try {
-    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
-  } catch {
+  const value = parseJson(body);
+  if (value === undefined)
     throw unreadable(label, 'not-json', `the answer of ${body.length} bytes is not JSON, or was cut short`);
-  }
+  return value;
 }
 
 /** Whether an answer is an HTML page, by its content type or its first character. */

@@ -154,10 +154,10 @@ async function readCatalogue(
 ): Promise<CatalogueReading> {
   const known = lastRun?.clinic?.catalogue;
   // Patients are read only where names lack, so the catalogue's hash does not speak of them.
-  if (lastRun?.withheld.some((each) => each.part === 'patients') === true) tenant.clinic.forget();
+  if (lastRun?.withheld.some((each) => each.part === 'patients') === true) tenant.clinic.invalidate();
   const reading = await readParts(tenant, targets, signal);
   if (known === undefined || known === reading.clinic.catalogue) return reading;
-  tenant.clinic.forget();
+  tenant.clinic.invalidate();
   return readParts(tenant, targets, signal);
 }
 

@@ -46,7 +46,6 @@ async function noteProtection(
 /** Carries a target's plan into the state: outbox, holds, released links, what the guard counts. */
 async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run: string): Promise<void> {
   const now = tenant.clock();
-  const passed = [...plan.passed];
   const { id, configuration } = plan.target;
   for (const kind of HOLD_KINDS) {
     const recordIds = plan.held[kind].map(({ recordId }) => recordId);
@@ -54,8 +53,8 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
   }
-  await tenant.targetStore.noteGone(id, goneBy({ ...plan, passed }), now);
-  await tenant.outbox.put(id, passed, now, lease, run);
+  await tenant.targetStore.noteGone(id, goneBy(plan), now);
+  await tenant.outbox.put(id, plan.passed, now, lease, run);
   const plannedUnder = await tenant.generation.join();
   // What is not written of people yet still differs as it did when the links were rebuilt.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
@@ -65,7 +64,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
   await tenant.links.noteTimes(id, plan.timed, lease);
-  const vanished = passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
+  const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
 }
 

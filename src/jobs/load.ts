@@ -58,7 +58,7 @@ export async function loadCycle(
 ): Promise<Loaded> {
   progress('reading the targets');
   const byAgenda = indexByAgenda(clinicReading.snapshot.records.values(), tenant.memory.byAgenda);
-  tenant.memory.byAgenda = tenant.memory.appointments.isForgotten ? null : byAgenda;
+  tenant.memory.byAgenda = tenant.memory.appointments.isInvalidated ? null : byAgenda;
   const gaps = gapsOf(targets, tenant.reminders, clinicReading);
   const basis = await lookAround(tenant, targets, { clinicReading, byAgenda, gaps });
   // Whoever only looks gives the same answer by itself.

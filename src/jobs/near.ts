@@ -94,6 +94,6 @@ export async function loadNear(
  */
 export function canStand(plan: TargetPlan): boolean {
   const { passed, refused, unchanged } = plan;
-  const isWrittenOnly = refused.length === 0 && [...passed].every(({ wanted }) => wanted.want === 'present');
+  const isWrittenOnly = refused.length === 0 && passed.every(({ wanted }) => wanted.want === 'present');
   return isDecided(plan) && isWrittenOnly && passed.length <= unchanged;
 }

@@ -1,7 +1,6 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
-import { isWorthPacking, PackedMap } from '../model/packed.ts';
 import type { Instant } from '../model/time.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/epoch.ts';
 import type { Lease } from '../state/leases.ts';
@@ -47,7 +46,6 @@ export async function openStates(
 ): Promise<{ states: Map<OpenTarget, TargetState>; left: readonly Left[] }> {
   const states = new Map<OpenTarget, TargetState>();
   const left: Left[] = [];
-  let waiting = 0;
   for (const target of targets) {
     const unread = unreadFor(target, opening.clinicReading.streams);
     if (unread !== null) {
@@ -57,11 +55,7 @@ export async function openStates(
     try {
       const state = await openState(tenant, target, opening, signal);
       if (state === null) left.push({ target: target.id, code: 'resting' });
-      else {
-        waiting += state.pending.size;
-        const isMany = isWorthPacking(state.pending.size, waiting);
-        states.set(target, isMany ? { ...state, pending: new PackedMap(state.pending) } : state);
-      }
+      else states.set(target, state);
     } catch (error) {
       signal.throwIfAborted();
       const failure = asMirrorError(error);

@@ -55,7 +55,7 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   // What was missed is looked for again by a reading of all.
   if (cycle.confirmations.appointments.unconfirmed > 0) tenant.memory.appointments.doubt();
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
-  if ([...loaded.basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.forget();
+  if ([...loaded.basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.invalidate();
   return cycle;
 }
 
@@ -92,7 +92,7 @@ async function planWhole(
     const plan = plans.get(target.id);
     const state = saysMore(input.confirmations) ? null : (states.get(target.id) ?? null);
     if (plan !== undefined) remember(target, plan, state, basis);
-    if (tenant.memory.appointments.isForgotten) target.fingerprints.forget();
+    if (tenant.memory.appointments.isInvalidated) target.fingerprints.invalidate();
   }
   return cycleOf(targets, loaded, planned);
 }

@@ -73,7 +73,7 @@ async function underLease(
   } catch (error) {
     if (signal.aborted) throw error;
     // Whoever is forgotten meanwhile stays in memory until the next cycle at most, however long the clinic can't be read.
-    tenant.memory.appointments.forget();
+    tenant.memory.appointments.invalidate();
     const failure = asMirrorError(error);
     if (failure.code === SUPERSEDED) throw failure;
     tenant.log.warn(

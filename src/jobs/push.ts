@@ -2,6 +2,7 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Progress } from '../model/progress.ts';
+import { slices } from '../model/slices.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Settlement } from '../state/outbox.ts';
@@ -174,7 +175,7 @@ async function pushBatch(
   await tenant.protection.noteWriting();
   const signal = AbortSignal.any([abort, lease.signal, AbortSignal.timeout(APPLY_TIMEOUT_MS)]);
   signal.throwIfAborted();
-  const rounds = chunks(operations, batchSize).map(async (batch) => {
+  const rounds = slices(operations, batchSize).map(async (batch) => {
     const outcomes = await target.connector.apply(
       container,
       batch.map(({ operation }) => operation),
@@ -386,10 +387,4 @@ async function noteSettled(
   const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant.links, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
   await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...settled });
-}
-
-function chunks<Entry>(list: readonly Entry[], size: number): Entry[][] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
-    list.slice(index * size, (index + 1) * size),
-  );
 }

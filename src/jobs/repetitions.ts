@@ -1,4 +1,5 @@
 import type { JobsOptions, Queue } from 'bullmq';
+import { fnv1a } from '../model/fnv.ts';
 import { slices } from '../model/slices.ts';
 import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
 import type { RedisClient } from '../state/redis.ts';
@@ -181,7 +182,5 @@ function schedulerId(name: RepeatedJob, tenant: string): string {
 
 /** A moment within the interval that is always the same for a name: tenants spread evenly over it. */
 function momentOf(name: string, everyMs: number): number {
-  let hash = 0x811c9dc5;
-  for (const character of name) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193) >>> 0;
-  return hash % Math.min(everyMs, 60 * MINUTE_MS);
+  return fnv1a(name) % Math.min(everyMs, 60 * MINUTE_MS);
 }

@@ -1,7 +1,6 @@
 import type { MirrorError } from '../model/errors.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from '../sync/absence.ts';
-import { reasonsOf } from '../sync/changes.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Cycle } from './cycle.ts';
 import { AWAITING } from './open-states.ts';
@@ -95,7 +94,7 @@ function nearRun(
     targets: previous.targets.map((run) => ({
       ...run,
       ...nothing,
-      planned: reasonsOf(planned.get(run.target)?.passed ?? []),
+      planned: countBy(planned.get(run.target)?.passed ?? [], ({ reason }) => reason),
       released: planned.get(run.target)?.released.length ?? 0,
     })),
   };
@@ -114,7 +113,7 @@ export function targetRun(
   const stillThere = absent.filter((id) => found.has(id)).length;
   return {
     target: plan.target.id,
-    planned: reasonsOf(plan.passed),
+    planned: countBy(plan.passed, ({ reason }) => reason),
     held: Object.values(plan.held).flat().length,
     released: plan.released.length,
     unchanged: plan.unchanged,

@@ -54,7 +54,7 @@ export interface ClinicSource {
   readInvoices(query: { withDoctors: boolean; doctorsFrom: string }, signal: AbortSignal): Promise<Snapshot<Invoice>>;
   readInvoice(id: string, query: { withDoctors: boolean }, signal: AbortSignal): Promise<Lookup<Invoice>>;
   /** What is kept of the catalogue is read again with the next question. */
-  forget(): void;
+  invalidate(): void;
   /** Sets the status in the clinic. @throws MirrorError, as the clinic's calls do; `ambiguous` when it may have been set */
   setStatus(id: string, status: AppointmentStatus, signal: AbortSignal): Promise<void>;
 }

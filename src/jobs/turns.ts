@@ -32,6 +32,8 @@ export type Admission =
 
 /** Places are kept for whoever was called for this long: another process may have taken the job, and then they stand empty. */
 const KEPT_MS = SECOND_MS;
+/** Whoever had room in one share and none in another this often keeps its places from then on, so that busy shares can't pass it for ever. */
+const PASSED_OVER = 4;
 
 interface Pool {
   turns: number;
@@ -45,6 +47,10 @@ interface Waiter extends Comer {
   /** Number in the order of coming, kept from line to line. */
   came: number;
   kept: NodeJS.Timeout | null;
+  /** Times that it had room in one share and found another one full. */
+  passedOver: number;
+  /** Names of the shares that keep a place for it while it waits for another one. */
+  holds: Set<string>;
 }
 
 interface Turn {
@@ -55,13 +61,15 @@ interface Turn {
 
 /**
  * Who of one process may work now. A turn has a place in each of its shares; who finds one of them full waits outside, without taking anything,
- * and is called in the order of coming.
+ * and is called in the order of coming. One waiter at a time, who was passed over too often, keeps places while it waits: two who did would wait
+ * for each other.
  */
 export class Turns {
   readonly #pools = new Map<string, Pool>();
   readonly #waiting = new Map<string, Waiter>();
   readonly #current = new AsyncLocalStorage<Turn>();
   #came = 0;
+  #holder: Waiter | null = null;
 
   /** Asks for a turn. Whoever was told to wait comes again when called. */
   admit(comer: Comer): Admission {
@@ -80,7 +88,7 @@ export class Turns {
       return this.#begin(shares);
     }
     this.#came += 1;
-    const waiter = { ...comer, came: this.#came, kept: null };
+    const waiter = { ...comer, came: this.#came, kept: null, passedOver: 0, holds: new Set<string>() };
     this.#waiting.set(work, waiter);
     this.#line(full, waiter);
     return { verdict: 'wait', ahead: this.#ahead(waiter) };
@@ -134,16 +142,30 @@ export class Turns {
     const { line } = this.#pool(name);
     while (line.length > 0 && !this.#isFull(share)) {
       const waiter = line.shift() as Waiter;
-      const full = waiter.shares.find((one) => this.#isFull(one));
+      const full = waiter.shares.find((one) => !waiter.holds.has(one.name) && this.#isFull(one));
       if (full === undefined) this.#call(waiter);
-      else this.#line(full, waiter);
+      else {
+        this.#passOver(waiter, share);
+        this.#line(full, waiter);
+      }
     }
     const { turns } = this.#pool(name);
     if (turns === 0 && line.length === 0) this.#pools.delete(name);
   }
 
+  /** @param share has room, and another one that the waiter needs has none */
+  #passOver(waiter: Waiter, share: Share): void {
+    waiter.passedOver += 1;
+    if (waiter.passedOver < PASSED_OVER) return;
+    this.#holder ??= waiter;
+    if (this.#holder !== waiter) return;
+    this.#occupy([share]);
+    waiter.holds.add(share.name);
+  }
+
   #call(waiter: Waiter): void {
-    this.#occupy(waiter.shares);
+    this.#occupy(waiter.shares.filter(({ name }) => !waiter.holds.has(name)));
+    if (this.#holder === waiter) this.#holder = null;
     const giveUp = () => {
       if (this.#waiting.get(waiter.work) !== waiter) return;
       clearTimeout(waiter.kept ?? undefined);

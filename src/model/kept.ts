@@ -1,50 +1,62 @@
-/** Something that is kept in memory to save work, and that can be had again. */
-export interface Forgettable {
-  forget(): void;
+/** Something that is kept in memory to save work, and that can be had again once it is invalidated. */
+export interface Cached {
+  invalidate(): void;
+}
+
+/** What is small: of fewer entries than `under`, and so many `entries` of it are kept in all. */
+export interface SmallThings {
+  under: number;
+  entries: number;
 }
 
 /**
  * How much is kept in memory to save work, over all that share it: what was used longest ago is forgotten first. One that is larger than
- * all of the room is forgotten as well, and so is one that is small: thousands of them would fill the room, each forgotten before its next
- * use, and it is had again in a few milliseconds.
+ * all of the room is forgotten as well. Small ones push out nothing: thousands of them in turn would each be forgotten before their next
+ * use, and they are had again in a few milliseconds. Those that came first stay.
  */
 export class KeptRoom {
   readonly #entries: number;
-  readonly #fewest: number;
+  readonly #small: SmallThings;
   /** In the order of their last use. */
-  readonly #sizes = new Map<Forgettable, number>();
+  readonly #sizes = new Map<Cached, { entries: number; isSmall: boolean }>();
   #sum = 0;
+  #sumOfSmall = 0;
 
-  /**
-   * @param entries records, links and the like that may be kept in all
-   * @param fewest of one that is worth keeping
-   */
-  constructor(entries: number, fewest = 0) {
+  /** @param entries records, links and the like that may be kept in all */
+  constructor(entries: number, small: SmallThings = { under: 0, entries: 0 }) {
     this.#entries = entries;
-    this.#fewest = fewest;
+    this.#small = small;
   }
 
   /**
    * Takes note that something was used, and of the entries that it keeps now.
-   * @param options.isDear to have it again others must be asked for more: it is worth keeping however small it is
+   * @param options.isDear to have it again others must be asked for more: it is not small, however few its entries are
    */
-  use(kept: Forgettable, entries: number, { isDear = false }: { isDear?: boolean } = {}): void {
+  use(kept: Cached, entries: number, { isDear = false }: { isDear?: boolean } = {}): void {
     this.#drop(kept);
-    if (entries < this.#fewest && !isDear) {
-      kept.forget();
+    const isSmall = entries < this.#small.under && !isDear;
+    if (isSmall && this.#sumOfSmall + entries > this.#small.entries) {
+      kept.invalidate();
       return;
     }
-    this.#sizes.set(kept, entries);
-    this.#sum += entries;
+    this.#sizes.set(kept, { entries, isSmall });
+    this.#count(entries, isSmall);
     for (const oldest of this.#sizes.keys()) {
       if (this.#sum <= this.#entries) break;
       this.#drop(oldest);
-      oldest.forget();
+      oldest.invalidate();
     }
   }
 
-  #drop(kept: Forgettable): void {
-    this.#sum -= this.#sizes.get(kept) ?? 0;
+  #drop(kept: Cached): void {
+    const known = this.#sizes.get(kept);
+    if (known === undefined) return;
     this.#sizes.delete(kept);
+    this.#count(-known.entries, known.isSmall);
+  }
+
+  #count(entries: number, isSmall: boolean): void {
+    this.#sum += entries;
+    if (isSmall) this.#sumOfSmall += entries;
   }
 }

@@ -1,3 +1,4 @@
+import { parseJson } from '../model/json.ts';
 import type { Instant } from '../model/time.ts';
 import { SECOND_MS } from '../model/time.ts';
 
@@ -85,12 +86,8 @@ function standardError(members: Readonly<Record<string, unknown>>): string | nul
 }
 
 function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null;
 }

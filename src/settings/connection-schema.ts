@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../model/json.ts';
 import { name, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
@@ -54,11 +55,7 @@ export function connection(secrets: SecretSchemas) {
 const serviceAccountKeyFields = z.object({ client_email: z.string().min(1), private_key: z.string().min(1) });
 
 function isServiceAccountKey(content: string): boolean {
-  try {
-    return serviceAccountKeyFields.safeParse(JSON.parse(content)).success;
-  } catch {
-    return false;
-  }
+  return serviceAccountKeyFields.safeParse(parseJson(content)).success;
 }
 
 /** What RFC 6750 section 2.1 allows in a header after the word Bearer. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { type Forgettable, KeptRoom } from '../model/kept.ts';
+import { fnv1a } from '../model/fnv.ts';
+import { type Cached, KeptRoom } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
-import { isWorthPacking, PackedMap } from '../model/packed.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -33,7 +33,7 @@ type LinkTime = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
 /** The link tables of one tenant. */
 export interface LinkStore {
-  /** All links of a target by record id. The same map as before while none has changed; of a tenant with many it is packed. */
+  /** All links of a target by record id. The same map as before while none has changed. */
   read(target: string): Promise<ReadonlyMap<string, Link>>;
   /** Those of the given records that have one. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
@@ -73,7 +73,7 @@ export function changeName(): string {
 }
 
 /** Links of one target as they were read. */
-interface KeptLinks extends Forgettable {
+interface KeptLinks extends Cached {
   version: string;
   links: ReadonlyMap<string, Link>;
 }
@@ -115,12 +115,11 @@ class RedisLinkStore implements LinkStore {
       this.#room.use(known, known.links.size);
       return known.links;
     }
-    const read = await this.#readAll(target, at);
-    const links = isWorthPacking(read.size, laidOutBeside(this.#kept, target) + read.size) ? new PackedMap(read) : read;
+    const links = await this.#readAll(target, at);
     if (at.version === null) return links;
     // What changed while it was read has given the table another version by now.
-    const forget = known?.forget ?? (() => void this.#kept.delete(target));
-    const entry: KeptLinks = Object.assign(known ?? { forget }, { version: at.version, links });
+    const invalidate = known?.invalidate ?? (() => void this.#kept.delete(target));
+    const entry: KeptLinks = Object.assign(known ?? { invalidate }, { version: at.version, links });
     this.#kept.set(target, entry);
     this.#room.use(entry, links.size);
     return links;
@@ -288,12 +287,6 @@ class RedisLinkStore implements LinkStore {
   }
 }
 
-/** How many links of other targets are kept as they are. */
-function laidOutBeside(kept: ReadonlyMap<string, KeptLinks>, target: string): number {
-  const others = [...kept].filter(([name, { links }]) => name !== target && !(links instanceof PackedMap));
-  return others.reduce((sum, [, { links }]) => sum + links.size, 0);
-}
-
 /** Numbers the keys of a script as they come up; Lua counts from 1. */
 export class KeyIndex {
   readonly keys: string[];
@@ -330,11 +323,6 @@ function bucketsFor(links: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, links / LINKS_PER_BUCKET)));
 }
 
-/** FNV-1a over the id's UTF-16 code units. */
 function bucketOf(recordId: string, buckets: number): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < recordId.length; index += 1) {
-    hash = Math.imul(hash ^ recordId.charCodeAt(index), 0x01000193) >>> 0;
-  }
-  return hash % buckets;
+  return fnv1a(recordId) % buckets;
 }

@@ -58,7 +58,7 @@ export interface TriggerStore {
   /** Opens it and ends its rest. @returns why it was closed; null when it was not */
   reopen(endpoint: string): Promise<{ code: string; at: Instant } | null>;
   /** Forgets an event of an endpoint: what is there at the next reading is taken as told of. */
-  forget(place: TriggerPlace): Promise<void>;
+  remove(place: TriggerPlace): Promise<void>;
   /** Forgets all but these. */
   keepOnly(places: readonly TriggerPlace[]): Promise<void>;
   counts(): Promise<TriggerCount[]>;
@@ -80,12 +80,12 @@ export async function keepTriggers(redis: RedisClient, tenant: string, places: r
   for (const field of await redis.hkeys(keys.triggerReadings(tenant))) {
     const [endpoint = ''] = field.split('/');
     if (!endpoints.has(endpoint)) await redis.del(keys.triggerEndpoint(tenant, endpoint));
-    if (!kept.has(field)) await forgetPlace(redis, tenant, field);
+    if (!kept.has(field)) await removePlace(redis, tenant, field);
   }
 }
 
 /** The reading goes first: without it the next one begins again, whatever else is left. */
-async function forgetPlace(redis: RedisClient, tenant: string, field: string): Promise<void> {
+async function removePlace(redis: RedisClient, tenant: string, field: string): Promise<void> {
   await redis.hdel(keys.triggerReadings(tenant), field);
   await redis.del(keys.triggersKnown(tenant, field), keys.triggersWaiting(tenant, field));
 }
@@ -153,7 +153,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       await run(DEFER, place, lease, [entry.id, count, written(entry)]);
     },
     ...openEndpoints(redis, tenant),
-    forget: (place) => forgetPlace(redis, tenant, fieldOf(place)),
+    remove: (place) => removePlace(redis, tenant, fieldOf(place)),
     keepOnly: (places) => keepTriggers(redis, tenant, places),
     counts: () => readCounts(redis, counts),
   };

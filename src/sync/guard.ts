@@ -1,5 +1,4 @@
 import type { DeletionClass, PlannedChange } from '../model/plan.ts';
-import type { Changes } from './changes.ts';
 
 /** Removals of one class are held when they are more than the share and more than the count. */
 export interface DeletionLimit {
@@ -109,7 +108,7 @@ export function guard(input: GuardInput): GuardVerdict {
 }
 
 /** What another target's doubt of the reading keeps back of a plan: every undecided removal that it does not carry the clinic's word for. */
-export function holdAll<Plan extends Pick<GuardVerdict, 'postponed' | 'held'> & { passed: Changes }>(
+export function holdAll<Plan extends Pick<GuardVerdict, 'passed' | 'postponed'> & { held: GuardVerdict['held'] }>(
   plan: Plan,
   approved: ReadonlySet<string>,
 ): Plan {

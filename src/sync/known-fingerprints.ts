@@ -13,7 +13,7 @@ export class FingerprintMemory {
   #known = new WeakMap<object, { epoch: number; fingerprint: string }>();
 
   /** For when the records are not kept: a table of theirs would stay as large as it was. */
-  forget(): void {
+  invalidate(): void {
     this.#known = new WeakMap();
   }
 

@@ -1,7 +1,6 @@
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
-import { packedBeyond } from './changes.ts';
 import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { computesFromHistory } from './followed.ts';
@@ -63,14 +62,11 @@ function* planGroup(
   failed: Map<string, MirrorError>,
 ): Pieces<TargetPlan[]> {
   const plans: TargetPlan[] = [];
-  let changes = 0;
   for (const input of targets) {
     const { target, fault } = input;
     try {
       if (fault !== null) throw fault;
-      const plan = yield* planTarget(input, cycle, contacts);
-      changes += plan.passed.length;
-      plans.push({ ...plan, passed: yield* packedBeyond(plan.passed, changes) });
+      plans.push(yield* planTarget(input, cycle, contacts));
     } catch (error) {
       if (target.crm === null) throw error;
       failed.set(target.id, asMirrorError(error));

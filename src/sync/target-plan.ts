@@ -1,5 +1,4 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
-import type { Changes } from './changes.ts';
 import type { Reach, TargetSetup } from './cycle-input.ts';
 import type { TimedLink } from './diff.ts';
 import type { ReadingVerdict } from './reading-verdict.ts';
@@ -8,7 +7,7 @@ import type { ReadingVerdict } from './reading-verdict.ts';
 export interface TargetPlan {
   target: TargetSetup;
   /** Goes to the outbox. */
-  passed: Changes;
+  passed: PlannedChange[];
   /** Kinds of which a hold was open when it was planned. */
   openHolds: ReadonlySet<Hold['kind']>;
   /** Kept back until a person decides, by kind of hold. */

@@ -214,7 +214,7 @@ describe('all is read', () => {
     ['when the list of what changed is not whole', true, neverWhole],
     ['when the clinic refuses the filter', false, refusing],
     ['when somebody doubts what is kept', true, ({ memory }) => memory.doubt()],
-    ['when memory let it go', true, ({ memory }) => memory.forget()],
+    ['when memory let it go', true, ({ memory }) => memory.invalidate()],
     [
       'when the window reaches beyond what was read',
       true,

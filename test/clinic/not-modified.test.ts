@@ -67,7 +67,7 @@ describe('a page that came with an ETag', () => {
 
   test.each<[string, (clinic: Awaited<ReturnType<typeof readBefore>>) => unknown]>([
     ['somebody doubts what is kept', ({ memory }) => memory.doubt()],
-    ['memory let it go', ({ memory }) => memory.forget()],
+    ['memory let it go', ({ memory }) => memory.invalidate()],
     ['the trust has run out', ({ world }) => Object.assign(world, { now: world.now + WHOLE_EVERY_MS })],
     ['a list that was not whole', notWhole],
     ['the clock was put back', ({ world }) => Object.assign(world, { now: world.now - MINUTE_MS })],
@@ -185,7 +185,7 @@ describe('an answer "not modified"', () => {
     await using clinic = await readBefore({}, room);
     const usual = withEtags();
     clinic.world.answer = (answer, request) => {
-      if (request.headers['if-none-match'] !== undefined) room.use({ forget() {} }, 1_000);
+      if (request.headers['if-none-match'] !== undefined) room.use({ invalidate() {} }, 1_000);
       return usual(answer, request);
     };
     clinic.world.rows[0] = rowOf('a', { hour: 12 });

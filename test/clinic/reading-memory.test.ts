@@ -82,7 +82,7 @@ test('what was forgotten is read as if for the first time', async () => {
   await using clinic = await open();
   clinic.show(rowOf('a'));
   const first = await clinic.read();
-  clinic.memory.forget();
+  clinic.memory.invalidate();
   const second = await clinic.read();
   expect(second).toEqual(first);
   expect(second.records.get('a')).not.toBe(first.records.get('a'));

@@ -118,12 +118,12 @@ describe('ids that the configuration names', () => {
 
   test('it is known with the next cycle that finds it, without an hour of waiting', async () => {
     const { clinic, sync } = open({ agendas: ['a1', 'a3'] });
-    let forgotten = 0;
-    clinic.forget = () => {
-      forgotten += 1;
+    let invalidated = 0;
+    clinic.invalidate = () => {
+      invalidated += 1;
     };
     expect((await sync()).doctor).toMatchObject({ state: 'incomplete' });
-    expect(forgotten).toBeGreaterThan(0);
+    expect(invalidated).toBeGreaterThan(0);
     const agendas = await clinic.agendas(NEVER);
     clinic.agendas = async () => [...agendas, { id: 'a3', name: 'New', locationId: null, isActive: true }];
     expect((await sync()).doctor).toMatchObject({ state: 'in-sync', gaps: [] });

@@ -86,7 +86,7 @@ export function createModelClinic(): ModelClinic {
       if (clinic.lookupsFail) throw unavailable();
       return lookUp(clinic, id);
     },
-    forget() {},
+    invalidate() {},
     async setStatus(id, status) {
       clinic.counts.writes += 1;
       if (clinic.writeError !== null) throw clinic.writeError;

@@ -29,7 +29,7 @@ async function costsOf(
   /** As of a clinic that is too small for its appointments to be kept. */
   function makeAnew(): void {
     if (keeps) return;
-    tenant.memory.appointments.forget();
+    tenant.memory.appointments.invalidate();
     for (const [id, one] of clinic.appointments) clinic.appointments.set(id, structuredClone(one));
   }
   await cycle(tenant);
@@ -39,7 +39,7 @@ async function costsOf(
   }
   change(clinic);
   makeAnew();
-  const forgets = ['a1', 'a2'].map((id) => vi.spyOn(targetOf(tenant, id).fingerprints, 'forget'));
+  const invalidations = ['a1', 'a2'].map((id) => vi.spyOn(targetOf(tenant, id).fingerprints, 'invalidate'));
   const identities = ['a1', 'a2'].map((id) => targetOf(tenant, id).identity);
   const [fingerprints, keys] = (['fingerprint', 'key'] as const).map((name) =>
     identities.map((identity) => vi.spyOn(identity, name)),
@@ -50,7 +50,7 @@ async function costsOf(
   const countOf = (spies: { mock: { calls: unknown[] } }[] = []) =>
     spies.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   const unchanged = run.targets.reduce((sum, one) => sum + one.unchanged, 0);
-  const forgotten = countOf(forgets);
+  const forgotten = countOf(invalidations);
   return {
     ...{ unchanged, forgotten, commands: commands.mock.calls.length },
     ...{ fingerprints: countOf(fingerprints), keys: countOf(keys) },
@@ -88,12 +88,12 @@ test('what a cycle keeps of the clinic is gone with the next one that can not re
     targets: [{ model: createModelTarget() }],
     clock: () => NOW,
   });
-  const forget = vi.spyOn(tenant.memory.appointments, 'forget');
+  const invalidate = vi.spyOn(tenant.memory.appointments, 'invalidate');
   await pull(tenant);
-  expect(forget).not.toHaveBeenCalled();
+  expect(invalidate).not.toHaveBeenCalled();
   clinic.listError = new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' });
   await pull(tenant);
-  expect(forget).toHaveBeenCalled();
+  expect(invalidate).toHaveBeenCalled();
 });
 
 test('a cycle computes them for what changed alone', async () => {

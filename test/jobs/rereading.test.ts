@@ -236,7 +236,7 @@ test('whatever happens, calendars show the same as by reading all each time; wha
         const reading = startProcess(connection, clinic, 'reading');
         const both = async (asked: boolean) => {
           await (asked ? wholeCycle : cycle)(sparing.tenant);
-          reading.tenant.memory.appointments.forget();
+          reading.tenant.memory.appointments.invalidate();
           await cycle(reading.tenant);
         };
         for (const step of history) {

@@ -55,7 +55,7 @@ function worldOf(shared: Shared, id: string, remembers: Remembers): World {
     models,
     tenant() {
       if (remembers === 'nothing') return open();
-      if (remembers === 'names') kept.memory.appointments.forget();
+      if (remembers === 'names') kept.memory.appointments.invalidate();
       return kept;
     },
   };
@@ -230,7 +230,7 @@ describe('a calendar for which nothing was planned', () => {
   test('is not opened again when its appointments are made anew and tell the same', async () => {
     const { shared, tenant, read } = await settled();
     async function pullAnew() {
-      tenant.memory.appointments.forget();
+      tenant.memory.appointments.invalidate();
       for (const [id, one] of shared.clinic.appointments) shared.clinic.appointments.set(id, structuredClone(one));
       read.mockClear();
       return pull(tenant);

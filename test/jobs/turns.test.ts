@@ -100,6 +100,26 @@ describe('a turn', () => {
     expect(begun).toContain('both');
   });
 
+  test('comes, for whoever needs two shares that are never free at the same time', async () => {
+    const one: Share = { name: 'one at once', most: 1 };
+    const only: Share = { name: 'only one', most: 1 };
+    const { come, begun, end } = open();
+    come('a 0', [one]);
+    come('b 0', [only]);
+    for (const work of ['both', 'both as well']) come(work, [one, only]);
+    let ends = 0;
+    for (; ends < 100 && !begun.includes('both as well'); ends += 1) {
+      come(`a ${ends + 1}`, [one]);
+      come(`b ${ends + 1}`, [only]);
+      for (const work of begun.slice()) if (work.startsWith(ends % 2 === 0 ? 'a' : 'b')) await end(work);
+      await end('both');
+    }
+    expect(begun.filter((work) => work.startsWith('both'))).toEqual(['both', 'both as well']);
+    expect(ends).toBeLessThan(20);
+    for (let index = 0; index < begun.length; index += 1) await end(begun[index] as string);
+    expect(begun).toHaveLength(2 * ends + 4);
+  });
+
   test('is one for the same work, by the job that came first', () => {
     const { come, begun } = open();
     come('a', [two]);

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KeptRoom } from '../../src/model/kept.ts';
 
-function open(entries: number, fewest = 0) {
-  const room = new KeptRoom(entries, fewest);
+function open(entries: number, small = { under: 0, entries: 0 }) {
+  const room = new KeptRoom(entries, small);
   const forgotten: string[] = [];
-  const kept = new Map<string, { forget(): void }>();
+  const kept = new Map<string, { invalidate(): void }>();
   const use = (name: string, size: number) => {
-    const one = kept.get(name) ?? { forget: () => void forgotten.push(name) };
+    const one = kept.get(name) ?? { invalidate: () => void forgotten.push(name) };
     kept.set(name, one);
     room.use(one, size);
   };
@@ -38,17 +38,37 @@ test('what is larger than all of the room is not kept', () => {
   expect(forgotten).toEqual(['a']);
 });
 
-test('what is small takes no room, unless others would be asked for it again', () => {
-  const { use, forgotten, room, kept } = open(100, 10);
+test('what is small is kept as long as there is room for small ones, and pushes out no other', () => {
+  const { use, forgotten } = open(100, { under: 10, entries: 20 });
+  for (const name of ['a', 'b', 'c']) use(name, 9);
+  expect(forgotten).toEqual(['c']);
+  for (const name of ['a', 'b', 'c']) use(name, 9);
+  expect(forgotten).toEqual(['c', 'c']);
+  use('a', 1);
+  use('c', 9);
+  expect(forgotten).toEqual(['c', 'c']);
+});
+
+test('what is small makes room for what is large, and leaves room for others when it grew or went', () => {
+  const { use, forgotten } = open(100, { under: 10, entries: 10 });
+  use('a', 9);
   use('large', 95);
+  expect(forgotten).toEqual(['a']);
+  use('b', 9);
+  expect(forgotten).toEqual(['a', 'large']);
+  use('b', 20);
+  use('c', 9);
+  expect(forgotten).toEqual(['a', 'large']);
+});
+
+test('what others would be asked for again is kept however small it is', () => {
+  const { use, forgotten, room } = open(100, { under: 10, entries: 0 });
   use('small', 9);
   expect(forgotten).toEqual(['small']);
-  use('large', 9);
-  expect(forgotten).toEqual(['small', 'large']);
-  use('b', 95);
-  const dear = kept.get('small') as { forget(): void };
+  const dear = { invalidate: () => void forgotten.push('dear') };
   room.use(dear, 9, { isDear: true });
-  expect(forgotten).toEqual(['small', 'large', 'b']);
+  use('large', 95);
+  expect(forgotten).toEqual(['small', 'dear']);
 });
 
 test('never is more kept than there is room, and the one used last is forgotten only when it is too large', () => {

@@ -3,7 +3,6 @@ import type { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { Link } from '../../src/model/operations.ts';
-import { PackedMap } from '../../src/model/packed.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -325,26 +324,6 @@ describe('links that are kept in memory', () => {
       ...many(5).map(({ recordId }) => recordId),
       'other',
     ]);
-  });
-
-  test('of a tenant with many are packed beyond the first, and read as they are stored', async () => {
-    const { connection, lease } = await open();
-    const links = createLinkStore(connection, TENANT, new KeptRoom(100_000));
-    const all = many(4_500);
-    const targets = ['a', 'b', 'c', 'd', 'e', 'f'];
-    let laidOut = 0;
-    for (const target of targets) {
-      await links.fit(target, all.length, lease);
-      await links.writeAll(target, all, lease);
-      const read = await links.read(target);
-      if (!(read instanceof PackedMap)) laidOut += read.size;
-    }
-    expect(laidOut).toBe(18_000);
-    for (const target of targets) {
-      const read = await links.read(target);
-      expect(new Map(read)).toEqual(new Map(all.map((link) => [link.recordId, link])));
-      expect(await links.read(target)).toBe(read);
-    }
   });
 
   test('are not kept where there is no room', async () => {

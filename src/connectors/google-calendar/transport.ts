@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
+import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
@@ -53,12 +54,4 @@ async function sendBatch(
   const whole: WireResponse = { status: answer.status, body: parseJson(text), retryAfterMs: answer.retryAfterMs };
   if (answer.status === 400 || answer.status === 401 || answer.status === 413) return { refused: whole };
   throw errors.of(whole);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

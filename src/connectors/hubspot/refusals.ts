@@ -1,3 +1,4 @@
+import { parseJson } from '../../model/json.ts';
 import { errorBodySchema } from './schemas.ts';
 
 /** Why HubSpot refused a call or a row, without its sentences: they repeat values that were sent. */
@@ -64,12 +65,8 @@ function isTaken(status: number, category: string | undefined, codes: readonly s
 function faultsIn(message: string): { name: string; code: string }[] {
   const start = message.indexOf('[{');
   if (start === -1) return [];
-  try {
-    const list: unknown = JSON.parse(message.slice(start, message.lastIndexOf(']') + 1));
-    return Array.isArray(list) ? list.flatMap(faultOf) : [];
-  } catch {
-    return [];
-  }
+  const list = parseJson(message.slice(start, message.lastIndexOf(']') + 1));
+  return Array.isArray(list) ? list.flatMap(faultOf) : [];
 }
 
 function faultOf(fault: unknown): { name: string; code: string }[] {

@@ -1,3 +1,4 @@
+import { parseJson } from '../../model/json.ts';
 import type { NotificationEvent, NotificationReading, NotificationRequest } from '../connector.ts';
 import { notificationSchema, notificationsSchema } from './schemas.ts';
 
@@ -27,12 +28,4 @@ function readOne(element: unknown): { secret: string; event: NotificationEvent }
   const { clientState: secret, changeType, lifecycleEvent } = notification.data;
   const event = lifecycleEvent ? LIFECYCLE.get(lifecycleEvent) : changeType ? 'changed' : undefined;
   return event === undefined ? [] : [{ secret, event }];
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

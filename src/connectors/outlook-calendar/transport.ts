@@ -1,6 +1,7 @@
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
+import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
@@ -48,7 +49,7 @@ async function sendBatch(
   const answer = await turns.run(() => http.send(request), signal);
   if (answer.status === 200) return { answers: readParts(answer, calls.length, clock()) };
   const { status, headers } = answer;
-  const body = bodyOrChallenge(status, headers, parseJson(answer));
+  const body = bodyOrChallenge(status, headers, parseJson(answer.body));
   const whole = { status, body, retryAfterMs: answer.retryAfterMs };
   if (status === 400 || status === 401 || status === 413) return { refused: whole };
   throw errors.of(whole);
@@ -65,7 +66,7 @@ function toPart({ method, path, ifMatch, body }: WireCall, index: number): objec
 
 /** The parts by the index of their call: their order says nothing, and what is absent or unreadable is null. */
 function readParts(answer: HttpResponse, count: number, nowMs: number): (WireResponse | null)[] {
-  const batch = batchAnswerSchema.safeParse(parseJson(answer));
+  const batch = batchAnswerSchema.safeParse(parseJson(answer.body));
   if (!batch.success) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
   const parts = new Map<string, WireResponse>();
   for (const response of batch.data.responses) {
@@ -94,12 +95,4 @@ function toHeaders(values: Readonly<Record<string, unknown>>): Headers {
     }
   }
   return headers;
-}
-
-function parseJson({ body }: HttpResponse): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { parseJson } from '../../model/json.ts';
 import type { ConnectorContext } from '../connector.ts';
 import type { WireResponse } from '../wire.ts';
 import { errors, wholeRefusalOf } from './errors.ts';
@@ -143,18 +144,10 @@ async function sendOnce(
 /** The body matters where a success was promised; a refusal without one speaks by its status. */
 function toAnswer(response: HttpResponse): WireResponse {
   const { status, retryAfterMs } = response;
-  const body = parseJson(response);
+  const body = parseJson(response.body);
   if (status === 200 && body === undefined)
     throw errors.make(isHtml(response) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
   return { status, body, retryAfterMs };
-}
-
-function parseJson({ body }: HttpResponse): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The parts by the names that we gave them. */

@@ -4,6 +4,7 @@ import type { ClinicContext } from '../../clinic/context.ts';
 import { isHtml } from '../../http/json.ts';
 import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { parseJson } from '../../model/json.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../../settings/clinic-resources.ts';
 
 /** A query parameter with its value. */
@@ -52,17 +53,9 @@ export function createAsker(context: ClinicContext, tenantId: string, signal: Ab
         },
       });
       const linksNext = nextLink(answer.headers.get('link')) !== null;
-      return { status: answer.status, body: isHtml(answer) ? undefined : parsed(answer.body), linksNext };
+      return { status: answer.status, body: isHtml(answer) ? undefined : parseJson(answer.body), linksNext };
     },
   };
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }
 
 function enough(): MirrorError {

@@ -1,6 +1,7 @@
 import { parseDocument } from 'yaml';
 import { isJsonObject, type JsonObject } from '../../clinic/rows.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { parseJson } from '../../model/json.ts';
 
 /** Longest document that is read, in characters. Those of large systems are below 5 million. */
 const LONGEST_TEXT = 20_000_000;
@@ -31,17 +32,15 @@ export function versionOf(document: JsonObject): 2 | 3 | null {
 /** JSON first: it is much faster, and a parser of YAML would take tabs in it amiss. */
 function parse(text: string): unknown {
   const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  const value = parseJson(plain);
+  if (value !== undefined) return value;
   try {
-    return JSON.parse(plain);
+    const document = parseDocument(plain, { prettyErrors: false, logLevel: 'silent', uniqueKeys: false });
+    if (document.errors.length === 0) return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch {
-    try {
-      const document = parseDocument(plain, { prettyErrors: false, logLevel: 'silent', uniqueKeys: false });
-      if (document.errors.length === 0) return document.toJS({ maxAliasCount: MOST_ALIASES });
-    } catch {
-      // Too many aliases, or nesting beyond the stack: told below like any other text that can't be read.
-    }
-    throw unusable('spec-unreadable', 'the document is neither JSON nor YAML that can be read');
+    // Too many aliases, or nesting beyond the stack: told below like any other text that can't be read.
   }
+  throw unusable('spec-unreadable', 'the document is neither JSON nor YAML that can be read');
 }
 
 function unusable(code: string, message: string): MirrorError {
