@@ -77,6 +77,8 @@ export interface RunningDaemon extends AsyncDisposable {
 
 const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
 const DAEMON = fileURLToPath(new URL('./daemon.ts', import.meta.url));
+/** Appointments that fit into an agenda of the sandbox. */
+const PER_AGENDA = 1_500;
 /** As many as are kept of a tenant. */
 const REPORTS = 50;
 const LOGIN_TIMEOUT_MS = 60_000;
@@ -101,7 +103,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const groups: OpenGroup[] = [];
   for (const group of options.groups) {
     const { tenants, appointments, targets = 1, slow } = group;
-    const clinic = stack.use(await startClinicProcess({ tenants, appointments, agendas: Math.max(2, targets) }));
+    const agendas = Math.max(2, targets, Math.ceil(appointments / PER_AGENDA));
+    const clinic = stack.use(await startClinicProcess({ tenants, appointments, agendas }));
     const slowIds = clinic.tenants.slice(tenants - (slow?.tenants ?? 0)).map(({ id }) => id);
     const isLate = (url: string) => isSlow && slowIds.some((id) => url.split(/[/?]/).includes(id));
     const choose = ({ url }: ProxiedRequest) =>
