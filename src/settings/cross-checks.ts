@@ -1,3 +1,4 @@
+import { parseTitleFormat, valuesOf } from '../model/title-format.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { checkCrm } from './crm-checks.ts';
@@ -188,6 +189,7 @@ function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): Configur
     ...checkName(file, [...at, 'connector'], connectors, 'connector', 'choose one of these'),
     ...checkConnection(file, at, known),
     ...checkTitle(file, at),
+    ...checkTitleFormat(file, at),
     ...checkParts(file, at, known),
     ...checkCrm(file, at, known),
   ];
@@ -204,7 +206,7 @@ function checkParts(file: YamlFile, at: ValuePath, known: KnownNames): Configura
     const agendas = 'name the ids of the agendas that go into this calendar, or all';
     return has('agendas') ? stray : [...stray, faultAt(file, at, 'agendas are not named', agendas)];
   }
-  const ofCalendars = ['title', 'titleReason', 'fields'].filter(has);
+  const ofCalendars = ['title', 'titleReason', 'titleFormat', 'fields', 'free'].filter(has);
   const stray = ofCalendars.map((key) =>
     faultAt(file, [...at, key], `${key} is for calendars`, 'remove it: crm.mapping says what a CRM is told'),
   );
@@ -240,6 +242,25 @@ function checkTitle(file: YamlFile, at: ValuePath): ConfigurationFault[] {
   if (file.valueAt([...at, 'titleReason']) !== undefined) return [];
   const remedy = 'add titleReason: who decided it and on what ground; or choose a title that tells nothing of patients';
   return [faultAt(file, [...at, 'title'], `the title ${title} tells of the patient, and no reason is given`, remedy)];
+}
+
+/** A title tells of an appointment what the target's fields allow, and no more. */
+function checkTitleFormat(file: YamlFile, at: ValuePath): ConfigurationFault[] {
+  const path = [...at, 'titleFormat'];
+  const format = file.valueAt(path);
+  const fields = file.valueAt([...at, 'fields']);
+  const allowed = ['title', ...(Array.isArray(fields) ? fields : [])];
+  const values = typeof format === 'string' ? valuesOf(parseTitleFormat(format) ?? []) : [];
+  const stray = values.find((value) => !allowed.includes(value));
+  if (stray === undefined) return [];
+  return [
+    faultAt(
+      file,
+      path,
+      `titles would tell the ${stray}, which is not among fields`,
+      `add ${stray} to fields, or leave it out`,
+    ),
+  ];
 }
 
 /** One calendar that is fed twice with the same agenda would show each of its appointments twice. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
 import { APPOINTMENT_STATUSES, mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { connection } from './connection-schema.ts';
 import { crmSchema } from './crm-schema.ts';
@@ -23,6 +24,7 @@ const connectionName = z
 
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
 const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
+const FREE_BY_DEFAULT = ['cancelled', 'no_show'] as const;
 const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'cancelled');
 
 function listOf<Value extends z.ZodType>(value: Value) {
@@ -57,8 +59,26 @@ const target = z.strictObject({
     .default('appointment')
     .describe('What titles tell; initials and full tell of the patient and need titleReason'),
   titleReason: text.optional().describe('Why the titles may tell of patients: who decided, and on what ground'),
+  titleFormat: text
+    .transform((format, context) => {
+      const parsed = parseTitleFormat(format);
+      if (parsed !== null) return parsed;
+      const names = TITLE_VALUES.map((name) => `{${name}}`).join(', ');
+      context.addIssue({
+        code: 'custom',
+        message: `write texts and ${names}; what stands in [brackets] needs its values`,
+      });
+      return z.NEVER;
+    })
+    .optional()
+    .describe(
+      'How a title is put together, such as `[{agenda}: ]{title}`; what is named beside title must be in fields',
+    ),
   fields: listOf(z.enum(FIELDS)).default([]).describe('What else an entry may tell'),
   statuses: listOf(z.enum(APPOINTMENT_STATUSES)).min(1).default(SHOWN_BY_DEFAULT).describe('Appointments to show'),
+  free: listOf(z.enum(APPOINTMENT_STATUSES))
+    .default([...FREE_BY_DEFAULT])
+    .describe('Appointments that are shown and leave their time free'),
   firstRun: z.enum(['apply', 'plan']).default('apply').describe('plan: the first run waits for a person to approve it'),
   guard: guardOverrides,
   formerly: name

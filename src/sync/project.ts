@@ -8,6 +8,7 @@ import type {
   Location,
   Treatment,
 } from '../model/records.ts';
+import { formatTitle, type TitleFormat, type TitleValue, valuesOf } from '../model/title-format.ts';
 import { toZonedIso } from '../model/zones.ts';
 
 /** How much the title tells. The default, `appointment`, names nobody. */
@@ -19,9 +20,13 @@ export type AllowedField = 'location' | 'agenda' | 'treatment' | 'status';
 /** What a target may show of an appointment. */
 export interface ProjectionPolicy {
   title: TitleLevel;
+  /** How a title is put together, of nothing but `fields` and what the level tells; absent for that alone. */
+  titleFormat?: TitleFormat | undefined;
   fields: readonly AllowedField[];
   /** Statuses that the target shows; others are kept out of it. */
   statuses: readonly AppointmentStatus[];
+  /** Statuses whose time stays free. */
+  free: readonly AppointmentStatus[];
   language: 'it' | 'en';
   /** IANA zone of appointments whose location names none. */
   zone: string;
@@ -79,12 +84,24 @@ export function project(
 ): CalendarItem | null {
   if (!policy.statuses.includes(appointment.status)) return null;
   return {
-    title: titleOf(appointment, policy, directory, key),
+    title: wholeTitle(appointment, policy, directory, key),
     description: descriptionOf(appointment, policy, directory),
     location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
     time: timeOf(appointment, policy, directory),
-    busy: true,
+    busy: !policy.free.includes(appointment.status),
   };
+}
+
+function wholeTitle(
+  appointment: Appointment,
+  policy: ProjectionPolicy,
+  directory: Directory,
+  key: () => ItemKey,
+): string {
+  const title = titleOf(appointment, policy, directory, key);
+  if (policy.titleFormat === undefined) return title;
+  const tell = (name: TitleValue) => (name === 'title' ? title : fieldText(name, appointment, policy, directory));
+  return formatTitle(policy.titleFormat, tell) || title;
 }
 
 function titleOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory, key: () => ItemKey): string {
@@ -110,17 +127,38 @@ function initial(name: string): string {
   return '';
 }
 
+/** What the title does not tell already, a line each; the location has a place of its own. */
 function descriptionOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory): string | null {
-  const lines: (string | undefined)[] = [];
-  if (policy.fields.includes('agenda')) lines.push(directory.agendas.get(appointment.agendaId)?.name);
-  if (policy.fields.includes('treatment') && appointment.treatmentId !== null) {
-    lines.push(directory.treatments.get(appointment.treatmentId)?.name);
-  }
-  if (policy.fields.includes('status')) {
-    lines.push(`${TEXTS[policy.language].status}: ${STATUS_TEXTS[policy.language][appointment.status]}`);
-  }
-  const text = lines.filter((line) => line !== undefined && line !== '').join('\n');
+  if (policy.fields.length === 0) return null;
+  const inTitle: readonly string[] = policy.titleFormat === undefined ? [] : valuesOf(policy.titleFormat);
+  const lines = (['agenda', 'treatment', 'status'] as const)
+    .filter((name) => policy.fields.includes(name) && !inTitle.includes(name))
+    .map((name) => {
+      const text = fieldText(name, appointment, policy, directory);
+      return name === 'status' ? `${TEXTS[policy.language].status}: ${text}` : text;
+    });
+  const text = lines.filter((line) => line !== null && line !== '').join('\n');
   return text === '' ? null : text;
+}
+
+function fieldText(
+  name: AllowedField,
+  appointment: Appointment,
+  policy: ProjectionPolicy,
+  directory: Directory,
+): string | null {
+  switch (name) {
+    case 'location':
+      return locationOf(appointment, directory)?.name ?? null;
+    case 'agenda':
+      return directory.agendas.get(appointment.agendaId)?.name ?? null;
+    case 'treatment':
+      return (
+        (appointment.treatmentId === null ? null : directory.treatments.get(appointment.treatmentId)?.name) ?? null
+      );
+    case 'status':
+      return STATUS_TEXTS[policy.language][appointment.status];
+  }
 }
 
 function locationText(appointment: Appointment, directory: Directory): string | null {

@@ -118,7 +118,7 @@ function eventRule(
   { target: { configuration }, pinned }: TargetInput,
   { clinicReading: { directory }, isForgotten, locale }: CycleInput,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
-  const { title, fields, statuses } = configuration;
+  const { title, titleFormat, fields, statuses, free } = configuration;
   const { language, zone } = locale;
   return (appointment, key) => {
     const { id, status, patientId } = appointment;
@@ -127,7 +127,8 @@ function eventRule(
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
     if (exclusion !== null) return { exclude: exclusion };
     const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
-    const item = project(appointment, { title, fields, statuses: shown, language, zone }, directory, key);
+    const policy = { title, titleFormat, fields, statuses: shown, free, language, zone };
+    const item = project(appointment, policy, directory, key);
     return item === null ? { exclude: 'status' } : { item };
   };
 }

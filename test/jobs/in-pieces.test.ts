@@ -13,7 +13,14 @@ import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 4_000 * DAY_MS };
-const POLICY = { title: 'code', fields: [], statuses: ['booked'], language: 'it', zone: 'Europe/Rome' } as const;
+const POLICY = {
+  title: 'code',
+  fields: [],
+  statuses: ['booked'],
+  free: [],
+  language: 'it',
+  zone: 'Europe/Rome',
+} as const;
 
 /** A target with tens of thousands of appointments, as the clinic, the links and the target have them. */
 function large(size: number) {

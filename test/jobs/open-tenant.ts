@@ -171,6 +171,7 @@ function targetConfiguration(id: string): TargetConfiguration {
     title: 'appointment',
     fields: [],
     statuses: SHOWN,
+    free: [],
     firstRun: 'apply',
     guard: {
       vanished: { share: 0.2, count: 10 },

@@ -36,6 +36,7 @@ describe('a valid configuration', () => {
       window: { pastDays: 7, futureDays: 180 },
       title: 'appointment',
       fields: [],
+      free: ['cancelled', 'no_show'],
       statuses: ['booked', 'confirmed', 'arrived', 'in_progress', 'completed', 'no_show', 'unknown'],
       firstRun: 'apply',
       guard: {
@@ -401,6 +402,16 @@ describe('references', () => {
       'agendas: all',
       'agendas: all\n    title: full',
       /title: the title full tells of the patient, and no reason is given/,
+    ],
+    [
+      'agendas: all',
+      'agendas: all\n    titleFormat: "{treatment}: {title}"',
+      /titleFormat: titles would tell the treatment, which is not among fields → add treatment to fields/,
+    ],
+    [
+      'agendas: all',
+      'agendas: all\n    titleFormat: "{patient}"',
+      /titleFormat: is not valid: .* → write texts and \{title\}, \{location\}, \{agenda\}, \{treatment\}, \{status\}; what stands in/,
     ],
     ['zone: Europe/Rome', 'zone: "+01:00"', /zone: is not valid: "\+01:00" → give an IANA time zone/],
     [

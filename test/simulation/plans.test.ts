@@ -125,6 +125,7 @@ function itemOf(appointment: Appointment): CalendarItem | null {
     title: 'code',
     fields: ['status'],
     statuses: ['booked'],
+    free: [],
     language: 'en',
     zone: 'Europe/Rome',
   } as const;

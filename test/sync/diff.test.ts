@@ -30,7 +30,7 @@ function compare(
       if (appointment.agendaId !== 'a1') return { exclude: 'agenda' };
       const item = project(
         appointment,
-        { title: 'code', fields: ['status'], statuses: SHOWN, language: 'en', zone: 'Europe/Rome' },
+        { title: 'code', fields: ['status'], statuses: SHOWN, free: [], language: 'en', zone: 'Europe/Rome' },
         EMPTY_DIRECTORY,
         key,
       );

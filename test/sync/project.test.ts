@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Appointment } from '../../src/model/records.ts';
+import { formatTitle, parseTitleFormat, TITLE_VALUES, valuesOf } from '../../src/model/title-format.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, STATUSES } from './arbitraries.ts';
 
@@ -9,6 +10,7 @@ const POLICY: ProjectionPolicy = {
   title: 'appointment',
   fields: [],
   statuses: STATUSES.filter((status) => status !== 'cancelled'),
+  free: [],
   language: 'en',
   zone: 'Europe/Rome',
 };
@@ -32,6 +34,63 @@ function itemOf(changes: Partial<Appointment> = {}, policy: Partial<ProjectionPo
   if (item === null) throw new Error('expected an item');
   return item;
 }
+
+describe('a title with a format', () => {
+  const given = (format: string) => ({ titleFormat: parseTitleFormat(format) ?? undefined });
+
+  test.each([
+    ['{agenda}: {title}', {}, 'Dr. Verdi: Appointment'],
+    ['[{agenda}: ]{title}[ ({treatment})]', {}, 'Dr. Verdi: Appointment (Ultrasound)'],
+    ['[{agenda}: ]{title}[ ({treatment})]', { treatmentId: null }, 'Dr. Verdi: Appointment'],
+    ['[{agenda}: ]{title}[ ({treatment})]', { treatmentId: null, agendaId: 'unknown' }, 'Appointment'],
+    ['{treatment} · {status}', {}, 'Ultrasound · booked'],
+    ['{treatment}', { treatmentId: null }, 'Appointment'],
+    ['{location}, {title}', { patientId: null, patient: null }, 'Centro, Busy'],
+  ])('%s of %o reads %s', (format, changes, expected) => {
+    const fields = ['agenda', 'treatment', 'status', 'location'] as const;
+    expect(itemOf({ locationId: 'l1', ...changes }, { ...given(format), fields }).title).toBe(expected);
+  });
+
+  test('is not said again in the description', () => {
+    const policy = { ...given('{treatment}'), fields: ['agenda', 'treatment'] as const };
+    expect(itemOf({}, policy).description).toBe('Dr. Verdi');
+  });
+
+  test.each(['', 'visit', '{patient}', '{title', 'title}', '[{title}', '[[{title}]]', '{}', '[x] {title} {taxCode}'])(
+    'is refused where it reads %s',
+    (format) => {
+      expect(parseTitleFormat(format)).toBeNull();
+    },
+  );
+
+  test('tells nothing that is not named in it', () => {
+    const values = fc.dictionary(fc.constantFrom(...TITLE_VALUES), fc.string({ unit: fc.constantFrom('a', ' ', 'b') }));
+    const texts = fc.string({ unit: fc.constantFrom('·', ' ', ':') });
+    const sections = fc.array(fc.tuple(fc.boolean(), texts, fc.constantFrom(...TITLE_VALUES), texts), { minLength: 1 });
+    fc.assert(
+      fc.property(sections, values, (all, told) => {
+        const format = all.map(([isOptional, before, value, after]) =>
+          isOptional ? `[${before}{${value}}${after}]` : `${before}{${value}}${after}`,
+        );
+        const parsed = parseTitleFormat(format.join('')) ?? [];
+        expect(valuesOf(parsed)).toEqual(all.map(([, , value]) => value));
+        const shown = formatTitle(parsed, (name) => told[name] ?? null);
+        const [letters, expected] = [
+          shown.replaceAll(/[^ab]/g, ''),
+          all.map(([, , value]) => (told[value] ?? '').replaceAll(' ', '')).join(''),
+        ];
+        expect(letters).toBe(expected);
+      }),
+    );
+  });
+});
+
+test.each([
+  ['free', [], true],
+  ['free', ['no_show'], false],
+] as const)('the time of an appointment nobody came to is busy unless its status is %s: %j', (_name, free, busy) => {
+  expect(itemOf({ status: 'no_show' }, { free }).busy).toBe(busy);
+});
 
 function timed(startAt: string, endAt: string): Pick<Appointment, 'time'> {
   return { time: { kind: 'timed', startAt: Date.parse(startAt), endAt: Date.parse(endAt) } };
