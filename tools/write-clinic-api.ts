@@ -1,7 +1,7 @@
 /** Writes `docs/clinic-api.md`: every row of the clinic's specification, with its function, its sandbox route and its tests. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClinicOperation, OPERATIONS } from '../src/clinic/operations.ts';
+import { type ClinicOperation, OPERATIONS } from '../src/clinic/schema/operations.ts';
 import { SPECIFICATION_ROWS, type SpecificationRow } from './clinic-api-rows.ts';
 
 const root = join(import.meta.dirname, '..');

@@ -1,26 +1,26 @@
 import type { Agenda, Appointment, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
-import type { ResourceName } from '../settings/clinic-resources.ts';
-import { createAccountCalls } from './account-calls.ts';
-import { compileAppointmentRows } from './appointment-rows.ts';
+import type { ClinicContext } from './http/context.ts';
+import type { Mapped } from './http/rows.ts';
+import { createAccountCalls } from './read/account-calls.ts';
+import { compileAppointmentRows } from './read/appointment-rows.ts';
 import {
   asZone,
   compileAgendaRows,
   compileLocationRows,
   compilePatientRows,
   compileTreatmentRows,
-} from './catalogue-rows.ts';
-import type { ClinicContext } from './context.ts';
-import { createInvoiceReader, type InvoiceReader } from './invoice-snapshot.ts';
-import { type ListPage, readCatalogue } from './lists.ts';
-import { readOne } from './reading.ts';
-import type { ReadingMemory } from './reading-memory.ts';
-import { createReportReader, type ReportReader } from './report-snapshot.ts';
-import type { Mapped } from './rows.ts';
-import { readSnapshot } from './snapshot.ts';
-import type { UserInfo } from './users.ts';
-import { createZone } from './zone.ts';
+} from './read/catalogue-rows.ts';
+import { createInvoiceReader, type InvoiceReader } from './read/invoice-snapshot.ts';
+import { type ListPage, readCatalogue } from './read/lists.ts';
+import { readOne } from './read/reading.ts';
+import type { ReadingMemory } from './read/reading-memory.ts';
+import { createReportReader, type ReportReader } from './read/report-snapshot.ts';
+import { readSnapshot } from './read/snapshot.ts';
+import type { UserInfo } from './read/users.ts';
+import { createZone } from './read/zone.ts';
+import type { ResourceName } from './schema/resources.ts';
 
 /** General facts of a tenant, as far as this release uses them. */
 export interface TenantInfo {

@@ -1,3 +1,3 @@
 export { createClinicClient } from './client.ts';
-export { CompiledProfile } from './compiled.ts';
-export type { ClinicContext } from './context.ts';
+export type { ClinicContext } from './http/context.ts';
+export { CompiledProfile } from './schema/compiled.ts';

@@ -4,11 +4,11 @@ import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.t
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
 import type { AppointmentQuery, ClinicClient } from './client.ts';
-import type { ClinicContext } from './context.ts';
-import type { InvoiceQuery } from './invoice-snapshot.ts';
-import type { ListPage } from './lists.ts';
-import { chooseTenant } from './users.ts';
-import { readWhole } from './whole.ts';
+import type { ClinicContext } from './http/context.ts';
+import type { InvoiceQuery } from './read/invoice-snapshot.ts';
+import type { ListPage } from './read/lists.ts';
+import { chooseTenant } from './read/users.ts';
+import { readWhole } from './read/whole.ts';
 
 /** Catalogues and the list of the user's tenants are read again after this time. */
 const CATALOGUE_LIFE_MS = HOUR_MS;

@@ -1,4 +1,3 @@
-import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
 import { type ClinicContext, type CompiledProfile, createClinicClient } from '../clinic/index.ts';
 import {
   createTenantSource,
@@ -6,6 +5,7 @@ import {
   type SourceMemory,
   type TenantMemory,
 } from '../clinic/tenant-source.ts';
+import { createAppointmentCalls } from '../clinic/write/appointment-calls.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { TriggerSource } from '../jobs/open-triggers.ts';
 import type { ClinicSource } from '../jobs/tenant.ts';

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { z } from 'zod';
 import { createClinicClient } from '../../src/clinic/client.ts';
-import { CompiledProfile } from '../../src/clinic/compiled.ts';
-import type { ClinicContext } from '../../src/clinic/context.ts';
+import type { ClinicContext } from '../../src/clinic/http/context.ts';
+import { CompiledProfile } from '../../src/clinic/schema/compiled.ts';
+import { type ClinicProfile, clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { type ClinicProfile, clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
 
 /** A profile as it is written. */
 export type WrittenProfile = z.input<typeof clinicProfileSchema>;

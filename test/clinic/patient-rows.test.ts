@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compilePatientRows } from '../../src/clinic/catalogue-rows.ts';
+import { compilePatientRows } from '../../src/clinic/read/catalogue-rows.ts';
 import { committedProfile, profileOf } from './open-client.ts';
 
 const ROW = {

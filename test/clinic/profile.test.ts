@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 
 const folder = new URL('../../config/profiles/', import.meta.url);
 

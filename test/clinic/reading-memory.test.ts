@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { ReadingMemory } from '../../src/clinic/reading-memory.ts';
+import { ReadingMemory } from '../../src/clinic/read/reading-memory.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { openClient, profileOf, unhurried } from './open-client.ts';

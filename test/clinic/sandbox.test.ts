@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox, type TrueAppointment } from '../../sandbox/clinic/index.ts';
-import { chooseTenant } from '../../src/clinic/users.ts';
+import { chooseTenant } from '../../src/clinic/read/users.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';

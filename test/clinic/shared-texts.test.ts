@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sharedTexts } from '../../src/clinic/shared-texts.ts';
+import { sharedTexts } from '../../src/clinic/read/shared-texts.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import busboy from 'busboy';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PdfSource } from '../../src/clinic/files.ts';
-import { type UploadRules, uploadOf } from '../../src/clinic/uploads.ts';
+import type { PdfSource } from '../../src/clinic/http/files.ts';
+import { type UploadRules, uploadOf } from '../../src/clinic/write/uploads.ts';
 import { profileOf } from './open-client.ts';
 
 const { upload: RULES } = profileOf().medicalReports;

@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { isJsonObject, type JsonObject } from '../../clinic/rows.ts';
+import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 import { MirrorError } from '../../model/errors.ts';
 
 /** Longest document that is read, in characters. Those of large systems are below 5 million. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ListPage } from '../../../src/clinic/lists.ts';
+import type { ListPage } from '../../../src/clinic/read/lists.ts';
 import type { Lookup } from '../../../src/model/snapshots.ts';
 import { NOW } from '../../sandbox/clinic/support.ts';
 import { all } from '../open-api.ts';

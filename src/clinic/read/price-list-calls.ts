@@ -1,0 +1,24 @@
+import type { Lookup } from '../../model/snapshots.ts';
+import type { ClinicContext } from '../http/context.ts';
+import type { Mapped } from '../http/rows.ts';
+import { readOne } from './reading.ts';
+import { type ClinicRecord, compileMapper, createReadingCalls, type ResourceCalls } from './reading-calls.ts';
+
+type PriceList = ClinicRecord<'priceLists'>;
+
+/** The calls of specification section 4.7. Ids and codes go the same way; the clinic looks for an id first. */
+export interface PriceListCalls extends ResourceCalls<PriceList> {
+  readByCode(tenantId: string, code: string, signal: AbortSignal): Promise<Lookup<PriceList>>;
+}
+
+/** Prepares the calls under the context's profile. */
+export function createPriceListCalls(context: ClinicContext): PriceListCalls {
+  const { list, read } = createReadingCalls(context, 'priceLists');
+  const map = context.compiled.of(compileMapper, 'priceLists') as (row: unknown) => Mapped<PriceList>;
+  return {
+    list,
+    read,
+    readByCode: (tenantId, code, signal) =>
+      readOne(context, { list: 'priceLists', tenantId, id: code, signal }, map, (found) => found.code === code),
+  };
+}
