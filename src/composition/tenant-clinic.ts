@@ -1,4 +1,5 @@
-import { type ClinicContext, type CompiledProfile, createClinicClient } from '../clinic/index.ts';
+import type { ClinicContext } from '../clinic/http/context.ts';
+import type { CompiledProfile } from '../clinic/schema/compiled.ts';
 import {
   createTenantSource,
   emptySourceMemory,
@@ -114,7 +115,7 @@ function openClinic(
   context: ClinicContext,
   own: SourceMemory = emptySourceMemory(),
 ): ClinicSource & TriggerSource {
-  const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory, own);
+  const source = createTenantSource(context, clinic.tenantId, memory, own);
   const { setStatus } = createAppointmentCalls(context);
   return {
     ...source,

@@ -269,7 +269,7 @@ it('every request is told to the HTTP client under a constant label', async () =
   const http = createHttpClient({ userAgent: 'test', clock: Date.now, observe: (label) => labels.push(label) });
   const { client } = openClient(server.url, profileOf(), { http });
   await client.userInfo(unhurried());
-  for await (const _ of client.listAgendas('secret-tenant', unhurried()));
-  await client.getPatient('secret-tenant', 'p', unhurried()).catch(() => {});
+  for await (const _ of client.agendas.list('secret-tenant', [], unhurried()));
+  await client.patients.read('secret-tenant', 'p', unhurried()).catch(() => {});
   expect(labels).toEqual(['clinic.userinfo', 'clinic.agendas.list', 'clinic.patients.get']);
 });

@@ -63,10 +63,11 @@ describe('a row that names another tenant', () => {
       { id: 'p', name: 'Uno', firstName: 'Anna', tenantId: 't' },
       { id: 'q', name: 'Due', firstName: 'Bruno', tenantId: 'u' },
     ];
-    await using server = await startScriptedServer(() => ({ json: rows }));
-    const { client } = openClient(server.url, profileOf({ paging: { style: 'none' } }));
-    const userInfo = async () => ({ id: 'me', name: null, tenants: [{ id: 't', name: 'Uno' }] });
-    const source = createTenantSource({ ...client, userInfo: userInfo as never }, 't', Date.now);
+    await using server = await startScriptedServer(({ path }) =>
+      path.endsWith('/userinfo') ? { json: { tenants: [{ id: 't' }] } } : { json: rows },
+    );
+    const { context } = openClient(server.url, profileOf({ paging: { style: 'none' } }));
+    const source = createTenantSource(context, 't');
     const registry = await source.readPatients(unhurried());
     expect(registry).toMatchObject({ completeness: 'partial', reason: 'wrong-tenant' });
     expect([...registry.records.keys()]).toEqual(['p']);

@@ -126,7 +126,7 @@ describe('a catalogue', () => {
     const ids: string[] = [];
     const codes: string[] = [];
     const read = async () => {
-      for await (const page of client.listAgendas('t', unhurried())) {
+      for await (const page of client.agendas.list('t', [], unhurried())) {
         ids.push(...page.records.map(({ id }) => id));
         codes.push(...page.setAside.map(({ code }) => code));
       }

@@ -1,6 +1,6 @@
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
 import type { ClinicContext } from '../../src/clinic/http/context.ts';
-import { CompiledProfile, createClinicClient } from '../../src/clinic/index.ts';
+import { CompiledProfile } from '../../src/clinic/schema/compiled.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import type { ClinicAccess } from '../../src/control/clinic.ts';
@@ -28,7 +28,7 @@ export function openClinicAccess(
     ...more,
   };
   return {
-    tenantId: createTenantSource(createClinicClient(context), null, Date.now).tenantId,
+    tenantId: createTenantSource(context, null).tenantId,
     serialise: (_place, work, signal) => work(signal),
     context,
   };

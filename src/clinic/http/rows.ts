@@ -6,6 +6,8 @@ export type ValueReader = (row: JsonObject) => unknown;
 export type JsonObject = Record<string, unknown>;
 /** A row that became a record, or why it did not. */
 export type Mapped<Model> = { record: Model } | { setAside: SetAside };
+/** Makes a record of a row. */
+export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 
 /** Longest id that is taken for one. */
 const LONGEST_ID = 200;

@@ -1,8 +1,7 @@
 import type { Instant, TimeWindow } from '../../model/time.ts';
 import type { ClinicContext } from '../http/context.ts';
-import type { Mapped } from '../http/rows.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
-import { type ClinicRecord, compileMapper } from './reading-calls.ts';
+import { type ClinicRecord, mapperOf } from './reading-calls.ts';
 import { listCalls } from './windows.ts';
 import { createZone } from './zone.ts';
 
@@ -31,10 +30,10 @@ export interface AvailabilityCalls {
 
 /** Prepares the calls under the context's profile. What the clinic sends beside the question is left out here. */
 export function createAvailabilityCalls(context: ClinicContext): AvailabilityCalls {
-  const { profile, compiled } = context;
+  const { profile } = context;
   const { availabilities } = profile;
   const zone = createZone(profile.zone);
-  const map = compiled.of(compileMapper, 'availabilities') as (row: unknown) => Mapped<Slot>;
+  const map = mapperOf(context, 'availabilities');
 
   async function* slots(tenantId: string, question: SlotQuestion, signal: AbortSignal, segments?: string[]) {
     const given = new Set<string>();

@@ -113,7 +113,7 @@ function compileRows<Name extends string, Model>(
 }
 
 /** Whether a text is an IANA zone that this machine knows. */
-export function asZone(text: string | null): string | null {
+function asZone(text: string | null): string | null {
   if (text === null) return null;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone === '' ? null : text;

@@ -2,14 +2,14 @@ import type { Appointment, SetAside } from '../../model/records.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { isPassing } from '../http/paging.ts';
-import type { Mapped } from '../http/rows.ts';
+import type { Mapped, RowMapper } from '../http/rows.ts';
 import { type ListCall, readList } from './lists.ts';
 import { isForeign } from './own-rows.ts';
 import type { PageMemory } from './reading-memory.ts';
 
 /** How rows become records of one reading. */
 export interface Rows {
-  map: (row: unknown) => Mapped<Appointment>;
+  map: RowMapper<Appointment>;
   /** Of pages that were read before; absent where none is kept. */
   pages?: PageMemory<Mapped<Appointment>>;
   /** A page with such a row is the last that is read: the others would tell nothing more. */

@@ -15,7 +15,7 @@ import {
   type ReceivedPage,
   readPages,
 } from '../http/paging.ts';
-import { asId, compilePaths, isJsonObject, type Mapped, valueAt } from '../http/rows.ts';
+import { asId, compilePaths, isJsonObject, type Mapped, type RowMapper, valueAt } from '../http/rows.ts';
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
@@ -156,7 +156,7 @@ function identifying(list: ResourceName): string[] {
 export async function* readCatalogue<Model extends object>(
   context: ClinicContext,
   call: ListCall,
-  map: (row: unknown) => Mapped<Model>,
+  map: RowMapper<Model>,
 ): AsyncGenerator<ListPage<Model>, void> {
   const label = `clinic.${call.list}.list`;
   const mapOwn = ofTenant(context.profile, call, map);

@@ -1,6 +1,6 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { SetAside } from '../../model/records.ts';
-import { asId, compilePaths, isJsonObject, type Mapped } from '../http/rows.ts';
+import { asId, compilePaths, isJsonObject, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { ResourceName } from '../schema/resources.ts';
 
@@ -16,11 +16,7 @@ export function isForeign({ code }: SetAside): boolean {
 }
 
 /** The rows of a tenant: one that names another is set aside with the code `wrong-tenant`, whatever else it holds. */
-export function ofTenant<Model>(
-  profile: ClinicProfile,
-  place: Place,
-  map: (row: unknown) => Mapped<Model>,
-): (row: unknown) => Mapped<Model> {
+export function ofTenant<Model>(profile: ClinicProfile, place: Place, map: RowMapper<Model>): RowMapper<Model> {
   const namesAnother = compileOwnership(profile, place);
   const fields: object = profile[place.list].fields;
   const readId = compilePaths((fields as { id?: readonly string[] }).id ?? []);

@@ -1,8 +1,7 @@
 import type { Lookup } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/context.ts';
-import type { Mapped } from '../http/rows.ts';
 import { readOne } from './reading.ts';
-import { type ClinicRecord, compileMapper, createReadingCalls, type ResourceCalls } from './reading-calls.ts';
+import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } from './reading-calls.ts';
 
 type PriceList = ClinicRecord<'priceLists'>;
 
@@ -14,7 +13,7 @@ export interface PriceListCalls extends ResourceCalls<PriceList> {
 /** Prepares the calls under the context's profile. */
 export function createPriceListCalls(context: ClinicContext): PriceListCalls {
   const { list, read } = createReadingCalls(context, 'priceLists');
-  const map = context.compiled.of(compileMapper, 'priceLists') as (row: unknown) => Mapped<PriceList>;
+  const map = mapperOf(context, 'priceLists');
   return {
     list,
     read,

@@ -1,6 +1,6 @@
 import type { Lookup } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/context.ts';
-import type { Mapped } from '../http/rows.ts';
+import type { RowMapper } from '../http/rows.ts';
 import type { FieldPaths, RecordOf, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
@@ -29,7 +29,7 @@ export interface ResourceCalls<Model> {
 export function createReadingCalls<Name extends ResourceName, Model extends object = ClinicRecord<Name>>(
   context: ClinicContext,
   name: Name,
-  map = context.compiled.of(compileMapper, name) as (row: unknown) => Mapped<Model>,
+  map: RowMapper<Model> = mapperOf(context, name),
 ): ResourceCalls<Model> {
   return {
     list: (tenantId, parameters, signal) =>
@@ -38,8 +38,15 @@ export function createReadingCalls<Name extends ResourceName, Model extends obje
   };
 }
 
-/** Prepares the mapping of a list's rows, as the API has them. */
-export function compileMapper(profile: ClinicProfile, name: ResourceName) {
+/** Makes records of a list's rows, as the API has them. */
+export function mapperOf<Name extends ResourceName, Model = ClinicRecord<Name>>(
+  { compiled }: Pick<ClinicContext, 'compiled'>,
+  name: Name,
+): RowMapper<Model> {
+  return compiled.of(compileMapper, name) as RowMapper<Model>;
+}
+
+function compileMapper(profile: ClinicProfile, name: ResourceName) {
   const { fields, words } = profile[name];
   return compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
 }

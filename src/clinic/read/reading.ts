@@ -6,7 +6,7 @@ import { addressOf } from '../http/addresses.ts';
 import { send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { saysAbsent } from '../http/errors.ts';
-import { isJsonObject, type JsonObject, type Mapped, valueAt } from '../http/rows.ts';
+import { isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
 import { ofTenant } from './own-rows.ts';
 
@@ -41,7 +41,7 @@ export async function readRow(context: ClinicContext, question: RecordQuestion):
 export async function readOne<Model extends object>(
   context: ClinicContext,
   question: RecordQuestion,
-  map: (row: unknown) => Mapped<Model>,
+  map: RowMapper<Model>,
   isAsked: (record: Model) => boolean = (record) => Reflect.get(record, 'id') === question.id,
 ): Promise<Lookup<Model>> {
   const row = await readRow(context, question);

@@ -2,7 +2,8 @@ import type { Appointment } from '../../model/records.ts';
 import type { AppointmentSnapshot } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../../model/time.ts';
 import type { ClinicContext } from '../http/context.ts';
-import type { Mapped } from '../http/rows.ts';
+import type { RowMapper } from '../http/rows.ts';
+import { compileAppointmentRows } from './appointment-rows.ts';
 import { changedToOf, isOfNoUse, readChanges } from './changes.ts';
 import { type Gathered, type IsWanted, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
@@ -10,17 +11,21 @@ import { ofTenant } from './own-rows.ts';
 import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
 import { sharedTexts } from './shared-texts.ts';
 import { listCalls } from './windows.ts';
-import type { Zone } from './zone.ts';
+import { createZone, type Zone } from './zone.ts';
 
-/** What is wanted of a snapshot. */
-export interface SnapshotQuestion {
-  tenantId: string;
+/** The appointments that are wanted: a window, and the agendas or null for all. */
+export interface AppointmentQuery {
   agendaIds: readonly string[] | null;
   window: TimeWindow;
-  /** What is known of the reading before; absent where none follows. */
+  /** What is known of the reading before, where the same is asked again and again. */
   memory?: ReadingMemory<Appointment>;
-  /** When a person logged in, as whom it is asked; null or absent where that is not known. */
+  /** When a person logged in, where that is known: what another user may see says nothing. */
   login?: Instant | null;
+}
+
+/** The same, in a tenant. */
+interface SnapshotQuestion extends AppointmentQuery {
+  tenantId: string;
   signal: AbortSignal;
 }
 
@@ -29,7 +34,7 @@ interface Work {
   context: ClinicContext;
   question: SnapshotQuestion;
   zone: Zone;
-  map: (row: unknown) => Mapped<Appointment>;
+  map: RowMapper<Appointment>;
   gathered: Gathered;
 }
 
@@ -40,14 +45,11 @@ interface Work {
  * A list that moved while it was read is begun again as often as the profile allows; after that the snapshot is partial.
  * @throws MirrorError when a page could not be read; nothing is then known
  */
-export async function readSnapshot(
-  context: ClinicContext,
-  question: SnapshotQuestion,
-  zone: Zone,
-  map: (row: unknown) => Mapped<Appointment>,
-): Promise<AppointmentSnapshot> {
+export async function readSnapshot(context: ClinicContext, question: SnapshotQuestion): Promise<AppointmentSnapshot> {
+  const { profile, compiled } = context;
   const { tenantId, memory } = question;
-  const mapOwn = ofTenant(context.profile, { list: 'appointments', tenantId }, map);
+  const zone = createZone(profile.zone);
+  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, compiled.of(compileAppointmentRows));
   const share = sharedTexts();
   const work: Work = { context, question, zone, map: (row) => share(mapOwn(row)), gathered: nothingGathered() };
   if (memory === undefined) return readWindow(work, null);

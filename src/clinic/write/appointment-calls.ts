@@ -1,16 +1,13 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
-import type { TimeWindow } from '../../model/time.ts';
 import { addressOf } from '../http/addresses.ts';
 import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { errorFromAnswer, saysAbsent } from '../http/errors.ts';
 import type { JsonObject } from '../http/rows.ts';
 import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/bookings.ts';
-import type { ListPage } from '../read/lists.ts';
 import { segmentsOf } from '../read/reading.ts';
 import { statusWord } from '../read/statuses.ts';
-import { listCalls } from '../read/windows.ts';
 import { createZone } from '../read/zone.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
@@ -25,15 +22,6 @@ export type Payment = Pick<RecordOf<typeof payment>, 'amount' | 'currency' | 'me
 
 /** The calls of specification section 4.4. Each of them gives the appointment as it is afterwards. */
 export interface AppointmentCalls extends WritableCalls<BookedAppointment, AppointmentValues> {
-  /**
-   * Those that overlap a window, in some agendas or (null) all, each once: in as many list calls as the profile's limits ask
-   * for. What the clinic sends beside it is given too.
-   */
-  listInWindow(
-    tenantId: string,
-    question: { window: TimeWindow; agendaIds: readonly string[] | null },
-    signal: AbortSignal,
-  ): AsyncIterable<ListPage<BookedAppointment>>;
   /**
    * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict` when the
    *   appointment can't go from where it stands to there, or is gone
@@ -54,38 +42,21 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment, Appoi
 /** Prepares the calls under the context's profile. */
 export function createAppointmentCalls(context: ClinicContext): AppointmentCalls {
   const { profile, compiled } = context;
-  const zone = createZone(profile.zone);
   const { list, read, create, update, remove } = createResourceCalls<
     'appointments',
     BookedAppointment,
     AppointmentValues
   >(context, 'appointments', {
     map: compiled.of(compileBookings),
-    twinOf: appointmentTwin(profile, zone),
+    twinOf: appointmentTwin(profile, createZone(profile.zone)),
   });
   const writeStatus = compiled.of(compileStatusChange);
   const writePayment = compiled.of(compilePayment);
 
   const step = createStep(context, read);
 
-  async function* listInWindow(
-    tenantId: string,
-    { window, agendaIds }: { window: TimeWindow; agendaIds: readonly string[] | null },
-    signal: AbortSignal,
-  ): AsyncGenerator<ListPage<BookedAppointment>> {
-    const given = new Set<string>();
-    for (const parameters of listCalls(profile.appointments, zone, window, agendaIds)) {
-      for await (const { records, setAside } of list(tenantId, parameters, signal)) {
-        const fresh = records.filter(({ id }) => !given.has(id));
-        for (const { id } of fresh) given.add(id);
-        yield { records: fresh, setAside };
-      }
-    }
-  }
-
   return {
     list,
-    listInWindow,
     read,
     create,
     update,

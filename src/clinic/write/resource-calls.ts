@@ -4,10 +4,10 @@ import { addressOf } from '../http/addresses.ts';
 import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { saysAbsent } from '../http/errors.ts';
-import type { JsonObject, Mapped } from '../http/rows.ts';
+import type { JsonObject, RowMapper } from '../http/rows.ts';
 import { requireOwn } from '../read/own-rows.ts';
 import { readRow, recordIn, segmentsOf } from '../read/reading.ts';
-import { type ClinicRecord, compileMapper, createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
+import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } from '../read/reading-calls.ts';
 import type { FieldPaths, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
@@ -36,7 +36,7 @@ export interface Twin<Model> {
 
 /** What is peculiar to a resource. */
 export interface ResourceManners<Model, Values> {
-  map(row: unknown): Mapped<Model>;
+  map: RowMapper<Model>;
   /** Null when the values hold nothing natural to look a record up by. */
   twinOf(values: Values): Twin<Model> | null;
 }
@@ -71,7 +71,7 @@ export function createResourceCalls<
   manners: Partial<ResourceManners<Model, Values>> = {},
 ): ResourceTools<Model, Values> {
   const { profile, compiled } = context;
-  const map = manners.map ?? (compiled.of(compileMapper, name) as (row: unknown) => Mapped<Model>);
+  const map = manners.map ?? mapperOf<Name, Model>(context, name);
   const writer = compiled.of(compileWriterOf, name);
   const write = (values: Values, base?: JsonObject) => writer({ ...values }, base);
   const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
@@ -123,7 +123,7 @@ export function createResourceCalls<
 function createWritten<Model extends object>(
   context: ClinicContext,
   name: ResourceName,
-  map: (row: unknown) => Mapped<Model>,
+  map: RowMapper<Model>,
   read: ResourceCalls<Model>['read'],
 ): ResourceTools<Model, never>['written'] {
   const shown: ResourceTools<Model, never>['written'] = async (verb, answer, tenantId, id, signal) => {
