@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { chooseTenant } from '../../src/clinic/read/users.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { failureOf, openClient, profileOf, unhurried } from './open-client.ts';
-import { startScriptedServer } from './scripted-server.ts';
+import { chooseTenant } from '../../../src/clinic/read/users.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { failureOf, openClient, profileOf, unhurried } from '../open-client.ts';
+import { startScriptedServer } from '../scripted-server.ts';
 
 async function userInfoOf(json: unknown) {
   await using server = await startScriptedServer(() => ({ json }));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
-import { createZone, type LocalTimeRules } from '../../src/clinic/read/zone.ts';
+import { createZone, type LocalTimeRules } from '../../../src/clinic/read/zone.ts';
 
 const ZONES = ['Europe/Rome', 'America/New_York', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'UTC'];
 const zones = new Map(ZONES.map((name) => [name, createZone(name)]));

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import busboy from 'busboy';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PdfSource } from '../../src/clinic/http/files.ts';
-import { type UploadRules, uploadOf } from '../../src/clinic/write/uploads.ts';
-import { profileOf } from './open-client.ts';
+import type { PdfSource } from '../../../src/clinic/http/files.ts';
+import { type UploadRules, uploadOf } from '../../../src/clinic/write/uploads.ts';
+import { profileOf } from '../open-client.ts';
 
 const { upload: RULES } = profileOf().medicalReports;
 const METADATA = { patientId: 'p "1"', title: 'Referto à', page: 2, doctorId: null };

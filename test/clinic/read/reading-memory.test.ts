@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { ReadingMemory } from '../../src/clinic/read/reading-memory.ts';
-import { KeptRoom } from '../../src/model/kept.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { openClient, profileOf, unhurried } from './open-client.ts';
-import { startScriptedServer } from './scripted-server.ts';
+import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
+import { KeptRoom } from '../../../src/model/kept.ts';
+import type { Appointment } from '../../../src/model/records.ts';
+import { openClient, profileOf, unhurried } from '../open-client.ts';
+import { startScriptedServer } from '../scripted-server.ts';
 
 const WINDOW = { fromAt: Date.parse('2026-03-01T00:00:00Z'), toAt: Date.parse('2026-03-03T00:00:00Z') };
 const PAGE_SIZE = 3;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileAppointmentRows } from '../../src/clinic/read/appointment-rows.ts';
-import { committedProfile, profileOf, type WrittenProfile } from './open-client.ts';
+import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
+import { committedProfile, profileOf, type WrittenProfile } from '../open-client.ts';
 
 const documented = compileAppointmentRows(profileOf());
 

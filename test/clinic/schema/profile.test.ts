@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 
-const folder = new URL('../../config/profiles/', import.meta.url);
+const folder = new URL('../../../config/profiles/', import.meta.url);
 
 function read(name: string): unknown {
   return parse(readFileSync(new URL(name, folder), 'utf8'));

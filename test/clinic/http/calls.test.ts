@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { createHttpClient } from '../../src/http/client.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { failureOf, openClient, profileOf, unhurried } from './open-client.ts';
-import { type Script, type ScriptedAnswer, startScriptedServer } from './scripted-server.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { failureOf, openClient, profileOf, unhurried } from '../open-client.ts';
+import { type Script, type ScriptedAnswer, startScriptedServer } from '../scripted-server.ts';
 
 const EMPTY_LIST = { json: { data: [], hasMore: false, total: 0 } };
 const WINDOW = { fromAt: Date.parse('2026-03-01T00:00:00Z'), toAt: Date.parse('2026-03-02T00:00:00Z') };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { sharedTexts } from '../../src/clinic/read/shared-texts.ts';
-import type { Appointment } from '../../src/model/records.ts';
-import { appointmentOf } from '../sync/arbitraries.ts';
+import { sharedTexts } from '../../../src/clinic/read/shared-texts.ts';
+import type { Appointment } from '../../../src/model/records.ts';
+import { appointmentOf } from '../../sync/arbitraries.ts';
 
 /** As it comes from the network: each patient is an object of its own. */
 function received(id: string, lastName: string): Appointment {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PageAnswer } from '../../src/clinic/http/more-told.ts';
-import { type PageSource, type PageTarget, type PagingMemory, readPages } from '../../src/clinic/http/paging.ts';
-import { isJsonObject } from '../../src/clinic/http/rows.ts';
-import { MirrorError } from '../../src/model/errors.ts';
-import { profileOf, type WrittenProfile } from './open-client.ts';
-import { received } from './pages.ts';
+import type { PageAnswer } from '../../../src/clinic/http/more-told.ts';
+import { type PageSource, type PageTarget, type PagingMemory, readPages } from '../../../src/clinic/http/paging.ts';
+import { isJsonObject } from '../../../src/clinic/http/rows.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { profileOf, type WrittenProfile } from '../open-client.ts';
+import { received } from '../pages.ts';
 
 /** How a clinic pages, whatever the profile thinks. */
 interface Server {

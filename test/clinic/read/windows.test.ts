@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { listCalls } from '../../src/clinic/read/windows.ts';
-import { createZone } from '../../src/clinic/read/zone.ts';
-import { nearWindow } from '../../src/sync/followed.ts';
-import { profileOf, type WrittenProfile } from './open-client.ts';
+import { listCalls } from '../../../src/clinic/read/windows.ts';
+import { createZone } from '../../../src/clinic/read/zone.ts';
+import { nearWindow } from '../../../src/sync/followed.ts';
+import { profileOf, type WrittenProfile } from '../open-client.ts';
 
 const DAY_MS = 86_400_000;
 const rome = createZone('Europe/Rome');

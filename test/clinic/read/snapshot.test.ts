@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { openClient, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
-import { startScriptedServer } from './scripted-server.ts';
+import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
+import { startScriptedServer } from '../scripted-server.ts';
 
 const WINDOW = { fromAt: Date.parse('2026-03-01T00:00:00Z'), toAt: Date.parse('2026-03-03T00:00:00Z') };
 

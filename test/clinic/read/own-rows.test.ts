@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createTenantSource } from '../../src/clinic/tenant-source.ts';
-import { openApi } from './open-api.ts';
-import { failureOf, openClient, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
-import { startScriptedServer } from './scripted-server.ts';
+import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { openApi } from '../open-api.ts';
+import { failureOf, openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
+import { startScriptedServer } from '../scripted-server.ts';
 
 const WINDOW = { fromAt: Date.parse('2026-03-01T00:00:00Z'), toAt: Date.parse('2026-03-03T00:00:00Z') };
 const time = { start: '2026-03-01T10:00:00Z', end: '2026-03-01T11:00:00Z' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { compilePatientRows } from '../../src/clinic/read/catalogue-rows.ts';
-import { committedProfile, profileOf } from './open-client.ts';
+import { compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
+import { committedProfile, profileOf } from '../open-client.ts';
 
 const ROW = {
   id: 'p1',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTimestamp } from '../../src/clinic/read/timestamps.ts';
-import { createZone } from '../../src/clinic/read/zone.ts';
+import { parseTimestamp } from '../../../src/clinic/read/timestamps.ts';
+import { createZone } from '../../../src/clinic/read/zone.ts';
 
 const rome = createZone('Europe/Rome');
 const RULES = { gap: 'later', overlap: 'earlier' } as const;

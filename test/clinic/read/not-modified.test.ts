@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { KeptRoom } from '../../src/model/kept.ts';
-import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
-import { failureOf, type WrittenProfile } from './open-client.ts';
-import { openRememberingClinic, rowOf, told, withEtags } from './remembering-clinic.ts';
-import type { ScriptedAnswer, ScriptedRequest } from './scripted-server.ts';
+import { KeptRoom } from '../../../src/model/kept.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { failureOf, type WrittenProfile } from '../open-client.ts';
+import { openRememberingClinic, rowOf, told, withEtags } from '../remembering-clinic.ts';
+import type { ScriptedAnswer, ScriptedRequest } from '../scripted-server.ts';
 
 const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => rowOf(id));
 /** As the profile has it when it says nothing. */

@@ -1,10 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPassing, type ListEnd, type PageSource, type PageTarget, readPages } from '../../src/clinic/http/paging.ts';
-import { isJsonObject } from '../../src/clinic/http/rows.ts';
-import type { Paging } from '../../src/clinic/schema/paging.ts';
-import { profileOf, type WrittenProfile } from './open-client.ts';
-import { received } from './pages.ts';
+import {
+  isPassing,
+  type ListEnd,
+  type PageSource,
+  type PageTarget,
+  readPages,
+} from '../../../src/clinic/http/paging.ts';
+import { isJsonObject } from '../../../src/clinic/http/rows.ts';
+import type { Paging } from '../../../src/clinic/schema/paging.ts';
+import { profileOf, type WrittenProfile } from '../open-client.ts';
+import { received } from '../pages.ts';
 
 type Row = { id: string };
 type Tamper = (answer: Record<string, unknown>, page: number) => void;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, overlaps } from '../../src/model/time.ts';
-import { profileOf, type WrittenProfile } from './open-client.ts';
-import { changedSince, NOW, openRememberingClinic, type Row, rowOf, told, withEtags } from './remembering-clinic.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, overlaps } from '../../../src/model/time.ts';
+import { profileOf, type WrittenProfile } from '../open-client.ts';
+import { changedSince, NOW, openRememberingClinic, type Row, rowOf, told, withEtags } from '../remembering-clinic.ts';
 
 /** As the profile has it when it says nothing. */
 const OVERLAP_MS = 10 * MINUTE_MS;
