@@ -1,6 +1,6 @@
 import type { ClinicContext } from '../clinic/http/context.ts';
 import { asId, compilePaths, isJsonObject } from '../clinic/http/rows.ts';
-import { type BookedAppointment, compileBookings } from '../clinic/read/bookings.ts';
+import { type BookedAppointment, compileBookings } from '../clinic/read/appointment-rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
 import { MirrorError } from '../model/errors.ts';

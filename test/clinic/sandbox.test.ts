@@ -219,8 +219,8 @@ describe('a list that is not whole', () => {
       'bad-time start',
       'end-before-start end',
       'missing-id id',
+      'wrong-type patientId',
       'wrong-type row',
-      'wrong-type status',
     ]);
     expect(snapshot.setAside.filter(({ recordId }) => recordId === null)).toHaveLength(2);
     expect([...snapshot.records.values()].filter(({ status }) => status === 'unknown')).toMatchObject([

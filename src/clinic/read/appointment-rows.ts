@@ -1,125 +1,162 @@
-import type { Appointment, AppointmentPatient, AppointmentTime } from '../../model/records.ts';
+import type { Appointment, AppointmentPatient, AppointmentStatus, AppointmentTime } from '../../model/records.ts';
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { compileFields, isJsonObject, type Mapped, RowReader } from '../http/rows.ts';
+import { compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
+import { appointment } from '../schema/registry.ts';
+import {
+  compileFields,
+  compileRecords,
+  compileRows,
+  compileTimestamp,
+  type FieldReader,
+  type FieldReaders,
+  fail,
+  tolerant,
+} from './records.ts';
 import { compileStatuses } from './statuses.ts';
-import { dateText, parseTimestamp, type Timestamp } from './timestamps.ts';
+import { dateText, type Timestamp } from './timestamps.ts';
 import { createZone, type Zone } from './zone.ts';
 
-type AppointmentField = keyof ClinicProfile['appointments']['fields'];
-type AppointmentRow = RowReader<AppointmentField>;
-/** What the reading of times needs of the profile, prepared once. */
-interface TimeRules {
-  profile: ClinicProfile;
-  zone: Zone;
-  durationUnitMs: number;
+type Row = RecordOf<typeof appointment>;
+
+/** An appointment as the API has it: `status` in our words, by the profile's table and flags, `statusWord` in the clinic's. */
+export interface BookedAppointment extends Omit<Row, 'status'> {
+  status: AppointmentStatus;
+  statusWord: string | null;
 }
 
-/**
- * Prepares the mapping of appointment rows under a profile. A row that can't be used is set aside with one of the codes
- * `missing-id`, `missing-field`, `wrong-type`, `bad-time`, `end-before-start`, `absurd-duration`. An `updatedAt` that is no time
- * counts as not told, since nothing but the choice between two versions hangs on it.
- */
-export function compileAppointmentRows(profile: ClinicProfile): (row: unknown) => Mapped<Appointment> {
-  const readers = compileFields(profile.appointments.fields);
-  const statusOf = compileStatuses(profile.appointments);
-  const durationUnitMs = profile.appointments.durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS;
-  const rules: TimeRules = { profile, zone: createZone(profile.zone), durationUnitMs };
+/** What can be said of an appointment that is booked or moved; its status has a call of its own. */
+export type AppointmentValues = Partial<Omit<Row, 'status'>>;
 
-  return (json) => {
-    if (!isJsonObject(json)) return { setAside: { recordId: null, code: 'wrong-type', field: 'row' } };
-    const row: AppointmentRow = new RowReader(json, readers);
-    const id = row.id('id');
-    if (id === null) return { setAside: { recordId: null, code: 'missing-id', field: 'id' } };
-    const rawStatus = row.text('status');
-    const record: Appointment = {
-      id,
-      agendaId: row.neededId('agendaId'),
-      locationId: row.id('locationId'),
-      patientId: row.id('patientId'),
-      patient: patientOf(row),
-      treatmentId: row.id('treatmentId'),
-      time: timeOf(row, rules),
-      status: statusOf(rawStatus, json),
-      rawStatus,
-      updatedAt: updatedAtOf(row, rules),
-    };
-    if (row.fault === null) return { record };
-    const { agendaId } = record;
-    return { setAside: { recordId: id, ...row.fault, ...(agendaId === '' ? {} : { agendaId }) } };
+/** Prepares the reading of appointments as the API has them, with all their fields. */
+export function compileBookings(profile: ClinicProfile): RowMapper<BookedAppointment> {
+  const map = compileRecords(appointment, profile.appointments.fields, profile, profile.appointments.words);
+  const statusOf = compileStatuses(profile.appointments);
+  return (row) => {
+    const mapped = map(row);
+    if ('setAside' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { setAside: unknown }>;
+    const { status, ...rest } = mapped.record;
+    return { record: { ...rest, status: statusOf(status, row), statusWord: status } };
   };
 }
 
-function patientOf(row: AppointmentRow): AppointmentPatient | null {
-  const id = row.id('patientId');
-  const firstName = row.text('patientFirstName');
-  const lastName = row.text('patientLastName');
+/**
+ * Prepares the reading of appointments as they are kept in step, of the fields that this takes. Beside the codes of `compileRows` a row
+ * is set aside with `end-before-start` and `absurd-duration`. An `updatedAt` that is no time counts as not told, since nothing but the
+ * choice between two versions hangs on it.
+ */
+export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appointment> {
+  const { fields, words } = profile.appointments;
+  const read = compileFields(appointment, fields, profile, words);
+  const statusOf = compileStatuses(profile.appointments);
+  const timeOf = compileTime(profile, read);
+  const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', profile));
+  const agendaIdOf = tolerant(read.agendaId);
+
+  const map = compileRows(read.id, (row): Appointment => {
+    const id = read.id(row);
+    const rawStatus = read.status(row);
+    return {
+      id,
+      agendaId: read.agendaId(row),
+      locationId: read.locationId(row),
+      patientId: read.patientId(row),
+      patient: patientOf(row, read),
+      treatmentId: read.treatmentId(row),
+      time: timeOf(row),
+      status: statusOf(rawStatus, row),
+      rawStatus,
+      updatedAt: instantOf(updatedAt(row)),
+    };
+  });
+  return (row) => {
+    const mapped = map(row);
+    if ('record' in mapped || mapped.setAside.recordId === null || !isJsonObject(row)) return mapped;
+    const agendaId = agendaIdOf(row);
+    return agendaId === null ? mapped : { setAside: { ...mapped.setAside, agendaId } };
+  };
+}
+
+function patientOf(row: JsonObject, read: FieldReaders<typeof appointment>): AppointmentPatient | null {
+  const id = read.patientId(row);
+  const firstName = read.patientFirstName(row);
+  const lastName = read.patientLastName(row);
   if (id === null || (firstName === null && lastName === null)) return null;
   return { id, firstName, lastName };
 }
 
-function timeOf(row: AppointmentRow, rules: TimeRules): AppointmentTime {
-  const start = timestampOf(row, 'start', rules);
-  const end = timestampOf(row, 'end', rules);
-  if (start === null) row.fail('bad-time', 'start');
-  if (start === null || row.fault !== null) return NO_TIME;
-  const isAllDay = start.kind === 'date' || row.flag('allDay') === true;
-  return isAllDay ? allDay(row, start, end, rules) : timed(row, start.at, end, rules);
+/** A date says when a whole day was; it does not say when something changed. */
+function instantOf(told: Timestamp | null): Instant | null {
+  return told?.kind === 'instant' ? told.at : null;
 }
 
-/** Stands where a row is set aside anyway. */
-const NO_TIME: AppointmentTime = { kind: 'timed', startAt: 0, endAt: 0 };
+/** What the reading of times needs of the profile. */
+interface TimeRules extends Pick<ClinicProfile['appointments'], 'allDayEnd' | 'longestDays'> {
+  zone: Zone;
+  /** How long a row says that it lasts, in milliseconds; null where it doesn't. */
+  durationMs: FieldReader<number | null>;
+}
 
-function timed(row: AppointmentRow, startAt: Instant, end: Timestamp | null, rules: TimeRules): AppointmentTime {
-  if (end?.kind === 'date') row.fail('bad-time', 'end');
-  const endAt = end?.kind === 'instant' ? end.at : endByDuration(row, startAt, rules);
-  checkSpan(row, startAt, endAt, rules);
+function compileTime(profile: ClinicProfile, read: FieldReaders<typeof appointment>): FieldReader<AppointmentTime> {
+  const { fields, durationUnit, allDayEnd, longestDays } = profile.appointments;
+  const startOf = compileTimestamp(fields.start, 'start', profile);
+  const endOf = compileTimestamp(fields.end, 'end', profile);
+  const durationMs = compileDuration(fields.duration, durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS);
+  const rules: TimeRules = { allDayEnd, longestDays, zone: createZone(profile.zone), durationMs };
+  return (row) => {
+    const start = startOf(row) ?? fail('missing-field', 'start');
+    const end = endOf(row);
+    if (start.kind === 'date' || read.allDay(row) === true) return allDay(start, end, rules);
+    return timed(start.at, end ?? lastingFrom(start.at, row, rules), rules);
+  };
+}
+
+/** A number, also when it is written as a text. It is computed with, and may have any fraction. */
+function compileDuration(paths: readonly string[], unitMs: number): FieldReader<number | null> {
+  const find = compilePaths(paths);
+  return (row) => {
+    const value = find(row);
+    if (value === null) return null;
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number !== 'number' || !Number.isFinite(number)) return fail('wrong-type', 'duration');
+    return Math.round(number * unitMs);
+  };
+}
+
+function lastingFrom(startAt: Instant, row: JsonObject, { durationMs }: TimeRules): Timestamp {
+  return { kind: 'instant', at: startAt + (durationMs(row) ?? fail('missing-field', 'end')) };
+}
+
+function timed(startAt: Instant, end: Timestamp, rules: TimeRules): AppointmentTime {
+  const endAt = instantOf(end) ?? fail('bad-time', 'end');
+  checkSpan(startAt, endAt, rules);
   return { kind: 'timed', startAt, endAt };
 }
 
-function endByDuration(row: AppointmentRow, startAt: Instant, rules: TimeRules): Instant {
-  const duration = row.number('duration');
-  if (duration === null) row.fail('missing-field', 'end');
-  return startAt + Math.round((duration ?? 0) * rules.durationUnitMs);
-}
-
 /** Whole days; one without an end, or that ends on the day it starts, is that one day. */
-function allDay(row: AppointmentRow, start: Timestamp, end: Timestamp | null, rules: TimeRules): AppointmentTime {
+function allDay(start: Timestamp, end: Timestamp | null, rules: TimeRules): AppointmentTime {
   const { zone } = rules;
   const startMs = start.kind === 'date' ? start.dateMs : floorToDay(start.at + zone.offsetAt(start.at));
   const toldEndMs = end === null ? startMs : endDateOf(end, rules);
-  if (toldEndMs < startMs) row.fail('end-before-start', 'end');
+  if (toldEndMs < startMs) fail('end-before-start', 'end');
   const endMs = Math.max(toldEndMs, startMs + DAY_MS);
   const startAt = zone.startOfDay(startMs);
   const endAt = zone.startOfDay(endMs);
-  checkSpan(row, startAt, endAt, rules);
+  checkSpan(startAt, endAt, rules);
   return { kind: 'all-day', startDate: dateText(startMs), endDate: dateText(endMs), startAt, endAt };
 }
 
 /** Midnight in UTC of the first date that no longer belongs to it. A time past midnight makes its day belong. */
-function endDateOf(end: Timestamp, { profile, zone }: TimeRules): number {
-  if (end.kind === 'date') return profile.appointments.allDayEnd === 'inclusive' ? end.dateMs + DAY_MS : end.dateMs;
+function endDateOf(end: Timestamp, { allDayEnd, zone }: TimeRules): number {
+  if (end.kind === 'date') return allDayEnd === 'inclusive' ? end.dateMs + DAY_MS : end.dateMs;
   const wallMs = end.at + zone.offsetAt(end.at);
   return floorToDay(wallMs + DAY_MS - 1);
 }
 
-function checkSpan(row: AppointmentRow, startAt: Instant, endAt: Instant, { profile }: TimeRules): void {
-  if (endAt < startAt) row.fail('end-before-start', 'end');
-  if (endAt - startAt > profile.appointments.longestDays * DAY_MS) row.fail('absurd-duration', 'end');
-}
-
-/** The time in a field; null when the field holds nothing, and then too when it holds no time, with the fault noted. */
-function timestampOf(row: AppointmentRow, field: 'start' | 'end', rules: TimeRules): Timestamp | null {
-  const text = row.text(field);
-  if (text === null) return null;
-  return parseTimestamp(text, rules.zone, rules.profile.localTimes) ?? row.fail('bad-time', field);
-}
-
-function updatedAtOf(row: AppointmentRow, rules: TimeRules): Instant | null {
-  const value = row.value('updatedAt');
-  if (typeof value !== 'string') return null;
-  const timestamp = parseTimestamp(value, rules.zone, rules.profile.localTimes);
-  return timestamp?.kind === 'instant' ? timestamp.at : null;
+function checkSpan(startAt: Instant, endAt: Instant, { longestDays }: TimeRules): void {
+  if (endAt < startAt) fail('end-before-start', 'end');
+  if (endAt - startAt > longestDays * DAY_MS) fail('absurd-duration', 'end');
 }
 
 function floorToDay(wallMs: number): number {

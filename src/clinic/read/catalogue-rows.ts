@@ -1,118 +1,93 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
-import {
-  compileFields,
-  isJsonObject,
-  type JsonObject,
-  type Mapped,
-  RowReader,
-  type ValueReader,
-} from '../http/rows.ts';
+import { compilePaths, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
+import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
-import { compileRecords } from './records.ts';
+import { compileFields, compileRows, type FieldReaders, tolerant } from './records.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
-export function compileLocationRows(profile: ClinicProfile): (row: unknown) => Mapped<Location> {
-  return compileRows(profile.locations.fields, (row, id) => ({
-    id,
-    name: row.neededText('name'),
-    address: addressOf([
-      row.text('street'),
-      joined([row.text('postalCode'), row.text('city'), inBrackets(row.text('province'))], ' '),
-    ]),
-    zone: asZone(row.text('zone')),
+export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {
+  const read = compileFields(location, profile.locations.fields, profile);
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    name: read.name(row),
+    address: joined(
+      [read.street(row), joined([read.postalCode(row), read.city(row), inBrackets(read.province(row))], ' ')],
+      ', ',
+    ),
+    zone: asZone(read.zone(row)),
   }));
 }
 
 /** Prepares the mapping of agenda rows; an agenda is active unless its row says that it is not. */
-export function compileAgendaRows(profile: ClinicProfile): (row: unknown) => Mapped<Agenda> {
-  return compileRows(profile.agendas.fields, (row, id) => ({
-    id,
-    name: row.neededText('name'),
-    locationId: row.id('locationId'),
-    isActive: row.flag('isActive') ?? true,
+export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
+  const read = compileFields(agenda, profile.agendas.fields, profile);
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    name: read.name(row),
+    locationId: read.locationId(row),
+    isActive: read.isActive(row) ?? true,
   }));
 }
 
 /** Prepares the mapping of treatment rows. */
-export function compileTreatmentRows(profile: ClinicProfile): (row: unknown) => Mapped<Treatment> {
-  return compileRows(profile.treatments.fields, (row, id) => ({ id, name: row.neededText('name') }));
+export function compileTreatmentRows(profile: ClinicProfile): RowMapper<Treatment> {
+  const read = compileFields(treatment, profile.treatments.fields, profile);
+  return compileRows(read.id, (row) => ({ id: read.id(row), name: read.name(row) }));
 }
 
 /**
  * Prepares the mapping of patient rows. A birth date, gender, tax code or time of change that can't be read counts as not told: a
  * reminder needs none of them.
  */
-export function compilePatientRows(profile: ClinicProfile): (row: unknown) => Mapped<Patient> {
-  const consents = compileFields(profile.patients.consents);
-  const { fields, words } = profile.patients;
-  const tolerant = <Name extends keyof typeof patient>(name: Name) => {
-    const map = compileRecords({ value: patient[name] }, { value: fields[name] }, profile, {
-      value: words[name] ?? {},
-    });
-    return (json: JsonObject) => {
-      const mapped = map(json);
-      return 'record' in mapped ? mapped.record.value : null;
-    };
-  };
-  const taxCode = tolerant('taxCode');
-  const birthDate = tolerant('birthDate');
-  const gender = tolerant('gender');
-  const updatedAt = tolerant('updatedAt');
-  return compileRows(profile.patients.fields, (row, id, json) => ({
-    id,
-    firstName: row.text('firstName'),
-    lastName: row.text('lastName'),
-    email: row.text('email'),
-    phone: row.text('phone'),
-    mobilePhone: row.text('mobilePhone'),
-    language: row.text('language'),
-    consents: readConsents(json, consents),
-    isActive: row.flag('isActive') ?? true,
-    taxCode: taxCode(json),
-    birthDate: birthDate(json),
-    gender: gender(json),
-    address: postalAddressOf(row),
-    updatedAt: updatedAt(json),
+export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
+  const read = compileFields(patient, profile.patients.fields, profile, profile.patients.words);
+  const taxCode = tolerant(read.taxCode);
+  const birthDate = tolerant(read.birthDate);
+  const gender = tolerant(read.gender);
+  const updatedAt = tolerant(read.updatedAt);
+  const consents = Object.entries(profile.patients.consents).map(
+    ([name, paths]) => [name, compilePaths(paths)] as const,
+  );
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    firstName: read.firstName(row),
+    lastName: read.lastName(row),
+    email: read.email(row),
+    phone: read.phone(row),
+    mobilePhone: read.mobilePhone(row),
+    language: read.language(row),
+    consents: readConsents(row, consents),
+    isActive: read.isActive(row) ?? true,
+    taxCode: taxCode(row),
+    birthDate: birthDate(row),
+    gender: gender(row),
+    address: postalAddressOf(row, read),
+    updatedAt: updatedAt(row),
   }));
 }
 
-function postalAddressOf(row: Pick<RowReader<keyof typeof patient>, 'text'>): PostalAddress | null {
+function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>): PostalAddress | null {
   const address = {
-    street: row.text('street'),
-    postalCode: row.text('postalCode'),
-    city: row.text('city'),
-    province: row.text('province'),
-    country: row.text('country'),
+    street: read.street(row),
+    postalCode: read.postalCode(row),
+    city: read.city(row),
+    province: read.province(row),
+    country: read.country(row),
   };
   return Object.values(address).every((part) => part === null) ? null : address;
 }
 
 /** Only true and false count as told: a date or a word may mean either. */
-function readConsents(json: JsonObject, readers: ReadonlyMap<string, ValueReader>): Record<string, boolean> {
-  const told = [...readers].flatMap(([name, read]) => {
-    const value = read(json);
+function readConsents(row: JsonObject, readers: readonly (readonly [string, ValueReader])[]): Record<string, boolean> {
+  const told = readers.flatMap(([name, read]) => {
+    const value = read(row);
     return typeof value === 'boolean' ? [[name, value] as const] : [];
   });
   return Object.fromEntries(told);
 }
 
-function compileRows<Name extends string, Model>(
-  fields: Record<Name | 'id', readonly string[]>,
-  build: (row: RowReader<Name | 'id'>, id: string, json: JsonObject) => Model,
-): (row: unknown) => Mapped<Model> {
-  const readers = compileFields(fields);
-  return (json) => {
-    if (!isJsonObject(json)) return { setAside: { recordId: null, code: 'wrong-type', field: 'row' } };
-    const row = new RowReader(json, readers);
-    const id = row.id('id');
-    if (id === null) return { setAside: { recordId: null, code: 'missing-id', field: 'id' } };
-    const record = build(row, id, json);
-    return row.fault === null ? { record } : { setAside: { recordId: id, ...row.fault } };
-  };
-}
-
-/** Whether a text is an IANA zone that this machine knows. */
+/** A text that is an IANA zone which this machine knows. */
 function asZone(text: string | null): string | null {
   if (text === null) return null;
   try {
@@ -120,10 +95,6 @@ function asZone(text: string | null): string | null {
   } catch {
     return null;
   }
-}
-
-function addressOf(lines: (string | null)[]): string | null {
-  return joined(lines, ', ');
 }
 
 function inBrackets(text: string | null): string | null {

@@ -1,4 +1,4 @@
-import { asId, compilePaths, folded, isJsonObject, type JsonObject, type Mapped } from '../http/rows.ts';
+import { asId, compilePaths, folded, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import {
   type ChoiceWords,
   type FieldPaths,
@@ -10,14 +10,18 @@ import {
   type Shape,
 } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-
-import { dateText, FIRST_YEAR_OF_BIRTH, parseTimestamp } from './timestamps.ts';
+import { dateText, FIRST_YEAR_OF_BIRTH, parseTimestamp, type Timestamp } from './timestamps.ts';
 import { createZone, type Zone } from './zone.ts';
 
-/** Reads one value of a row; throws a {@link Fault} for one that can't be used. */
-type Reader = (row: JsonObject) => unknown;
+/** Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. */
+export type FieldReader<Value> = (row: JsonObject) => Value;
 
-/** What is wrong with a row, thrown within this file only. */
+/** A reader for each field of a resource. Who needs some of them alone loses no row by the others. */
+export type FieldReaders<Described extends Shape> = {
+  readonly [Name in keyof Described]: FieldReader<RecordOf<Described>[Name]>;
+};
+
+/** What is wrong with a row; it never leaves this file. */
 class Fault {
   readonly code: string;
   readonly field: string;
@@ -26,6 +30,8 @@ class Fault {
     this.field = field;
   }
 }
+
+type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes'>;
 
 interface TimeRules {
   zone: Zone;
@@ -42,31 +48,90 @@ interface FieldRules extends TimeRules {
 const DECIMAL = /^[+-]?\d{1,15}(?:[.,]\d{1,9})?$/;
 
 /**
- * Prepares the reading of a described resource under a profile. A row that can't be used is set aside with one of the codes
- * `missing-id`, `missing-field`, `wrong-type`, `bad-time`; the field is named with its path in our words, such as `items.quantity`.
- * Resources without an id of their own are set aside without one.
+ * Prepares the reading of a described resource under a profile, field by field.
  * @param words how the clinic spells the words of choices; a word that is in none of them is kept
+ */
+export function compileFields<Described extends Shape>(
+  described: Described,
+  fields: FieldPaths<Described>,
+  profile: TimeProfile,
+  words: ChoiceWords = {},
+): FieldReaders<Described> {
+  return compileShape(described, fields, timeRulesOf(profile), '', words) as unknown as FieldReaders<Described>;
+}
+
+/** Prepares the reading of a field that holds a date or a time, where it matters which. @param field its name in our words */
+export function compileTimestamp(
+  paths: readonly string[],
+  field: string,
+  profile: TimeProfile,
+): FieldReader<Timestamp | null> {
+  const find = compilePaths(paths);
+  const rules = timeRulesOf(profile);
+  return (row) => {
+    const value = find(row);
+    return isNothing(value) ? null : asTimestamp(value, field, rules);
+  };
+}
+
+/**
+ * Prepares the making of records out of rows. A row that can't be used is set aside with one of the codes `missing-id`,
+ * `missing-field`, `wrong-type`, `bad-time`, or one that `build` gives {@link fail}.
+ * @param readId the reader of what names a row; absent for a resource without an id of its own
+ */
+export function compileRows<Model>(
+  readId: FieldReader<string | null> | undefined,
+  build: (row: JsonObject) => Model,
+): RowMapper<Model> {
+  const idOf = readId === undefined ? () => null : tolerant(readId);
+  return (row) => {
+    try {
+      return { record: build(isJsonObject(row) ? row : fail('wrong-type', 'row')) };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const { code, field } = error;
+      const recordId = isJsonObject(row) ? idOf(row) : null;
+      return { setAside: { recordId, code: field === 'id' ? 'missing-id' : code, field } };
+    }
+  };
+}
+
+/**
+ * Prepares the reading of a described resource with all its fields. The field at fault is named with its path in our words, such as
+ * `items.quantity`.
  */
 export function compileRecords<Described extends Shape>(
   described: Described,
   fields: FieldPaths<Described>,
-  profile: Pick<ClinicProfile, 'zone' | 'localTimes'>,
+  profile: TimeProfile,
   words: ChoiceWords = {},
-): (row: unknown) => Mapped<RecordOf<Described>> {
-  const rules = { zone: createZone(profile.zone), localTimes: profile.localTimes };
-  const read = compileShape(described, fields, rules, '', words);
-  const idPaths: unknown = (fields as Record<string, unknown>).id;
-  const readId = compilePaths(Array.isArray(idPaths) ? idPaths : []);
+): RowMapper<RecordOf<Described>> {
+  const readers = compileShape(described, fields, timeRulesOf(profile), '', words);
+  return compileRows(
+    readers.id as FieldReader<string | null> | undefined,
+    gathered(readers) as FieldReader<RecordOf<Described>>,
+  );
+}
+
+/** Has the row set aside that is being read. */
+export function fail(code: string, field: string): never {
+  throw new Fault(code, field);
+}
+
+/** What can't be read counts as not told. */
+export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | null> {
   return (row) => {
-    const recordId = isJsonObject(row) ? asId(readId(row)) : null;
     try {
-      return { record: read(row) as RecordOf<Described> };
+      return read(row);
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      const code = error.field === 'id' && error.code === 'missing-field' ? 'missing-id' : error.code;
-      return { setAside: { recordId, code, field: error.field } };
+      if (error instanceof Fault) return null;
+      throw error;
     }
   };
+}
+
+function timeRulesOf({ zone, localTimes }: TimeProfile): TimeRules {
+  return { zone: createZone(zone), localTimes };
 }
 
 function compileShape(
@@ -75,7 +140,7 @@ function compileShape(
   rules: TimeRules,
   prefix: string,
   words: ChoiceWords = {},
-): (row: unknown) => object {
+): Record<string, FieldReader<unknown>> {
   const readers = Object.entries(described).map(([name, one]) => {
     const where = (fields as Record<string, unknown>)[name];
     const place = `${prefix}${name}`;
@@ -86,17 +151,25 @@ function compileShape(
         : scalar(one, where, { ...rules, words: wordsOf(one, words[name]) }, place),
     ] as const;
   });
+  return Object.fromEntries(readers);
+}
+
+/** All that the readers read, under their names. */
+function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): FieldReader<object> {
+  const entries = Object.entries(readers);
   return (row) => {
-    if (!isJsonObject(row)) throw new Fault('wrong-type', prefix === '' ? 'row' : prefix.slice(0, -1));
-    return Object.fromEntries(readers.map(([name, read]) => [name, read(row)]));
+    const record: JsonObject = {};
+    for (const [name, read] of entries) record[name] = read(row);
+    return record;
   };
 }
 
 /** An absent list is an empty one. */
-function nested(one: NestedField, where: unknown, rules: TimeRules, place: string): Reader {
+function nested(one: NestedField, where: unknown, rules: TimeRules, place: string): FieldReader<unknown> {
   const { at, fields } = where as { at: readonly string[]; fields: object };
   const find = compilePaths(at);
-  const read = compileShape(one.shape, fields, rules, `${place}.`);
+  const build = gathered(compileShape(one.shape, fields, rules, `${place}.`));
+  const read = (value: unknown) => build(isJsonObject(value) ? value : fail('wrong-type', place));
   if (one.kind === 'record') {
     return (row) => {
       const value = find(row);
@@ -105,8 +178,7 @@ function nested(one: NestedField, where: unknown, rules: TimeRules, place: strin
   }
   return (row) => {
     const value = find(row) ?? [];
-    if (!Array.isArray(value)) throw new Fault('wrong-type', place);
-    return value.map(read);
+    return Array.isArray(value) ? value.map(read) : fail('wrong-type', place);
   };
 }
 
@@ -119,16 +191,21 @@ function wordsOf({ words = [] }: ScalarField, theirs: ChoiceWords[string] = {}):
   return new Map([...own, ...spelled]);
 }
 
-function scalar(one: ScalarField, where: unknown, rules: FieldRules, place: string): Reader {
+/** A text that is needed may be empty: an agenda without a name is still an agenda. */
+function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules, place: string): FieldReader<unknown> {
   const find = compilePaths(where as readonly string[]);
+  const read = READERS[kind];
   return (row) => {
     const value = find(row);
-    if (value === null || value === '') {
-      if (one.needed) throw new Fault('missing-field', place);
-      return null;
-    }
-    return READERS[one.kind](value, place, rules);
+    if (!isNothing(value)) return read(value, place, rules);
+    if (!needed) return null;
+    return value === '' && kind === 'text' ? value : fail('missing-field', place);
   };
+}
+
+/** An empty text tells as little as a field that is not there. */
+function isNothing(value: unknown): boolean {
+  return value === null || value === '';
 }
 
 const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules: FieldRules) => unknown>> = {
@@ -145,15 +222,13 @@ const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules
     return Number.isSafeInteger(number) ? number : fail('wrong-type', place);
   },
   decimal: (value, place) => asDecimal(value) ?? fail('wrong-type', place),
-  date(value, place, { zone, localTimes }) {
-    const told = typeof value === 'string' ? parseTimestamp(value, zone, localTimes, FIRST_YEAR_OF_BIRTH) : null;
-    if (told === null) return fail('bad-time', place);
-    return dateText(told.kind === 'date' ? told.dateMs : told.at + zone.offsetAt(told.at));
+  date(value, place, rules) {
+    const told = asTimestamp(value, place, rules, FIRST_YEAR_OF_BIRTH);
+    return dateText(told.kind === 'date' ? told.dateMs : told.at + rules.zone.offsetAt(told.at));
   },
-  instant(value, place, { zone, localTimes }) {
-    const told = typeof value === 'string' ? parseTimestamp(value, zone, localTimes) : null;
-    if (told === null) return fail('bad-time', place);
-    return told.kind === 'instant' ? told.at : zone.startOfDay(told.dateMs);
+  instant(value, place, rules) {
+    const told = asTimestamp(value, place, rules);
+    return told.kind === 'instant' ? told.at : rules.zone.startOfDay(told.dateMs);
   },
 };
 
@@ -168,6 +243,8 @@ function asDecimal(value: unknown): string | null {
   return written.trim().replace(',', '.').replace(/^\+/, '');
 }
 
-function fail(code: string, place: string): never {
-  throw new Fault(code, place);
+/** @param firstYear years before count as no time; those of appointments when absent */
+function asTimestamp(value: unknown, place: string, { zone, localTimes }: TimeRules, firstYear?: number): Timestamp {
+  if (typeof value !== 'string') return fail('wrong-type', place);
+  return parseTimestamp(value, zone, localTimes, firstYear) ?? fail('bad-time', place);
 }

@@ -5,7 +5,7 @@ import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { errorFromAnswer, saysAbsent } from '../http/errors.ts';
 import type { JsonObject } from '../http/rows.ts';
-import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/bookings.ts';
+import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/appointment-rows.ts';
 import { segmentsOf } from '../read/reading.ts';
 import { statusWord } from '../read/statuses.ts';
 import { createZone } from '../read/zone.ts';

@@ -1,5 +1,5 @@
 import { SECOND_MS } from '../../model/time.ts';
-import type { BookedAppointment } from '../read/bookings.ts';
+import type { BookedAppointment } from '../read/appointment-rows.ts';
 import type { ClinicRecord } from '../read/reading-calls.ts';
 import { listCalls } from '../read/windows.ts';
 import type { Zone } from '../read/zone.ts';

@@ -1,5 +1,5 @@
 import { compilePaths, type JsonObject } from '../../clinic/http/rows.ts';
-import type { BookedAppointment } from '../../clinic/read/bookings.ts';
+import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
 import { compileStatuses, isRaised } from '../../clinic/read/statuses.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { type Compared, Comparison, type ProfileChange, type Told } from '../specification/findings.ts';

@@ -1,5 +1,5 @@
 import { asId } from '../../clinic/http/rows.ts';
-import type { BookedAppointment } from '../../clinic/read/bookings.ts';
+import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
 import { formatInstant, type TimeFormat } from '../../clinic/read/timestamps.ts';
 import { createZone } from '../../clinic/read/zone.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
+import { compileAppointmentRows, compileBookings } from '../../../src/clinic/read/appointment-rows.ts';
 import { committedProfile, profileOf, type WrittenProfile } from '../open-client.ts';
 
 const documented = compileAppointmentRows(profileOf());
@@ -17,6 +17,13 @@ const ROW = {
   status: 'Booked',
   updatedAt: '2026-03-01T12:00:00+01:00',
 };
+
+const VALUE = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom('2026-03-30', '2026-03-30T09:00:00Z', '2026-02-30', 'app-9', 7, '', null, true),
+);
+/** Rows with the usual fields, and anything in them. */
+const ANY_ROW = fc.record(Object.fromEntries(Object.keys(ROW).map((name) => [name, VALUE])), { requiredKeys: [] });
 
 function recordOf(row: unknown, written: WrittenProfile = {}) {
   const mapped = compileAppointmentRows(profileOf(written))(row);
@@ -131,8 +138,8 @@ describe('a row that can not be used', () => {
     ['an object for an id', { ...ROW, id: { value: 1 } }, null, 'missing-id', 'id'],
     ['no agenda', { ...ROW, agendaId: null }, 'app-1', 'missing-field', 'agendaId'],
     ['a name that is a number', { ...ROW, patient: { firstName: 4 } }, 'app-1', 'wrong-type', 'patientFirstName'],
-    ['a status that is a number', { ...ROW, status: 3 }, 'app-1', 'wrong-type', 'status'],
-    ['no start', { ...ROW, start: null }, 'app-1', 'bad-time', 'start'],
+    ['a status that is a list', { ...ROW, status: ['Booked'] }, 'app-1', 'wrong-type', 'status'],
+    ['no start', { ...ROW, start: null }, 'app-1', 'missing-field', 'start'],
     ['an impossible start', { ...ROW, start: '2026-02-30T09:00:00+01:00' }, 'app-1', 'bad-time', 'start'],
     ['a start that is a number', { ...ROW, start: 1774854000 }, 'app-1', 'wrong-type', 'start'],
     ['an impossible end', { ...ROW, end: '2026-03-30T25:00:00' }, 'app-1', 'bad-time', 'end'],
@@ -152,15 +159,10 @@ describe('a row that can not be used', () => {
   });
 
   it('is told by id, code and field, never by a value, whatever the row holds', () => {
-    const value = fc.oneof(
-      fc.jsonValue(),
-      fc.constantFrom('2026-03-30', '2026-03-30T09:00:00Z', '2026-02-30', 'app-9', 7, null, true),
-    );
-    const row = fc.record(Object.fromEntries(Object.keys(ROW).map((name) => [name, value])), { requiredKeys: [] });
     const codes = ['missing-id', 'missing-field', 'wrong-type', 'bad-time', 'end-before-start', 'absurd-duration'];
     const fields = ['row', ...Object.keys(profileOf().appointments.fields)];
     fc.assert(
-      fc.property(fc.oneof(row, fc.jsonValue()), (json) => {
+      fc.property(fc.oneof(ANY_ROW, fc.jsonValue()), (json) => {
         const mapped = documented(json);
         if ('record' in mapped) {
           expect(mapped.record.time.endAt).toBeGreaterThanOrEqual(mapped.record.time.startAt);
@@ -172,6 +174,61 @@ describe('a row that can not be used', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('the same row, read whole for a person', () => {
+  const whole = compileBookings(profileOf());
+  const one = (changes: object) => [documented({ ...ROW, ...changes }), whole({ ...ROW, ...changes })] as const;
+
+  it('says the same in each field that both have, whatever it holds', () => {
+    const mostlyUsable = ANY_ROW.map((changes) => ({
+      ...ROW,
+      ...Object.fromEntries(Object.entries(changes).slice(0, 2)),
+    }));
+    let compared = 0;
+    fc.assert(
+      fc.property(mostlyUsable, (row) => {
+        const [kept, shown] = [documented(row), whole(row)];
+        if ('setAside' in shown) {
+          expect('setAside' in kept || shown.setAside.field === 'updatedAt').toBe(true);
+          return;
+        }
+        if ('setAside' in kept) {
+          expect(['start', 'end']).toContain(kept.setAside.field);
+          return;
+        }
+        const { time, patient, rawStatus, updatedAt, ...shared } = kept.record;
+        expect(shown.record).toMatchObject({ ...shared, statusWord: rawStatus });
+        if (time.kind === 'timed') expect(shown.record).toMatchObject({ start: time.startAt });
+        if (patient !== null) expect(shown.record).toMatchObject({ patientFirstName: patient.firstName });
+        compared += 1;
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(compared).toBeGreaterThan(100);
+  });
+
+  it('tells nothing where it holds an empty text', () => {
+    for (const mapped of one({ locationId: '', patientId: '', treatmentId: '', status: '' })) {
+      expect(mapped).toMatchObject({
+        record: { locationId: null, patientId: null, treatmentId: null, status: 'unknown' },
+      });
+    }
+  });
+
+  it('may tell its status by a number, which the profile means as a word', () => {
+    for (const mapped of one({ status: 3 })) expect(mapped).toMatchObject({ record: { status: 'unknown' } });
+    expect(recordOf({ ...ROW, status: 3 }, { appointments: { statuses: { 3: 'arrived' } } })).toMatchObject({
+      status: 'arrived',
+      rawStatus: '3',
+    });
+  });
+
+  it('is lost to nobody by a field that they do not take', () => {
+    const [kept, shown] = one({ isPaid: 'perhaps', durationMinutes: 'long' });
+    expect(kept).toMatchObject({ record: { id: 'app-1' } });
+    expect(shown).toMatchObject({ setAside: { recordId: 'app-1', code: 'wrong-type', field: 'duration' } });
   });
 });
 

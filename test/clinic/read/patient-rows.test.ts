@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
+import { compileAgendaRows, compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
 import { committedProfile, profileOf } from '../open-client.ts';
 
 const ROW = {
@@ -35,4 +35,14 @@ test('a gender is told in our words', () => {
   const row = { id: 1, gender: 'f', birth_date: '1951-02-28T00:00:00' };
   const mapped = compilePatientRows(committedProfile('pages'))(row);
   expect(mapped).toMatchObject({ record: { id: '1', gender: 'F', birthDate: '1951-02-28' } });
+});
+
+test('an empty text tells nothing of a patient; a name is needed, and may be empty', () => {
+  const row = { ...ROW, lastName: '', email: '', isActive: '', address: { street: '', city: '' } };
+  expect(compilePatientRows(profileOf())(row)).toMatchObject({
+    record: { firstName: 'Ada', lastName: null, email: null, isActive: true, address: null },
+  });
+  const agendas = compileAgendaRows(profileOf());
+  expect(agendas({ id: 1, name: '' })).toMatchObject({ record: { id: '1', name: '' } });
+  expect(agendas({ id: 1 })).toEqual({ setAside: { recordId: '1', code: 'missing-field', field: 'name' } });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BookedAppointment } from '../../../src/clinic/read/bookings.ts';
+import type { BookedAppointment } from '../../../src/clinic/read/appointment-rows.ts';
 import type { ListPage } from '../../../src/clinic/read/lists.ts';
 import { listCalls } from '../../../src/clinic/read/windows.ts';
 import { createZone } from '../../../src/clinic/read/zone.ts';
