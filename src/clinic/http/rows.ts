@@ -1,6 +1,6 @@
 import type { SetAside } from '../../model/records.ts';
 
-/** Reads one value out of a JSON object; undefined or null when it is not there. */
+/** Reads one value out of a JSON object; null when it is not there. */
 export type ValueReader = (row: JsonObject) => unknown;
 /** A JSON object of unknown content. */
 export type JsonObject = Record<string, unknown>;
@@ -22,15 +22,17 @@ export function valueAt(value: unknown, path: string): unknown {
   return follow(value, path.split('.'));
 }
 
-/** A reader that tries the paths in order: the first that holds a value wins. */
+/** A reader that tries the paths in order: the first that holds a value wins, an empty text where none holds more; else it gives null. */
 export function compilePaths(paths: readonly string[]): ValueReader {
   const routes = paths.map((path) => path.split('.'));
   return (row) => {
+    let told: unknown = null;
     for (const route of routes) {
-      const value = follow(row, route);
-      if (value !== undefined && value !== null) return value;
+      const value = follow(row, route) ?? null;
+      if (value !== null && value !== '') return value;
+      told ??= value;
     }
-    return null;
+    return told;
   };
 }
 

@@ -42,9 +42,9 @@ export function compileBookings(profile: ClinicProfile): RowMapper<BookedAppoint
 }
 
 /**
- * Prepares the reading of appointments as they are kept in step, of the fields that this takes. Beside the codes of `compileRows` a row
- * is set aside with `end-before-start` and `absurd-duration`. An `updatedAt` that is no time counts as not told, since nothing but the
- * choice between two versions hangs on it.
+ * Prepares the reading of appointments as the daemon keeps them in step: a field that it does not take costs no row. Beside the codes of
+ * `compileRows` a row is set aside with `end-before-start` and `absurd-duration`. An `updatedAt` that is no time counts as not told, since
+ * nothing but the choice between two versions hangs on it.
  */
 export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appointment> {
   const { fields, words } = profile.appointments;
@@ -117,7 +117,7 @@ function compileDuration(paths: readonly string[], unitMs: number): FieldReader<
   const find = compilePaths(paths);
   return (row) => {
     const value = find(row);
-    if (value === null) return null;
+    if (value === null || value === '') return null;
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (typeof number !== 'number' || !Number.isFinite(number)) return fail('wrong-type', 'duration');
     return Math.round(number * unitMs);

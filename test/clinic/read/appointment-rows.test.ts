@@ -64,6 +64,8 @@ describe('an appointment row', () => {
     expect(at({ ...ROW, slot: { from: '2026-03-30T08:00:00+02:00' } })).toBe(Date.parse('2026-03-30T06:00:00Z'));
     expect(at({ ...ROW, slot: { from: null } })).toBe(Date.parse('2026-03-30T07:00:00Z'));
     expect(at({ ...ROW, slot: 'none' })).toBe(Date.parse('2026-03-30T07:00:00Z'));
+    expect(at({ ...ROW, slot: { from: '' } })).toBe(Date.parse('2026-03-30T07:00:00Z'));
+    expect(recordOf({ ...ROW, patientId: '' })).toMatchObject({ patientId: 'pat-1', patient: { lastName: 'Bianchi' } });
   });
 
   it('may have numbers for ids, but none that JSON has rounded', () => {
@@ -145,6 +147,7 @@ describe('a row that can not be used', () => {
     ['an impossible end', { ...ROW, end: '2026-03-30T25:00:00' }, 'app-1', 'bad-time', 'end'],
     ['a date for the end of a time', { ...ROW, end: '2026-03-31' }, 'app-1', 'bad-time', 'end'],
     ['no end and no duration', { ...ROW, end: null }, 'app-1', 'missing-field', 'end'],
+    ['empty texts for both', { ...ROW, end: '', durationMinutes: '' }, 'app-1', 'missing-field', 'end'],
     ['an end before its start', { ...ROW, end: '2026-03-30T08:59:00+02:00' }, 'app-1', 'end-before-start', 'end'],
     [
       'dates the wrong way round',
@@ -210,7 +213,7 @@ describe('the same row, read whole for a person', () => {
   });
 
   it('tells nothing where it holds an empty text', () => {
-    for (const mapped of one({ locationId: '', patientId: '', treatmentId: '', status: '' })) {
+    for (const mapped of one({ locationId: '', patientId: '', patient: null, treatmentId: '', status: '' })) {
       expect(mapped).toMatchObject({
         record: { locationId: null, patientId: null, treatmentId: null, status: 'unknown' },
       });
