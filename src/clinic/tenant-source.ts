@@ -11,12 +11,12 @@ import {
   compileAgendaRows,
   compileLocationRows,
   compilePatientRows,
+  compileReportRows,
   compileTreatmentRows,
 } from './read/catalogue-rows.ts';
 import { createInvoiceReader, type InvoiceQuery } from './read/invoice-snapshot.ts';
 import type { ListPage } from './read/lists.ts';
 import { createReadingCalls, type ResourceCalls } from './read/reading-calls.ts';
-import { createReportReader } from './read/report-snapshot.ts';
 import { type AppointmentQuery, readSnapshot } from './read/snapshot.ts';
 import { chooseTenant } from './read/users.ts';
 import { readWhole } from './read/whole.ts';
@@ -114,9 +114,12 @@ export function createTenantSource(
   const catalogue = <Model>(name: ResourceName, { list }: ResourceCalls<Model>) =>
     kept(name, (signal) => inTenant(signal, (tenantId) => gather(list(tenantId, [], signal)))).get;
   const patients = calls('patients', compilePatientRows);
-  const appointments = calls('appointments', compileAppointmentRows);
+  const reports = calls('medicalReports', compileReportRows);
+  const whole =
+    <Model extends { id: string }>({ list }: ResourceCalls<Model>) =>
+    (signal: AbortSignal) =>
+      inTenant(signal, (tenantId) => readWhole((reading) => list(tenantId, [], reading), signal));
   const invoices = createInvoiceReader(context);
-  const reports = createReportReader(context);
   return {
     tenantId: tenant.get,
     agendas: catalogue('agendas', calls('agendas', compileAgendaRows)),
@@ -134,14 +137,13 @@ export function createTenantSource(
         throw error;
       }
     },
-    readAppointment: alone(appointments.read),
-    readPatients: (signal) =>
-      inTenant(signal, (tenantId) => readWhole((reading) => patients.list(tenantId, [], reading), signal)),
+    readAppointment: alone(calls('appointments', compileAppointmentRows).read),
+    readPatients: whole(patients),
     readInvoices: (query, signal) => inTenant(signal, (tenantId) => invoices.readInvoices(tenantId, query, signal)),
     readInvoice: (id, query, signal) =>
       alone((tenantId, invoiceId, reading) => invoices.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
-    readReports: (signal) => inTenant(signal, (tenantId) => reports.readReports(tenantId, signal)),
-    readReport: alone(reports.readReport),
+    readReports: whole(reports),
+    readReport: alone(reports.read),
     within: (ask, signal) => inTenant(signal, ask),
     forget,
   };

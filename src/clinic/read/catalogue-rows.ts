@@ -1,5 +1,7 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
+import type { Report } from '../../model/triggers.ts';
 import { compilePaths, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
+import { medicalReport } from '../schema/care.ts';
 import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
@@ -34,6 +36,19 @@ export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
 export function compileTreatmentRows(profile: ClinicProfile): RowMapper<Treatment> {
   const read = compileFields(treatment, profile.treatments.fields, profile);
   return compileRows(read.id, (row) => ({ id: read.id(row), name: read.name(row) }));
+}
+
+/** Prepares the mapping of report rows: without what they are about. */
+export function compileReportRows(profile: ClinicProfile): RowMapper<Report> {
+  const { fields, words } = profile.medicalReports;
+  const read = compileFields(medicalReport, fields, profile, words);
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    patientId: read.patientId(row),
+    episodeId: read.episodeId(row),
+    status: read.status(row),
+    fileSizeBytes: read.fileSizeBytes(row),
+  }));
 }
 
 /**

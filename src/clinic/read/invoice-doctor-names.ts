@@ -1,6 +1,5 @@
 import { type Clock, HOUR_MS, type Instant } from '../../model/time.ts';
-import type { Doctor, InvoiceResolver } from './invoice-doctors.ts';
-import type { ClinicRecord } from './reading-calls.ts';
+import type { Doctor, InvoiceResolver, LinkedInvoice } from './invoice-doctors.ts';
 
 /** Who took part is looked up again after this time, and at once where an invoice's links change: it is seldom corrected. */
 const NAMES_LIFE_MS = 6 * HOUR_MS;
@@ -8,7 +7,7 @@ const NAMES_LIFE_MS = 6 * HOUR_MS;
 /** Names of the doctors behind invoices. */
 export interface InvoiceDoctorNames {
   /** Each once. What keeps an episode from being read is thrown; those that were read are remembered. */
-  of(tenantId: string, invoice: ClinicRecord<'invoices'>, signal: AbortSignal): Promise<readonly string[]>;
+  of(tenantId: string, invoice: LinkedInvoice & { id: string }, signal: AbortSignal): Promise<readonly string[]>;
   /** Forgets the names of all other invoices. */
   keepOnly(invoices: ReadonlyMap<string, unknown>): void;
 }

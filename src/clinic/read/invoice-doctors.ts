@@ -5,8 +5,10 @@ import type { ClinicRecord } from './reading-calls.ts';
 
 type Invoice = ClinicRecord<'invoices'>;
 type Episode = ClinicRecord<'episodes'>;
-/** A line of an invoice. */
-export type InvoiceLine = Invoice['items'][number];
+/** Where an invoice's lines come from; all that is looked at of it. */
+export interface LinkedInvoice {
+  items: readonly Pick<Invoice['items'][number], 'linkedPractices'>[];
+}
 /** A service that was delivered. */
 export type Practice = Episode['practices'][number];
 /** Somebody who took part in it. */
@@ -26,10 +28,9 @@ export interface FollowedLink {
   fault: LinkFault | null;
 }
 
-/** An invoice with what stands behind its lines. */
+/** What stands behind an invoice's lines, in their order. */
 export interface ResolvedInvoice {
-  invoice: Invoice;
-  lines: { line: InvoiceLine; links: FollowedLink[]; doctors: Doctor[] }[];
+  lines: { links: FollowedLink[]; doctors: Doctor[] }[];
   /** Everybody who took part in any line, each once. */
   doctors: Doctor[];
 }
@@ -40,7 +41,11 @@ const MOST_EPISODES = 500;
 const READ_AT_ONCE = 4;
 
 /** Follows an invoice's lines to the doctors behind them. Episodes are read a few at a time, each once, and kept for a while. */
-export type InvoiceResolver = (tenantId: string, invoice: Invoice, signal: AbortSignal) => Promise<ResolvedInvoice>;
+export type InvoiceResolver = (
+  tenantId: string,
+  invoice: LinkedInvoice,
+  signal: AbortSignal,
+) => Promise<ResolvedInvoice>;
 
 /**
  * @param readEpisode what it throws is thrown on; an episode that is absent or unreadable is a fault of its link
@@ -79,14 +84,14 @@ export function createInvoiceResolver(
     const episodes = await episodesOf(tenantId, [...new Set(ids)], signal);
     const lines = invoice.items.map((line) => {
       const followed = line.linkedPractices.map((link) => follow(link, episodes));
-      return { line, links: followed, doctors: eachOnce(followed.flatMap(({ doctors }) => doctors)) };
+      return { links: followed, doctors: eachOnce(followed.flatMap(({ doctors }) => doctors)) };
     });
-    return { invoice, lines, doctors: eachOnce(lines.flatMap(({ doctors }) => doctors)) };
+    return { lines, doctors: eachOnce(lines.flatMap(({ doctors }) => doctors)) };
   };
 }
 
 function follow(
-  { episodeId, practiceId }: InvoiceLine['linkedPractices'][number],
+  { episodeId, practiceId }: Invoice['items'][number]['linkedPractices'][number],
   episodes: ReadonlyMap<string, Lookup<Episode>>,
 ): FollowedLink {
   const broken = (fault: LinkFault): FollowedLink => ({ episodeId, practiceId, practice: null, doctors: [], fault });

@@ -1,9 +1,14 @@
 import type { Invoice } from '../../model/records.ts';
 import type { Lookup, Snapshot } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/context.ts';
+import type { RowMapper } from '../http/rows.ts';
+import { invoice } from '../schema/billing.ts';
+import type { Shape } from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
 import { createInvoiceDoctorNames } from './invoice-doctor-names.ts';
-import { createInvoiceResolver } from './invoice-doctors.ts';
-import { type ClinicRecord, createReadingCalls } from './reading-calls.ts';
+import { createInvoiceResolver, type LinkedInvoice } from './invoice-doctors.ts';
+import { createReadingCalls } from './reading-calls.ts';
+import { compileFields, compileRows } from './records.ts';
 import { readWhole } from './whole.ts';
 
 /** Which invoices are wanted, and how much of them. */
@@ -29,17 +34,18 @@ export interface InvoiceReader {
 
 /** Prepares the reader under the context's profile. */
 export function createInvoiceReader(context: ClinicContext): InvoiceReader {
-  const invoices = createReadingCalls(context, 'invoices');
+  const invoices = createReadingCalls(context, 'invoices', context.compiled.of(compileInvoiceRows));
   const resolve = createInvoiceResolver(createReadingCalls(context, 'episodes').read, context.clock);
   const names = createInvoiceDoctorNames(resolve, context.clock);
 
   async function invoiceOf(
     tenantId: string,
-    record: ClinicRecord<'invoices'>,
+    listed: ListedInvoice,
     withDoctors: boolean,
     signal: AbortSignal,
   ): Promise<Invoice> {
-    return { ...withoutLines(record), doctors: withDoctors ? await names.of(tenantId, record, signal) : [] };
+    const { items: _lines, ...told } = listed;
+    return { ...told, doctors: withDoctors ? await names.of(tenantId, listed, signal) : [] };
   }
 
   return {
@@ -60,7 +66,25 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
   };
 }
 
-function withoutLines(record: ClinicRecord<'invoices'>): Omit<Invoice, 'doctors'> {
-  const { id, patientId, number, documentType, status, issueDate, currency, totalAmount, paidAmount } = record;
-  return { id, patientId, number, documentType, status, issueDate, currency, totalAmount, paidAmount };
+/** What is read of a list: lines as far as they lead to doctors. */
+type ListedInvoice = Omit<Invoice, 'doctors'> & LinkedInvoice;
+
+const { linkedPractices } = invoice.items.shape;
+const LISTED = { ...invoice, items: { ...invoice.items, shape: { linkedPractices } } } satisfies Shape;
+
+function compileInvoiceRows(profile: ClinicProfile): RowMapper<ListedInvoice> {
+  const { fields, words } = profile.invoices;
+  const read = compileFields(LISTED, fields, profile, words);
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    patientId: read.patientId(row),
+    number: read.number(row),
+    documentType: read.documentType(row),
+    status: read.status(row),
+    issueDate: read.issueDate(row),
+    currency: read.currency(row),
+    totalAmount: read.totalAmount(row),
+    paidAmount: read.paidAmount(row),
+    items: read.items(row),
+  }));
 }
